@@ -1,0 +1,406 @@
+//! Latency histogram in fio's bucket layout: 64 buckets an octave, values in nanoseconds.
+//!
+//! Values below 128 have a bucket of their own; above, each octave `[2^k, 2^(k+1))` is split into 64 equal buckets, so a
+//! bucket is at most 1/64 wide relative to its value. fio stops after 29 groups (2^34 ns, 17.18 s) and clamps; the same
+//! layout goes on here for 13 more octaves (to 39 hours), so that a stall of a minute keeps its length. How many samples lie beyond
+//! fio's range is [`Histogram::beyond_fio`]. Minimum, maximum, sum and count are exact.
+//!
+//! [`Histogram::record`] is the hot path: no branch but the bucket choice, no allocation. Everything else is cold.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::unit::Nanos;
+
+/// log2 of the buckets in an octave.
+const BITS: u32 = 6;
+/// Buckets in an octave.
+const PER_OCTAVE: usize = 1 << BITS;
+/// Buckets in fio's layout (`FIO_IO_U_PLAT_NR`): 29 groups of 64.
+pub const FIO_BUCKETS: usize = 29 * PER_OCTAVE;
+/// Buckets kept here: 42 groups, values up to 2^47 ns.
+pub const BUCKETS: usize = 42 * PER_OCTAVE;
+
+/// Full histogram of latencies with exact extremes and sum.
+#[derive(Clone)]
+pub struct Histogram {
+    counts: Box<[u64; BUCKETS]>,
+    min: u64,
+    max: u64,
+    sum: u64,
+}
+
+/// Bucket of a value in nanoseconds; the last bucket takes everything above.
+#[inline(always)]
+pub fn bucket(ns: u64) -> usize {
+    // With the low bits set, leading_zeros never sees less than 7 significant bits and the linear part needs no branch.
+    let msb = 63 - (ns | (2 * PER_OCTAVE as u64 - 1)).leading_zeros();
+    let shift = msb - BITS;
+    let index = ((shift as usize) << BITS) + (ns >> shift) as usize;
+    if index < BUCKETS { index } else { BUCKETS - 1 }
+}
+
+/// Smallest value of a bucket, in nanoseconds.
+pub fn bucket_low(index: usize) -> u64 {
+    if index < 2 * PER_OCTAVE {
+        return index as u64;
+    }
+    let shift = (index >> BITS) as u32 - 1;
+    ((PER_OCTAVE + (index & (PER_OCTAVE - 1))) as u64) << shift
+}
+
+/// Largest value of a bucket, in nanoseconds.
+pub fn bucket_high(index: usize) -> u64 {
+    bucket_low(index + 1) - 1
+}
+
+/// The value fio prints for a bucket (`plat_idx_to_val`): its middle, or the value itself where the bucket holds just one.
+pub fn bucket_middle(index: usize) -> u64 {
+    if index < 2 * PER_OCTAVE {
+        return index as u64;
+    }
+    let shift = (index >> BITS) as u32 - 1;
+    bucket_low(index) + (1u64 << shift) / 2
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram.
+    pub fn new() -> Histogram {
+        let counts = vec![0u64; BUCKETS].into_boxed_slice().try_into().expect("length is BUCKETS");
+        Histogram { counts, min: u64::MAX, max: 0, sum: 0 }
+    }
+
+    /// Counts one latency.
+    #[inline(always)]
+    pub fn record(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+        self.sum += ns;
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// Counts `n` equal latencies.
+    pub fn record_n(&mut self, latency: Nanos, n: u64) {
+        if n > 0 {
+            self.counts[bucket(latency.0)] += n;
+            self.sum += latency.0 * n;
+            self.min = self.min.min(latency.0);
+            self.max = self.max.max(latency.0);
+        }
+    }
+
+    /// Adds all samples of another histogram; exact.
+    pub fn merge(&mut self, other: &Histogram) {
+        for (a, b) in self.counts.iter_mut().zip(other.counts.iter()) {
+            *a += b;
+        }
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+    }
+
+    /// Adds all samples of a stored histogram; exact.
+    pub fn merge_sparse(&mut self, other: &Sparse) {
+        for &(index, n) in &other.buckets {
+            self.counts[index as usize] += n;
+        }
+        if !other.buckets.is_empty() {
+            self.min = self.min.min(other.min.0);
+            self.max = self.max.max(other.max.0);
+            self.sum += other.sum.0;
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.counts.fill(0);
+        (self.min, self.max, self.sum) = (u64::MAX, 0, 0);
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.counts.iter().sum()
+    }
+
+    /// True when nothing was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.min > self.max
+    }
+
+    /// Smallest sample, exact.
+    pub fn min(&self) -> Option<Nanos> {
+        (!self.is_empty()).then_some(Nanos(self.min))
+    }
+
+    /// Largest sample, exact.
+    pub fn max(&self) -> Option<Nanos> {
+        (!self.is_empty()).then_some(Nanos(self.max))
+    }
+
+    /// Sum of all samples, exact.
+    pub fn sum(&self) -> Nanos {
+        Nanos(self.sum)
+    }
+
+    /// Arithmetic mean in nanoseconds.
+    pub fn mean(&self) -> Option<f64> {
+        let n = self.count();
+        (n > 0).then(|| self.sum as f64 / n as f64)
+    }
+
+    /// Standard deviation of the samples in nanoseconds, from bucket middles (relative error below 1 %).
+    pub fn deviation(&self) -> Option<f64> {
+        let (n, mean) = (self.count(), self.mean()?);
+        if n < 2 {
+            return Some(0.0);
+        }
+        let squares: f64 =
+            self.nonzero().map(|(i, c)| c as f64 * (bucket_middle(i) as f64 - mean).powi(2)).sum();
+        Some((squares / (n - 1) as f64).sqrt())
+    }
+
+    /// The latency that a share `q` in `0..=1` of the samples does not exceed: the upper bound of its bucket, never above
+    /// the maximum, so that it is not under-reported.
+    pub fn quantile(&self, q: f64) -> Option<Nanos> {
+        let n = self.count();
+        if n == 0 {
+            return None;
+        }
+        let rank = ((q * n as f64).ceil() as u64).clamp(1, n);
+        let mut seen = 0;
+        for (i, c) in self.nonzero() {
+            seen += c;
+            if seen >= rank {
+                return Some(Nanos(bucket_high(i).min(self.max).max(self.min)));
+            }
+        }
+        self.max()
+    }
+
+    /// Samples in buckets that lie wholly above a limit.
+    pub fn count_above(&self, limit: Nanos) -> u64 {
+        self.counts[bucket(limit.0) + 1..].iter().sum()
+    }
+
+    /// Samples that fio's layout cannot tell apart (2^34 ns = 17.18 s and longer).
+    pub fn beyond_fio(&self) -> u64 {
+        self.counts[FIO_BUCKETS..].iter().sum()
+    }
+
+    /// Buckets that hold samples, in ascending order, with their counts.
+    pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(i, c)| (i, *c))
+    }
+
+    /// The stored form.
+    pub fn to_sparse(&self) -> Sparse {
+        if self.is_empty() {
+            return Sparse::default();
+        }
+        Sparse {
+            min: Nanos(self.min),
+            max: Nanos(self.max),
+            sum: Nanos(self.sum),
+            buckets: self.nonzero().map(|(i, n)| (i as u16, n)).collect(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Histogram {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Histogram {{ n: {}, min: {}, max: {}, sum: {} }}",
+            self.count(),
+            self.min,
+            self.max,
+            self.sum
+        )
+    }
+}
+
+/// A histogram that holds only its filled buckets: the form that is kept per second and written to the Record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sparse {
+    /// Smallest sample (0 when empty).
+    pub min: Nanos,
+    /// Largest sample (0 when empty).
+    pub max: Nanos,
+    /// Sum of the samples.
+    pub sum: Nanos,
+    /// Bucket index and count, ascending, counts above 0.
+    pub buckets: Vec<(u16, u64)>,
+}
+
+impl Sparse {
+    /// The full form.
+    pub fn to_histogram(&self) -> Histogram {
+        let mut full = Histogram::new();
+        full.merge_sparse(self);
+        full
+    }
+
+    /// Number of samples.
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|b| b.1).sum()
+    }
+
+    /// Adds all samples of another stored histogram; exact.
+    pub fn merge(&mut self, other: &Sparse) {
+        if self.buckets.is_empty() {
+            *self = other.clone();
+        } else if !other.buckets.is_empty() {
+            let mut full = self.to_histogram();
+            full.merge_sparse(other);
+            *self = full.to_sparse();
+        }
+    }
+}
+
+/// What the JSON form of a histogram looks like: bucket indices as steps from the one before, so that most are small.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    min_ns: Nanos,
+    max_ns: Nanos,
+    sum_ns: Nanos,
+    /// `[step, count, step, count, ...]`
+    buckets: Vec<u64>,
+}
+
+impl Serialize for Sparse {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        let mut last = 0;
+        let mut buckets = Vec::with_capacity(self.buckets.len() * 2);
+        for &(index, n) in &self.buckets {
+            buckets.extend([u64::from(index) - last, n]);
+            last = u64::from(index);
+        }
+        Stored { min_ns: self.min, max_ns: self.max, sum_ns: self.sum, buckets }.serialize(s)
+    }
+}
+
+impl<'de> Deserialize<'de> for Sparse {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Sparse, D::Error> {
+        use serde::de::Error;
+        let stored = Stored::deserialize(d)?;
+        let (pairs, rest) = stored.buckets.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(D::Error::custom(
+                "histogram: 'buckets' holds pairs of step and count, but its length is odd",
+            ));
+        }
+        let mut buckets: Vec<(u16, u64)> = Vec::with_capacity(pairs.len());
+        let (mut index, mut total) = (0u64, 0u64);
+        for &[step, n] in pairs {
+            index = index.saturating_add(step);
+            total =
+                total.checked_add(n).ok_or_else(|| D::Error::custom("histogram: more than 2^64 samples"))?;
+            if n == 0 || index as usize >= BUCKETS || (step == 0 && !buckets.is_empty()) {
+                return Err(D::Error::custom(format!("histogram: bucket {index} with count {n} cannot be")));
+            }
+            buckets.push((index as u16, n));
+        }
+        let inside = |ns: Nanos, at: Option<&(u16, u64)>| at.is_none_or(|b| bucket(ns.0) == usize::from(b.0));
+        if !inside(stored.min_ns, buckets.first()) || !inside(stored.max_ns, buckets.last()) {
+            return Err(D::Error::custom("histogram: 'min_ns' or 'max_ns' lies outside its buckets"));
+        }
+        Ok(Sparse { min: stored.min_ns, max: stored.max_ns, sum: stored.sum_ns, buckets })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn edges_of_the_layout() {
+        assert_eq!(bucket(0), 0);
+        assert_eq!(bucket(127), 127);
+        assert_eq!(bucket(128), 128);
+        assert_eq!(bucket(129), 128);
+        assert_eq!(bucket((1 << 34) - 1), FIO_BUCKETS - 1);
+        assert_eq!(bucket(1 << 34), FIO_BUCKETS);
+        assert_eq!(bucket(u64::MAX), BUCKETS - 1);
+        assert_eq!(bucket_high(BUCKETS - 1), (1 << 47) - 1);
+    }
+
+    #[test]
+    fn a_stall_of_a_minute_keeps_its_length() {
+        let mut h = Histogram::new();
+        h.record_n(Nanos::micros(100), 1000);
+        h.record(Nanos::seconds(60).0);
+        assert_eq!(h.max(), Some(Nanos::seconds(60)));
+        assert_eq!(h.beyond_fio(), 1);
+        assert_eq!(h.quantile(1.0), Some(Nanos::seconds(60)));
+        assert_eq!(h.count_above(Nanos::seconds(1)), 1);
+    }
+
+    #[test]
+    fn quantiles_never_under_report() {
+        let mut h = Histogram::new();
+        for v in 1..=1000u64 {
+            h.record(v * 1000);
+        }
+        let p50 = h.quantile(0.5).unwrap().0;
+        assert!((500_000..=508_000).contains(&p50), "{p50}");
+        assert_eq!(h.quantile(1.0), Some(Nanos(1_000_000)));
+        assert_eq!(h.mean(), Some(500_500.0));
+        assert_eq!(Histogram::new().quantile(0.5), None);
+    }
+
+    /// Bucket index and its range after the `histogram` crate with grouping power 6, which has the same layout.
+    fn oracle(v: u64) -> (usize, u64, u64) {
+        let mut h = histogram::Histogram::new(BITS as u8, 47).unwrap();
+        h.increment(v).unwrap();
+        let index = h.as_slice().iter().position(|c| *c == 1).unwrap();
+        let filled = h.into_iter().nth(index).unwrap();
+        (index, filled.start(), filled.end())
+    }
+
+    proptest! {
+        #[test]
+        fn layout_equals_h2(v in 0u64..(1 << 47), shift in 0u32..47) {
+            let v = v >> shift;
+            prop_assert_eq!((bucket(v), bucket_low(bucket(v)), bucket_high(bucket(v))), oracle(v));
+            prop_assert!(bucket_low(bucket(v)) <= v && v <= bucket_high(bucket(v)));
+            prop_assert!((bucket_middle(bucket(v)) as f64 - v as f64).abs() <= v as f64 / 64.0 + 0.5);
+        }
+
+        #[test]
+        fn stored_form_loses_nothing(values in proptest::collection::vec(0u64..1 << 40, 0..200), cut in 0usize..200) {
+            let mut whole = Histogram::new();
+            let (mut a, mut b) = (Histogram::new(), Histogram::new());
+            for (i, v) in values.iter().enumerate() {
+                whole.record(*v);
+                if i < cut { a.record(*v) } else { b.record(*v) }
+            }
+            a.merge(&b);
+            prop_assert_eq!(a.to_sparse(), whole.to_sparse());
+            let json = serde_json::to_string(&whole.to_sparse()).unwrap();
+            let back: Sparse = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(&back, &whole.to_sparse());
+            prop_assert_eq!(back.to_histogram().quantile(0.99), whole.quantile(0.99));
+            prop_assert_eq!(back.count(), values.len() as u64);
+        }
+    }
+
+    #[test]
+    fn hostile_json_is_refused() {
+        for text in [
+            r#"{"min_ns":0,"max_ns":0,"sum_ns":0,"buckets":[1]}"#,
+            r#"{"min_ns":0,"max_ns":0,"sum_ns":0,"buckets":[9999999,1]}"#,
+            r#"{"min_ns":0,"max_ns":0,"sum_ns":0,"buckets":[1,0]}"#,
+            r#"{"min_ns":5,"max_ns":5,"sum_ns":0,"buckets":[1,1]}"#,
+            r#"{"min_ns":1,"max_ns":1,"sum_ns":0,"buckets":[1,18446744073709551615,1,5]}"#,
+        ] {
+            assert!(serde_json::from_str::<Sparse>(text).is_err(), "{text}");
+        }
+    }
+}

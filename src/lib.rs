@@ -1,0 +1,9 @@
+//! volproof answers one question: does this volume deliver what was paid for, and if not, what holds it back?
+//!
+//! The flow, which [`run`] reads like: argv -> Plan -> guard -> tune -> engine -> Interval* -> stats -> verdict -> Record
+//! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
+
+pub mod hist;
+pub mod sample;
+pub mod unit;
+pub mod warn;

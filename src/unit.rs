@@ -1,0 +1,405 @@
+//! Quantities with their units: bytes, nanoseconds, and their text forms.
+//!
+//! IEC and SI mean what they say: `KiB` is 1024 bytes, `KB` is 1000. A bare letter (`4k`, `1M`, `2g`) is binary, as in
+//! fio, because that is how everybody in this field reads a block size. Bare numbers are bytes, or seconds for times.
+//! This module does no arithmetic beyond conversion and knows nothing of volumes.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// An amount of data in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Bytes(pub u64);
+
+/// A length of time, or a time since the start of a step, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+/// Why a quantity could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnitError {
+    /// Nothing but blanks where a number was expected.
+    #[error("empty: expected a number, such as {example}")]
+    Empty {
+        /// What would have been accepted.
+        example: &'static str,
+    },
+    /// No number at the front.
+    #[error("'{text}' is not a number with a unit: write it as {example}")]
+    NotANumber {
+        /// The text as it was given.
+        text: String,
+        /// What would have been accepted.
+        example: &'static str,
+    },
+    /// A suffix that means nothing here.
+    #[error("'{unit}' is not a unit known here: use one of {known}")]
+    UnknownUnit {
+        /// The suffix as it was given.
+        unit: String,
+        /// The suffixes that are accepted.
+        known: &'static str,
+    },
+    /// The value does not fit 64 bits.
+    #[error("'{text}' is too large: the limit is 2^64-1")]
+    TooLarge {
+        /// The text as it was given.
+        text: String,
+    },
+}
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+const TIB: u64 = 1 << 40;
+const PIB: u64 = 1 << 50;
+
+impl Bytes {
+    /// One kibibyte, 1024 bytes.
+    pub const KIB: Bytes = Bytes(KIB);
+    /// One mebibyte, 2^20 bytes.
+    pub const MIB: Bytes = Bytes(MIB);
+    /// One gibibyte, 2^30 bytes.
+    pub const GIB: Bytes = Bytes(GIB);
+
+    /// `n` kibibytes.
+    pub const fn kib(n: u64) -> Bytes {
+        Bytes(n * KIB)
+    }
+
+    /// `n` mebibytes.
+    pub const fn mib(n: u64) -> Bytes {
+        Bytes(n * MIB)
+    }
+
+    /// `n` gibibytes.
+    pub const fn gib(n: u64) -> Bytes {
+        Bytes(n * GIB)
+    }
+
+    /// The shortest text that reads back to exactly this value: `4KiB`, `1536MiB`, `1000B`.
+    pub fn exact(self) -> String {
+        for (factor, name) in [(PIB, "PiB"), (TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")] {
+            if self.0 >= factor && self.0.is_multiple_of(factor) {
+                return format!("{}{name}", self.0 / factor);
+            }
+        }
+        format!("{}B", self.0)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Binary units with three significant digits, exact where the value is round: `4 KiB`, `1.46 TiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [(PIB, "PiB"), (TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")];
+        let text = match units.iter().find(|(factor, _)| self.0 >= *factor) {
+            Some((factor, name)) if self.0.is_multiple_of(*factor) => format!("{} {name}", self.0 / factor),
+            Some((factor, name)) => format!("{} {name}", significant(self.0 as f64 / *factor as f64)),
+            None => format!("{} B", self.0),
+        };
+        f.pad(&text)
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Bytes, UnitError> {
+        let (number, unit) = split_number(text, "4k, 1MiB or 800GB")?;
+        let factor = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" | "kib" => KIB,
+            "m" | "mib" => MIB,
+            "g" | "gib" => GIB,
+            "t" | "tib" => TIB,
+            "p" | "pib" => PIB,
+            "kb" => 1_000,
+            "mb" => 1_000_000,
+            "gb" => 1_000_000_000,
+            "tb" => 1_000_000_000_000,
+            "pb" => 1_000_000_000_000_000,
+            _ => {
+                let known = "B, k/KiB, M/MiB, G/GiB, T/TiB, P/PiB (binary), KB, MB, GB, TB, PB (decimal)";
+                return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
+            }
+        };
+        scale(number, factor, text).map(Bytes)
+    }
+}
+
+impl Nanos {
+    /// `n` microseconds.
+    pub const fn micros(n: u64) -> Nanos {
+        Nanos(n * 1_000)
+    }
+
+    /// `n` milliseconds.
+    pub const fn millis(n: u64) -> Nanos {
+        Nanos(n * 1_000_000)
+    }
+
+    /// `n` seconds.
+    pub const fn seconds(n: u64) -> Nanos {
+        Nanos(n * 1_000_000_000)
+    }
+
+    /// The same time in seconds.
+    pub fn as_seconds(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// The shortest text that reads back to exactly this value: `30s`, `100ms`, `1500us`, `7ns`.
+    pub fn exact(self) -> String {
+        for (factor, name) in [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")] {
+            if self.0.is_multiple_of(factor) {
+                return format!("{}{name}", self.0 / factor);
+            }
+        }
+        format!("{}ns", self.0)
+    }
+
+    /// Hours, minutes and seconds, for an ETA: `45 s`, `3 min 05 s`, `1 h 02 min`.
+    pub fn clock(self) -> String {
+        let s = self.0.div_ceil(1_000_000_000);
+        match s {
+            0..60 => format!("{s} s"),
+            60..3600 => format!("{} min {:02} s", s / 60, s % 60),
+            _ => format!("{} h {:02} min", s / 3600, s / 60 % 60),
+        }
+    }
+}
+
+impl From<Nanos> for Duration {
+    fn from(n: Nanos) -> Duration {
+        Duration::from_nanos(n.0)
+    }
+}
+
+impl fmt::Display for Nanos {
+    /// Three significant digits in the unit that fits: `1.37 ms`, `82.4 us`, `12 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let v = self.0 as f64;
+        let text = match self.0 {
+            0..1_000 => format!("{} ns", self.0),
+            1_000..999_500 => format!("{} us", significant(v / 1e3)),
+            999_500..999_500_000 => format!("{} ms", significant(v / 1e6)),
+            _ => format!("{} s", significant(v / 1e9)),
+        };
+        f.pad(&text)
+    }
+}
+
+impl FromStr for Nanos {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Nanos, UnitError> {
+        let (number, unit) = split_number(text, "30s, 5m, 1h or 250ms")?;
+        let factor = match unit {
+            "" | "s" | "sec" => 1_000_000_000,
+            "ms" | "msec" => 1_000_000,
+            "us" | "usec" | "µs" => 1_000,
+            "ns" | "nsec" => 1,
+            "m" | "min" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            "d" => 86_400_000_000_000,
+            _ => {
+                let known = "ns, us, ms, s, m (minutes), h, d";
+                return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
+            }
+        };
+        scale(number, factor, text).map(Nanos)
+    }
+}
+
+/// Splits `1.5GiB` into its number and its unit.
+fn split_number<'a>(text: &'a str, example: &'static str) -> Result<(&'a str, &'a str), UnitError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(UnitError::Empty { example });
+    }
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    if number.is_empty() || number.parse::<f64>().is_err() {
+        return Err(UnitError::NotANumber { text: text.to_string(), example });
+    }
+    Ok((number, unit.trim()))
+}
+
+/// Multiplies, exactly for whole numbers and rounded to the nearest whole for fractions.
+fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
+    let too_large = || UnitError::TooLarge { text: text.to_string() };
+    if let Ok(whole) = number.parse::<u64>() {
+        return whole.checked_mul(factor).ok_or_else(too_large);
+    }
+    let value = number.parse::<f64>().map_err(|_| too_large())? * factor as f64;
+    if value >= u64::MAX as f64 { Err(too_large()) } else { Ok(value.round() as u64) }
+}
+
+/// Three significant digits without an exponent: `1.37`, `82.4`, `817`, `20126` stays whole.
+pub fn significant(v: f64) -> String {
+    match v.abs() {
+        a if a >= 99.95 => format!("{v:.0}"),
+        a if a >= 9.995 => format!("{v:.1}"),
+        _ => format!("{v:.2}"),
+    }
+}
+
+/// A whole number with thousands separated, as in `1,000,000`.
+pub fn grouped(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// Serde form for plans: text with its unit (`"4KiB"`, `"30s"`), so that a plan file needs no key suffixes.
+/// Reading also accepts a bare number.
+pub mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    /// A quantity that has an exact text form.
+    pub trait Exact: FromStr {
+        /// The text that reads back to the same value.
+        fn exact_text(&self) -> String;
+    }
+
+    impl Exact for super::Bytes {
+        fn exact_text(&self) -> String {
+            self.exact()
+        }
+    }
+
+    impl Exact for super::Nanos {
+        fn exact_text(&self) -> String {
+            self.exact()
+        }
+    }
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Either {
+        Number(u64),
+        Text(String),
+    }
+
+    /// Writes the exact text form.
+    pub fn serialize<T: Exact, S: Serializer>(value: &T, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&value.exact_text())
+    }
+
+    /// Reads a text form or a bare number.
+    pub fn deserialize<'de, T: Exact, D: Deserializer<'de>>(d: D) -> Result<T, D::Error>
+    where
+        T::Err: Display,
+    {
+        let text = match Either::deserialize(d)? {
+            Either::Number(n) => n.to_string(),
+            Either::Text(t) => t,
+        };
+        text.parse().map_err(D::Error::custom)
+    }
+
+    /// The same for an optional quantity.
+    pub mod option {
+        use super::{Display, Exact};
+        use serde::{Deserialize, Deserializer, Serializer};
+
+        #[derive(Deserialize)]
+        struct Wrapped<T: Exact>(#[serde(with = "super")] T)
+        where
+            T::Err: Display;
+
+        /// Writes the exact text form, or nothing.
+        pub fn serialize<T: Exact, S: Serializer>(value: &Option<T>, s: S) -> Result<S::Ok, S::Error> {
+            match value {
+                Some(v) => s.serialize_str(&v.exact_text()),
+                None => s.serialize_none(),
+            }
+        }
+
+        /// Reads a text form, a bare number, or nothing.
+        pub fn deserialize<'de, T: Exact, D: Deserializer<'de>>(d: D) -> Result<Option<T>, D::Error>
+        where
+            T::Err: Display,
+        {
+            Ok(Option::<Wrapped<T>>::deserialize(d)?.map(|w| w.0))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn units_mean_what_they_say() {
+        for (text, bytes) in [
+            ("4k", 4096),
+            ("4KiB", 4096),
+            ("4kb", 4000),
+            ("1M", 1 << 20),
+            ("1.5GiB", 3 << 29),
+            ("800GB", 800_000_000_000),
+            ("512", 512),
+            (" 2 TiB ", 2 << 40),
+        ] {
+            assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
+        }
+        for (text, ns) in [("30", 30_000_000_000), ("1.5ms", 1_500_000), ("2m", 120_000_000_000), ("7ns", 7)]
+        {
+            assert_eq!(text.parse::<Nanos>(), Ok(Nanos(ns)), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_name_what_is_wrong() {
+        let e = "4q".parse::<Bytes>().unwrap_err().to_string();
+        assert!(e.contains("'q'") && e.contains("KiB"), "{e}");
+        assert!("".parse::<Bytes>().is_err());
+        assert!("-4k".parse::<Bytes>().is_err());
+        assert!("99999999999999999999".parse::<Bytes>().is_err());
+        assert!("20000P".parse::<Bytes>().is_err());
+        assert!("1.2.3k".parse::<Bytes>().is_err());
+        assert!("5M".parse::<Nanos>().is_err(), "M could be minutes or months");
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        assert_eq!(Bytes(4096).to_string(), "4 KiB");
+        assert_eq!(Bytes(1_610_000_000_000).to_string(), "1.46 TiB");
+        assert_eq!(Nanos(1_368_000).to_string(), "1.37 ms");
+        assert_eq!(Nanos(999_600).to_string(), "1.00 ms");
+        assert_eq!(Nanos(82_432_000).to_string(), "82.4 ms");
+        assert_eq!(Nanos::seconds(185).clock(), "3 min 05 s");
+        assert_eq!(grouped(1_000_000), "1,000,000");
+        assert_eq!(grouped(999), "999");
+    }
+
+    proptest! {
+        #[test]
+        fn exact_text_reads_back(n in any::<u64>()) {
+            prop_assert_eq!(Bytes(n).exact().parse::<Bytes>(), Ok(Bytes(n)));
+            prop_assert_eq!(Nanos(n).exact().parse::<Nanos>(), Ok(Nanos(n)));
+        }
+
+        #[test]
+        fn any_text_is_answered(text in ".{0,24}") {
+            let _ = text.parse::<Bytes>();
+            let _ = text.parse::<Nanos>();
+        }
+    }
+}

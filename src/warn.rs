@@ -1,0 +1,53 @@
+//! Doubts about a result as data: what was seen, and what to do about it.
+//!
+//! A warning never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
+//! label claims, and no verdict may rest on it (method: pitfalls). Text only; whoever finds the doubt states the evidence.
+
+use serde::{Deserialize, Serialize};
+
+/// How much a doubt weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; the numbers stand.
+    Note,
+    /// The numbers may mislead.
+    Warning,
+    /// The numbers do not show what they are labelled with.
+    Blocker,
+}
+
+/// One doubt, as stored in the Record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warning {
+    /// Stable name for programs, in kebab case.
+    pub code: String,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// The step it belongs to; absent when it is about the whole run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// What was seen, with its numbers.
+    pub message: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Warning {
+    /// A doubt about the whole run.
+    pub fn new(
+        severity: Severity,
+        code: &str,
+        message: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Warning {
+        Warning { code: code.into(), severity, step: None, message: message.into(), advice: advice.into() }
+    }
+
+    /// The same doubt, tied to a step.
+    pub fn in_step(mut self, step: &str) -> Warning {
+        self.step = Some(step.to_string());
+        self
+    }
+}
