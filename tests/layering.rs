@@ -16,7 +16,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// Imports inside one layer that are meant: (from, to).
 const WITHIN: &[(&str, &str)] =
-    &[("run", "cli"), ("engine", "guard"), ("plan", "sample"), ("stats", "sample")];
+    &[("hist", "unit"), ("run", "cli"), ("engine", "guard"), ("plan", "sample"), ("stats", "sample")];
 
 fn layer(module: &str) -> usize {
     LAYERS
