@@ -5,5 +5,6 @@
 
 pub mod hist;
 pub mod sample;
+pub mod stats;
 pub mod unit;
 pub mod warn;

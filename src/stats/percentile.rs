@@ -1,0 +1,168 @@
+//! Latency percentiles: which of them may be printed, and how sure each is.
+//!
+//! I/Os of one second share their fate, so a million of them say less about the tail than a million independent draws.
+//! The design effect (Kish) is measured from the histograms kept every second and turns the number of I/Os into an
+//! effective number. A percentile is printed only when at least [`ABOVE`] effective samples lie above it; the largest
+//! latency is always printed as such, never as a percentile.
+//!
+//! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
+
+use serde::{Deserialize, Serialize};
+
+use super::BATCHES;
+use crate::hist::{Histogram, Sparse, bucket};
+use crate::unit::Nanos;
+
+/// Effective samples that must lie above a percentile before it is printed.
+pub const ABOVE: f64 = 10.0;
+
+/// The percentiles of every table: name and share.
+pub const STANDARD: [(&str, f64); 6] =
+    [("50", 0.5), ("90", 0.9), ("95", 0.95), ("99", 0.99), ("99.9", 0.999), ("99.99", 0.9999)];
+
+/// One percentile of one run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Percentile {
+    /// Its name, as in `p99.9`: "99.9".
+    pub name: String,
+    /// The share `0..1` of I/Os that were at most this slow.
+    pub share: f64,
+    /// Upper bound of the bucket that holds it: never under-reported.
+    pub value_ns: Nanos,
+    /// How many independent I/Os the sample is worth for this percentile.
+    pub effective_samples: f64,
+}
+
+/// True when `effective` samples carry the percentile `share`: enough of them lie above it.
+pub fn printable(effective: f64, share: f64) -> bool {
+    // A rounding error in 1 - share must not hide p99 of exactly a thousand.
+    effective * (1.0 - share) >= ABOVE - 1e-9
+}
+
+/// All samples of a run from its one-second histograms; exact.
+pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a Sparse>) -> Histogram {
+    let mut all = Histogram::new();
+    for second in seconds {
+        all.merge_sparse(second);
+    }
+    all
+}
+
+/// How many independent samples the run is worth at the percentile `share`: their number over the design effect.
+///
+/// The seconds are put into [`BATCHES`] equal groups (fewer when there are fewer seconds), and the spread of the share
+/// above the percentile between groups is compared with what independent samples would show. A single second cannot show
+/// any dependence and counts as independent. Never above the number of samples.
+pub fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
+    let all = pooled(seconds);
+    let samples = all.count() as f64;
+    match all.quantile(share) {
+        Some(value) => samples / design_effect(seconds, &all, share, value).max(1.0),
+        None => 0.0,
+    }
+}
+
+/// The table of one run: every percentile of `wanted` that may be printed, with its value.
+pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
+    let all = pooled(seconds);
+    let samples = all.count() as f64;
+    wanted
+        .iter()
+        .filter_map(|&(name, share)| {
+            let value_ns = all.quantile(share)?;
+            let effective_samples = samples / design_effect(seconds, &all, share, value_ns).max(1.0);
+            printable(effective_samples, share).then(|| Percentile {
+                name: name.to_string(),
+                share,
+                value_ns,
+                effective_samples,
+            })
+        })
+        .collect()
+}
+
+/// Variance of the share above the percentile between groups of seconds, over that of independent samples.
+fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) -> f64 {
+    let groups = BATCHES.min(seconds.len());
+    let samples = all.count() as f64;
+    let independent = share * (1.0 - share) * samples;
+    if groups < 2 || independent <= 0.0 {
+        return 1.0;
+    }
+    // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
+    let edge = bucket(value.0);
+    let counts_above =
+        |h: &Sparse| h.buckets.iter().filter(|b| usize::from(b.0) > edge).map(|b| b.1).sum::<u64>();
+    let counts_at = |h: &Sparse| h.buckets.iter().find(|b| usize::from(b.0) == edge).map_or(0, |b| b.1);
+    let at: u64 = seconds.iter().map(counts_at).sum();
+    let above: u64 = seconds.iter().map(counts_above).sum();
+    let part = ((1.0 - share) * samples - above as f64) / (at as f64).max(1.0);
+    let per_group = seconds.len() / groups;
+    let skipped = seconds.len() - per_group * groups;
+    let squares: f64 = seconds[skipped..]
+        .chunks_exact(per_group)
+        .map(|group| {
+            let n: u64 = group.iter().map(Sparse::count).sum();
+            let slow: f64 = group.iter().map(|h| counts_above(h) as f64 + part * counts_at(h) as f64).sum();
+            (slow - (1.0 - share) * n as f64).powi(2)
+        })
+        .sum();
+    let whole = seconds.len() as f64 / (per_group * groups) as f64;
+    whole * squares * groups as f64 / (groups - 1) as f64 / independent
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One second with `fast` I/Os of 100 us and `slow` of 80 ms.
+    fn second(fast: u64, slow: u64) -> Sparse {
+        let mut h = Histogram::new();
+        h.record_n(Nanos::micros(100), fast);
+        h.record_n(Nanos::millis(80), slow);
+        h.to_sparse()
+    }
+
+    #[test]
+    fn ten_samples_above_are_needed() {
+        assert!(printable(1000.0, 0.99) && !printable(999.0, 0.99));
+        assert!(printable(20.0, 0.5) && !printable(19.0, 0.5));
+        assert!(printable(100_000.0, 0.9999) && !printable(99_999.0, 0.9999));
+        assert!(!printable(0.0, 0.5));
+    }
+
+    #[test]
+    fn even_seconds_cost_nothing() {
+        let seconds = vec![second(985, 15); 60];
+        assert_eq!(effective_samples(&seconds, 0.99), 60_000.0);
+        let names: Vec<String> = table(&seconds, &STANDARD).into_iter().map(|p| p.name).collect();
+        assert_eq!(names, ["50", "90", "95", "99", "99.9"]);
+    }
+
+    #[test]
+    fn slow_ios_that_come_together_count_as_few() {
+        // One second in thirty holds all slow I/Os.
+        let seconds: Vec<Sparse> = (0..90).map(|i| second(1000, if i % 30 == 7 { 450 } else { 0 })).collect();
+        let n = pooled(&seconds).count() as f64;
+        assert!(effective_samples(&seconds, 0.99) < n / 50.0);
+        assert!(table(&seconds, &[("99", 0.99)]).is_empty(), "three bursts are not ten independent samples");
+        assert!(effective_samples(&seconds, 0.5) > n / 50.0, "the median hardly notices");
+    }
+
+    #[test]
+    fn a_single_second_and_none_at_all_are_answered() {
+        assert_eq!(effective_samples(&[second(1000, 20)], 0.99), 1020.0);
+        assert_eq!(effective_samples(&[], 0.99), 0.0);
+        assert!(table(&[Sparse::default(), Sparse::default()], &STANDARD).is_empty());
+        // Seconds in which nothing completed belong to the run.
+        assert!(effective_samples(&[Sparse::default(), second(1000, 20)], 0.99) > 0.0);
+    }
+
+    #[test]
+    fn values_are_upper_bounds() {
+        let t = table(&vec![second(985, 15); 60], &STANDARD);
+        assert_eq!(t[0].value_ns.0, crate::hist::bucket_high(bucket(100_000)));
+        assert_eq!(t[3].value_ns, Nanos::millis(80), "never above the maximum");
+    }
+}

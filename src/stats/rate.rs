@@ -1,0 +1,332 @@
+//! A rate with its error: I/Os or bytes per second from counts on the 100 ms grid.
+//!
+//! Method: non-overlapping batch means (Fishman and Yarberry 1997). The run is cut into [`BATCHES`] equal batches, each a
+//! whole number of periods of whatever beats in the series (a token bucket refilled every 100 ms to some seconds, found
+//! by autocorrelation), and the spread of the batch means gives the error of the mean, whatever the correlation within a
+//! batch. The interval is wrong only when a batch is too short to forget the one before; that is checked, and said in
+//! [`Estimate::too_short`] together with how long the run should be.
+//!
+//! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
+//! drain at the end must be cut off before (see `warmup`).
+
+use serde::{Deserialize, Serialize};
+
+use super::moments::{autocorrelation, mean, student, variance};
+use super::{BATCHES, CONFIDENCE};
+use crate::sample::PER_SECOND;
+
+/// Grid bins in a second.
+const BINS: usize = PER_SECOND as usize;
+/// The longest period looked for, in bins: 5 s.
+const LONGEST_PERIOD: usize = 5 * BINS;
+/// A period shows as a correlation above this.
+const PERIOD_CORRELATION: f64 = 0.3;
+/// A period stands out by this much from the trough before it; drifts and slow noise have no trough.
+const PERIOD_PROMINENCE: f64 = 0.15;
+/// The longest interval that no rule calls too short has at least this many seconds.
+pub const MINUTE: f64 = 60.0;
+
+/// Rate of one run, with its error.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// Events over the whole window, divided by its length.
+    pub mean_per_second: f64,
+    /// Length of the window.
+    pub seconds: f64,
+    /// The 95 % interval; absent when the window holds fewer than ten whole seconds (or periods).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Bounds>,
+    /// How many independent seconds the window is worth (at most its length). Absent without an interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective_seconds: Option<f64>,
+    /// Standard deviation of one-second counts over their mean. Absent below two seconds and when nothing was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cv_of_seconds: Option<f64>,
+    /// The worst whole second. Absent below one second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worst_second: Option<u64>,
+    /// The rate that 99 % of the seconds reach or exceed. Absent below 100 seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p1_second: Option<u64>,
+    /// Period that was found in the series, 200 ms to 5 s.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_ms: Option<u64>,
+    /// Correlation of neighbouring batch means. Absent without an interval and when the batches are equal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_correlation: Option<f64>,
+    /// Why the interval should not be quoted; empty when it may be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub too_short: Vec<Reason>,
+    /// How long the window should be instead. Present exactly when there is a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extend_to_seconds: Option<u64>,
+}
+
+/// Interval of a rate.
+///
+/// Its width is 0 only if all 100 ms bins hold the same count. Where the batches agree exactly but their bins vary (a
+/// quota handed out once a second), shifting the window by part of a period still gains or loses up to one bin, so the
+/// half-width is never below (largest bin - smallest bin) / window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// Share of such intervals that hold the true rate: 0.95.
+    pub confidence: f64,
+    /// Lower end.
+    pub low_per_second: f64,
+    /// Upper end.
+    pub high_per_second: f64,
+    /// Standard error of the mean, with `batches - 1` degrees of freedom.
+    pub standard_error_per_second: f64,
+    /// Number of batches.
+    pub batches: u32,
+    /// Length of a batch.
+    pub batch_seconds: f64,
+}
+
+/// Why a run is too short for its own interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// Fewer than ten whole seconds (or periods): no interval at all.
+    NoInterval,
+    /// Shorter than a minute.
+    BelowAMinute,
+    /// Neighbouring batches resemble each other.
+    BatchesCorrelate,
+    /// The series remembers its past for longer than a batch lasts.
+    LongMemory,
+    /// The level moved while it was measured (steady-state rule or change point).
+    NotSteady,
+}
+
+impl Reason {
+    /// The reason in words, without the advice (that is [`Estimate::extend_to_seconds`]).
+    pub fn text(self) -> &'static str {
+        match self {
+            Reason::NoInterval => "fewer than ten whole seconds or periods were measured",
+            Reason::BelowAMinute => "less than a minute was measured",
+            Reason::BatchesCorrelate => "neighbouring tenths of the run resemble each other",
+            Reason::LongMemory => "the rate varies more slowly than a tenth of the run lasts",
+            Reason::NotSteady => "the rate moved to another level while it was measured",
+        }
+    }
+}
+
+impl Estimate {
+    /// Rate from counts on the 100 ms grid; `None` without any bin.
+    pub fn of(bins: &[u64]) -> Option<Estimate> {
+        if bins.is_empty() {
+            return None;
+        }
+        let length = bins.len() as f64 / BINS as f64;
+        let mut found = Estimate {
+            mean_per_second: bins.iter().map(|&n| n as f64).sum::<f64>() / length,
+            seconds: length,
+            interval: None,
+            effective_seconds: None,
+            cv_of_seconds: None,
+            worst_second: None,
+            p1_second: None,
+            period_ms: None,
+            batch_correlation: None,
+            too_short: Vec::new(),
+            extend_to_seconds: None,
+        };
+        found.describe_seconds(bins);
+        let period = period(bins);
+        found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
+        found.cut_batches(bins, period.map_or(BINS, |p| p * BINS.div_ceil(p)));
+        Some(found)
+    }
+
+    /// Adds a reason that only other evidence shows (steady state, change points), and asks for twice the time.
+    pub fn doubt(&mut self, reason: Reason) {
+        self.ask(reason, 2.0 * self.seconds);
+    }
+
+    /// Lower and upper bound, each alone held with the given confidence: `one_sided(0.95)` uses t = 1.833.
+    pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
+        let b = self.interval.as_ref()?;
+        let half = student(confidence, f64::from(b.batches - 1)) * b.standard_error_per_second;
+        Some(((self.mean_per_second - half).max(0.0), self.mean_per_second + half))
+    }
+
+    fn ask(&mut self, reason: Reason, seconds: f64) {
+        if !self.too_short.contains(&reason) {
+            self.too_short.push(reason);
+        }
+        let wanted = seconds.max(MINUTE).ceil() as u64;
+        self.extend_to_seconds = Some(self.extend_to_seconds.map_or(wanted, |s| s.max(wanted)));
+    }
+
+    /// What single seconds look like.
+    fn describe_seconds(&mut self, bins: &[u64]) {
+        let mut seconds = per_second(bins);
+        let counts: Vec<f64> = seconds.iter().map(|&n| n as f64).collect();
+        if counts.len() >= 2 && mean(&counts) > 0.0 {
+            self.cv_of_seconds = Some(variance(&counts).sqrt() / mean(&counts));
+        }
+        seconds.sort_unstable();
+        self.worst_second = seconds.first().copied();
+        // The nearest rank; below 100 seconds it would be the worst second again.
+        if seconds.len() >= 100 {
+            self.p1_second = Some(seconds[seconds.len().div_ceil(100) - 1]);
+        }
+    }
+
+    /// Interval from batch means; `unit` is the number of bins that a batch must hold a multiple of.
+    fn cut_batches(&mut self, bins: &[u64], unit: usize) {
+        let unit_seconds = unit as f64 / BINS as f64;
+        // What does not fill a unit, or a batch, is left out at the old end: that is where warm-up lingers.
+        let per_unit: Vec<f64> = bins[bins.len() % unit..]
+            .chunks_exact(unit)
+            .map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / unit_seconds)
+            .collect();
+        let m = per_unit.len() / BATCHES;
+        if m == 0 {
+            self.ask(Reason::NoInterval, (BATCHES as f64 * unit_seconds).max(2.0 * self.seconds));
+            return;
+        }
+        let used = &per_unit[per_unit.len() - m * BATCHES..];
+        let batches: Vec<f64> = used.chunks_exact(m).map(mean).collect();
+        let spread = variance(&batches);
+        let t = student((1.0 + CONFIDENCE) / 2.0, (BATCHES - 1) as f64);
+        let range = bins.iter().max().unwrap_or(&0) - bins.iter().min().unwrap_or(&0);
+        let half = (t * (spread / BATCHES as f64).sqrt()).max(range as f64 / self.seconds);
+        let batch_seconds = m as f64 * unit_seconds;
+        self.interval = Some(Bounds {
+            confidence: CONFIDENCE,
+            low_per_second: (self.mean_per_second - half).max(0.0),
+            high_per_second: self.mean_per_second + half,
+            standard_error_per_second: half / t,
+            batches: BATCHES as u32,
+            batch_seconds,
+        });
+        let (independent, real) = (variance(used), m as f64 * spread);
+        self.effective_seconds =
+            Some(if real > independent { self.seconds * independent / real } else { self.seconds });
+
+        if self.seconds < MINUTE {
+            self.ask(Reason::BelowAMinute, 2.0 * self.seconds);
+        }
+        self.batch_correlation = autocorrelation(&batches, 1).map(|r| r[1]);
+        // Ten independent values have a lag-1 correlation of -0.1 +- 1/sqrt(10): one in twenty exceeds this bound.
+        let bound = 1.645 / (BATCHES as f64).sqrt() - 0.1;
+        if self.batch_correlation.is_some_and(|r| r > bound) {
+            self.ask(Reason::BatchesCorrelate, 2.0 * self.seconds);
+        }
+        let memory = memory(used) * unit_seconds;
+        if memory > batch_seconds {
+            self.ask(Reason::LongMemory, (BATCHES as f64 * memory).min(10.0 * self.seconds));
+        }
+    }
+}
+
+/// Counts of whole seconds; a last part of a second is left out.
+pub fn per_second(bins: &[u64]) -> Vec<u64> {
+    bins.chunks_exact(BINS).map(|c| c.iter().sum()).collect()
+}
+
+/// Period of the series in bins: the shortest lag whose correlation peak comes close to the highest one.
+///
+/// All multiples of a period peak alike, and noise decides which of them is highest, so the shortest that reaches 90 % of
+/// the highest is the period. A beat of exactly one bin (100 ms) cannot be seen on this grid and needs no care.
+pub fn period(bins: &[u64]) -> Option<usize> {
+    let x: Vec<f64> = bins.iter().map(|&n| n as f64).collect();
+    let longest = LONGEST_PERIOD.min(x.len() / 4);
+    let r = autocorrelation(&x, longest + 1)?;
+    let mut trough = f64::INFINITY;
+    let mut peaks: Vec<(usize, f64)> = Vec::new();
+    for lag in 1..r.len() - 1 {
+        let peak = lag > 1 && r[lag] >= r[lag - 1] && r[lag] > r[lag + 1];
+        if peak && r[lag] > PERIOD_CORRELATION && r[lag] - trough > PERIOD_PROMINENCE {
+            peaks.push((lag, r[lag]));
+        }
+        trough = trough.min(r[lag]);
+    }
+    let highest = peaks.iter().map(|p| p.1).fold(0.0, f64::max);
+    peaks.iter().find(|p| p.1 >= 0.9 * highest).map(|p| p.0)
+}
+
+/// Integrated correlation time in units of the series: (1 + r) / (1 - r) of a first-order process with its lag-1
+/// correlation r, freed of its downward bias (1 + 3 r) / n (Marriott and Pope 1954). 1 when there is no memory.
+fn memory(units: &[f64]) -> f64 {
+    let Some(r) = autocorrelation(units, 1) else { return 1.0 };
+    let r = (r[1] + (1.0 + 3.0 * r[1]) / units.len() as f64).clamp(0.0, 0.999);
+    (1.0 + r) / (1.0 - r)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_constant_rate_has_a_width_of_zero() {
+        let e = Estimate::of(&[2000; 3000]).unwrap();
+        let b = e.interval.unwrap();
+        assert_eq!((b.low_per_second, e.mean_per_second, b.high_per_second), (20_000.0, 20_000.0, 20_000.0));
+        assert_eq!((e.effective_seconds, e.cv_of_seconds), (Some(300.0), Some(0.0)));
+        assert_eq!((e.worst_second, e.p1_second), (Some(20_000), Some(20_000)));
+        assert_eq!((e.batch_correlation, e.period_ms, e.extend_to_seconds), (None, None, None));
+        assert!(e.too_short.is_empty());
+    }
+
+    #[test]
+    fn below_ten_seconds_there_is_no_interval() {
+        let bins: Vec<u64> = (0..30).map(|i| 100 + i % 7).collect();
+        let e = Estimate::of(&bins).unwrap();
+        assert_eq!((e.interval, e.effective_seconds), (None, None));
+        assert_eq!((e.too_short, e.extend_to_seconds), (vec![Reason::NoInterval], Some(60)));
+        assert_eq!(e.mean_per_second, bins.iter().sum::<u64>() as f64 / 3.0);
+        assert_eq!(Estimate::of(&[]), None);
+        let one = Estimate::of(&[7]).unwrap();
+        assert_eq!((one.mean_per_second, one.worst_second, one.cv_of_seconds), (70.0, None, None));
+    }
+
+    #[test]
+    fn nothing_counted_is_a_rate_of_zero() {
+        let e = Estimate::of(&[0; 600]).unwrap();
+        assert_eq!((e.mean_per_second, e.cv_of_seconds), (0.0, None));
+        assert_eq!(e.interval.as_ref().map(|b| b.high_per_second), Some(0.0));
+        let text = serde_json::to_string(&e).unwrap();
+        assert!(!text.contains("null"), "{text}");
+        assert_eq!(serde_json::from_str::<Estimate>(&text).unwrap(), e);
+    }
+
+    #[test]
+    fn a_token_bucket_shows_its_period_and_its_edges() {
+        // 1.5 s quotas, each used up within 300 ms.
+        let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 10_000 } else { 0 }).collect();
+        let e = Estimate::of(&bins).unwrap();
+        assert_eq!(e.period_ms, Some(1500));
+        let b = e.interval.unwrap();
+        assert_eq!(b.batch_seconds, 30.0);
+        // The batches agree exactly; one bin more or less at the edge is what remains.
+        assert!((b.high_per_second - e.mean_per_second - 10_000.0 / 300.0).abs() < 1e-6);
+        assert!(e.too_short.is_empty(), "{:?}", e.too_short);
+    }
+
+    #[test]
+    fn a_slow_wave_is_called_too_short() {
+        let wave =
+            |i: usize| (1000.0 + 300.0 * (i as f64 / 3000.0 * 2.0 * std::f64::consts::PI).sin()) as u64;
+        let bins: Vec<u64> = (0..3000).map(wave).collect();
+        let e = Estimate::of(&bins).unwrap();
+        assert!(e.too_short.contains(&Reason::BatchesCorrelate), "{:?}", e.too_short);
+        assert!(e.too_short.contains(&Reason::LongMemory), "{:?}", e.too_short);
+        assert!(e.extend_to_seconds.unwrap() >= 600);
+        assert!(e.effective_seconds.unwrap() < 20.0);
+    }
+
+    #[test]
+    fn the_share_of_a_last_second_counts_in_the_mean_alone() {
+        let mut bins = vec![10; 105];
+        bins[104] = 0;
+        let e = Estimate::of(&bins).unwrap();
+        assert_eq!(e.mean_per_second, 1040.0 / 10.5);
+        assert_eq!(e.worst_second, Some(100));
+        assert!(e.interval.is_some());
+    }
+}
