@@ -1,0 +1,412 @@
+//! What a block device is: its numbers, geometry and identity, from sysfs.
+//!
+//! Sizes in sysfs are sectors of 512 bytes whatever the device's own block (kernel: Documentation/ABI/stable/sysfs-block);
+//! they leave here as [`Bytes`]. Who uses the device is [`Usage`](super::Usage)'s part; nothing is opened here.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{DevNumber, Root};
+use crate::unit::Bytes;
+
+/// The unit of `size` and `start` in sysfs.
+const SECTOR: u64 = 512;
+
+/// The kind of a device, by its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Driver {
+    /// A virtio disk of a virtual machine.
+    VirtioBlk,
+    /// NVMe, a multipath head included.
+    Nvme,
+    /// SCSI, SATA, SAS, USB, virtio-scsi.
+    Scsi,
+    /// Xen's disk.
+    Xen,
+    /// SD card or eMMC.
+    Mmc,
+    /// A file seen as a device.
+    Loop,
+    /// Compressed memory.
+    Zram,
+    /// Plain memory.
+    Ram,
+    /// Device mapper: LVM, dm-crypt, multipath.
+    Dm,
+    /// Linux software RAID.
+    Md,
+    /// A cache over other devices.
+    Bcache,
+    /// The kernel's test device.
+    NullBlk,
+    /// A device over the network: nbd, rbd, drbd.
+    Network,
+    /// Anything else.
+    Other,
+}
+
+impl Driver {
+    /// By the kernel's naming of disks, which each driver owns (kernel: Documentation/admin-guide/devices.txt).
+    fn of(name: &str) -> Driver {
+        const PREFIXES: &[(&str, Driver)] = &[
+            ("nvme", Driver::Nvme),
+            ("nullb", Driver::NullBlk),
+            ("nbd", Driver::Network),
+            ("rbd", Driver::Network),
+            ("drbd", Driver::Network),
+            ("vd", Driver::VirtioBlk),
+            ("xvd", Driver::Xen),
+            ("sd", Driver::Scsi),
+            ("sr", Driver::Scsi),
+            ("mmcblk", Driver::Mmc),
+            ("loop", Driver::Loop),
+            ("zram", Driver::Zram),
+            ("ram", Driver::Ram),
+            ("dm-", Driver::Dm),
+            ("md", Driver::Md),
+            ("bcache", Driver::Bcache),
+        ];
+        PREFIXES.iter().find(|(p, _)| name.starts_with(p)).map_or(Driver::Other, |(_, d)| *d)
+    }
+}
+
+/// A whole disk, or any node of the stack of block devices.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// The kernel's name, for `/sys/block/NAME`.
+    pub name: String,
+    /// Its number.
+    pub number: DevNumber,
+}
+
+/// One partition of a whole disk.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Partition {
+    /// The kernel's name, such as `vdb1`.
+    pub name: String,
+    /// Its device number.
+    pub number: DevNumber,
+    /// Its number on the disk.
+    pub index: u32,
+    /// Where it starts on the disk.
+    pub start_bytes: Bytes,
+    /// Its length.
+    pub size_bytes: Bytes,
+    /// Whether it starts on a multiple of 4 KiB and of the physical block; one that does not makes the device read before
+    /// it writes.
+    pub aligned: bool,
+}
+
+/// A limit that this process's cgroup sets for the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CgroupLimit {
+    /// The file that sets it.
+    pub file: PathBuf,
+    /// Its words for this device, such as `rbps=1048576 wiops=120`.
+    pub limit: String,
+}
+
+/// What a block device is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Block {
+    /// The kernel's name, such as `vdb1`.
+    pub name: String,
+    /// Its number.
+    pub number: DevNumber,
+    /// The whole disk it belongs to; itself when it is no partition. `/sys/block/NAME/stat` counts its I/O.
+    pub disk: Node,
+    /// The partition's number on the disk, when it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partition: Option<u32>,
+    /// Where it starts on the disk.
+    pub start_bytes: Bytes,
+    /// Its length; zero without a medium.
+    pub size_bytes: Bytes,
+    /// The smallest block the device takes.
+    pub logical_block_bytes: Bytes,
+    /// The smallest block it writes without reading first.
+    pub physical_block_bytes: Bytes,
+    /// Whether the kernel refuses writes.
+    pub read_only: bool,
+    /// Whether the medium can be taken out.
+    pub removable: bool,
+    /// Whether the device says that it turns. Cloud volumes often do, and do not.
+    pub rotational: bool,
+    /// The kind of device.
+    pub driver: Driver,
+    /// The maker's name for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The serial number; a cloud provider puts the volume's id here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
+    /// The world-wide name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wwid: Option<String>,
+    /// The names under `/dev/disk/by-id` that lead to it, sorted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_id: Vec<String>,
+    /// Counts every disk that appeared since boot: a new number means another disk (Linux 5.15).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diskseq: Option<u64>,
+    /// The file or device behind a loop device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_file: Option<PathBuf>,
+    /// Its partitions, by number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partitions: Vec<Partition>,
+    /// The devices it lies on, all the way down: the disks of a volume group, the legs of a RAID, the paths of a multipath.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lies_on: Vec<Node>,
+    /// Limits that this process's cgroup sets for the disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cgroup_limits: Vec<CgroupLimit>,
+}
+
+impl Block {
+    /// Reads what sysfs says of the device with this kernel name; `None` when sysfs does not know it.
+    pub fn read(root: &Root, name: &str) -> Option<Block> {
+        let node = node(root, name)?;
+        let dir = dir(name);
+        let disk = whole_disk(root, name)?;
+        let disk_dir = self::dir(&disk.name);
+        let queue = |file: &str| root.number(disk_dir.join("queue").join(file)).map(Bytes);
+        let sectors = |file: &str| Bytes(root.number(dir.join(file)).unwrap_or(0).saturating_mul(SECTOR));
+        let logical = queue("logical_block_size").unwrap_or(Bytes(SECTOR));
+        let physical = queue("physical_block_size").unwrap_or(logical);
+        Some(Block {
+            partition: root.number(dir.join("partition")).and_then(|n| u32::try_from(n).ok()),
+            start_bytes: sectors("start"),
+            size_bytes: sectors("size"),
+            logical_block_bytes: logical,
+            physical_block_bytes: physical,
+            read_only: root.flag(dir.join("ro")),
+            removable: root.flag(disk_dir.join("removable")),
+            rotational: root.flag(disk_dir.join("queue/rotational")),
+            driver: Driver::of(&disk.name),
+            model: model(root, &disk_dir),
+            serial: serial(root, &disk_dir),
+            wwid: wwid(root, &disk_dir),
+            by_id: by_id(root, name),
+            diskseq: root.number(disk_dir.join("diskseq")),
+            backing_file: root.text(disk_dir.join("loop/backing_file")).map(PathBuf::from),
+            partitions: partitions(root, name, physical),
+            lies_on: lies_on(root, &disk.name),
+            cgroup_limits: cgroup_limits(root, disk.number),
+            name: node.name,
+            number: node.number,
+            disk,
+        })
+    }
+
+    /// The device with this number.
+    pub fn with_number(root: &Root, number: DevNumber) -> Option<Block> {
+        Block::read(root, &name_of(root, number)?)
+    }
+
+    /// Whether it starts on a multiple of 4 KiB and of the physical block.
+    pub fn aligned(&self) -> bool {
+        aligned(self.start_bytes, self.physical_block_bytes)
+    }
+
+    /// The device's node.
+    pub fn dev_path(&self) -> PathBuf {
+        dev_path(&self.name)
+    }
+}
+
+/// The device's folder in sysfs.
+pub(super) fn dir(name: &str) -> PathBuf {
+    Path::new("/sys/class/block").join(name)
+}
+
+/// The node of a kernel name, in which the kernel writes `!` for `/` (`cciss!c0d0`).
+pub(super) fn dev_path(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}
+
+/// The kernel name with its number.
+pub(super) fn node(root: &Root, name: &str) -> Option<Node> {
+    let number = root.text(dir(name).join("dev"))?.parse().ok()?;
+    Some(Node { name: name.to_string(), number })
+}
+
+/// The kernel name of a number.
+pub(super) fn name_of(root: &Root, number: DevNumber) -> Option<String> {
+    let real = root.resolve(format!("/sys/dev/block/{number}")).ok()?;
+    Some(real.file_name()?.to_str()?.to_string())
+}
+
+/// The disk that a partition belongs to is the folder above it.
+pub(super) fn whole_disk(root: &Root, name: &str) -> Option<Node> {
+    if !root.has(dir(name).join("partition")) {
+        return node(root, name);
+    }
+    let real = root.resolve(dir(name)).ok()?;
+    node(root, real.parent()?.file_name()?.to_str()?)
+}
+
+/// Names of the partitions of a whole disk.
+pub(super) fn partition_names(root: &Root, disk: &str) -> Vec<String> {
+    let names = root.names(dir(disk)).into_iter();
+    names.filter(|n| n.starts_with(disk) && root.has(dir(disk).join(n).join("partition"))).collect()
+}
+
+fn aligned(start: Bytes, physical: Bytes) -> bool {
+    start.0.is_multiple_of(4096) && start.0.is_multiple_of(physical.0.max(1))
+}
+
+fn partitions(root: &Root, disk: &str, physical: Bytes) -> Vec<Partition> {
+    let read = |name: String| {
+        let dir = dir(disk).join(&name);
+        let start = Bytes(root.number(dir.join("start"))?.saturating_mul(SECTOR));
+        Some(Partition {
+            number: root.text(dir.join("dev"))?.parse().ok()?,
+            index: u32::try_from(root.number(dir.join("partition"))?).ok()?,
+            start_bytes: start,
+            size_bytes: Bytes(root.number(dir.join("size"))?.saturating_mul(SECTOR)),
+            aligned: aligned(start, physical),
+            name,
+        })
+    };
+    let mut all: Vec<Partition> = partition_names(root, disk).into_iter().filter_map(read).collect();
+    all.sort_by_key(|p| p.index);
+    all
+}
+
+/// Everything below: `slaves/` and, for a partition among them, its disk.
+pub(super) fn lies_on(root: &Root, disk: &str) -> Vec<Node> {
+    let (mut found, mut todo) = (Vec::<Node>::new(), vec![disk.to_string()]);
+    while let Some(name) = todo.pop() {
+        let mut below = root.names(dir(&name).join("slaves"));
+        below.extend(whole_disk(root, &name).filter(|d| d.name != name).map(|d| d.name));
+        for node in below.iter().filter_map(|n| node(root, n)) {
+            if node.name != disk && !found.contains(&node) {
+                todo.push(node.name.clone());
+                found.push(node);
+            }
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    found
+}
+
+fn serial(root: &Root, disk: &Path) -> Option<String> {
+    let plain = ["serial", "device/serial"].iter().find_map(|f| root.text(disk.join(f)));
+    plain.or_else(|| vpd_serial(&root.bytes(disk.join("device/vpd_pg80"))?))
+}
+
+/// SCSI's vital product data page 0x80: four bytes of header, the last of them the length, then the serial (SPC-4, 7.8.15).
+fn vpd_serial(page: &[u8]) -> Option<String> {
+    let text = page.get(4..)?;
+    let text = &text[..text.len().min(usize::from(page[3]))];
+    let text =
+        String::from_utf8_lossy(text).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string();
+    (!text.is_empty()).then_some(text)
+}
+
+fn model(root: &Root, disk: &Path) -> Option<String> {
+    let model = ["device/model", "device/name", "dm/name"].iter().find_map(|f| root.text(disk.join(f)))?;
+    // Only SCSI has a vendor in words; elsewhere it is a PCI number.
+    match root.text(disk.join("device/vendor")).filter(|v| !v.starts_with("0x") && *v != "ATA") {
+        Some(vendor) => Some(format!("{vendor} {model}")),
+        None => Some(model),
+    }
+}
+
+/// A device mapper's uuid is as lasting a name as a world-wide one.
+fn wwid(root: &Root, disk: &Path) -> Option<String> {
+    ["wwid", "device/wwid", "dm/uuid", "md/uuid"].iter().find_map(|f| root.text(disk.join(f)))
+}
+
+fn by_id(root: &Root, name: &str) -> Vec<String> {
+    let folder = Path::new("/dev/disk/by-id");
+    let leads = |link: &String| {
+        let to = root.resolve(folder.join(link)).ok();
+        to.is_some_and(|to| to == dev_path(name))
+    };
+    root.names(folder).into_iter().filter(leads).collect()
+}
+
+/// Limits of this process's cgroup and those above it, version 2 (`io.max`) and 1 (`blkio.throttle.*`).
+fn cgroup_limits(root: &Root, disk: DevNumber) -> Vec<CgroupLimit> {
+    const V1: &[(&str, &str)] = &[
+        ("blkio.throttle.read_bps_device", "rbps"),
+        ("blkio.throttle.write_bps_device", "wbps"),
+        ("blkio.throttle.read_iops_device", "riops"),
+        ("blkio.throttle.write_iops_device", "wiops"),
+    ];
+    let own = root.text("/proc/self/cgroup").unwrap_or_default();
+    let mut limits = Vec::new();
+    let mut look = |folder: PathBuf, file: &str, label: Option<&str>| {
+        let file = folder.join(file);
+        let text = root.text(&file).unwrap_or_default();
+        for line in text.lines() {
+            if let Some((_, limit)) = line.split_once(' ').filter(|(n, _)| n.parse() == Ok(disk)) {
+                let limit = label.map_or(limit.to_string(), |l| format!("{l}={limit}"));
+                limits.push(CgroupLimit { file: file.clone(), limit });
+            }
+        }
+    };
+    for line in own.lines() {
+        let mut parts = line.splitn(3, ':');
+        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        for folder in Path::new(path.trim_start_matches('/')).ancestors() {
+            if controllers.is_empty() {
+                for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
+                    look(Path::new(mount).join(folder), "io.max", None);
+                }
+            } else if controllers.split(',').any(|c| c == "blkio") {
+                for (file, label) in V1 {
+                    look(Path::new("/sys/fs/cgroup/blkio").join(folder), file, Some(label));
+                }
+            }
+        }
+    }
+    limits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drivers_are_told_by_name() {
+        for (name, driver) in [
+            ("vdb", Driver::VirtioBlk),
+            ("nvme0n1", Driver::Nvme),
+            ("xvdf", Driver::Xen),
+            ("dm-3", Driver::Dm),
+            ("md127", Driver::Md),
+            ("nullb0", Driver::NullBlk),
+            ("cciss!c0d0", Driver::Other),
+        ] {
+            assert_eq!(Driver::of(name), driver, "{name}");
+        }
+        assert_eq!(dev_path("cciss!c0d0"), Path::new("/dev/cciss/c0d0"));
+    }
+
+    #[test]
+    fn a_scsi_serial_is_read_behind_its_header() {
+        assert_eq!(vpd_serial(b"\x00\x80\x00\x06 AB12 trailing"), Some("AB12".into()));
+        assert_eq!(vpd_serial(b"\x00\x80\x00\x28serial of forty"), Some("serial of forty".into()));
+        assert_eq!(vpd_serial(b"\x00\x80\x00\x02  "), None);
+        assert_eq!(vpd_serial(b"\x00\x80"), None);
+    }
+
+    #[test]
+    fn alignment_counts_the_physical_block() {
+        assert!(aligned(Bytes::mib(1), Bytes(512)));
+        assert!(!aligned(Bytes(63 * 512), Bytes(512)), "the start of partitions under DOS");
+        assert!(!aligned(Bytes::kib(4), Bytes::kib(16)));
+        assert!(aligned(Bytes(0), Bytes(0)));
+    }
+}

@@ -1,0 +1,211 @@
+//! What a file or a folder lies on: filesystem, free space, the disk beneath, what direct I/O asks for, and whether the file's
+//! blocks were ever written.
+//!
+//! Holes and unwritten extents read as zeros without reaching the disk: a benchmark that reads them measures memory.
+//! Nothing is written and no file is created here.
+
+use std::fs::File;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, StatxFlags};
+use serde::{Deserialize, Serialize};
+
+use super::mounts::own_mounts;
+use super::{Block, DevNumber, Root, ioctl};
+use crate::unit::Bytes;
+
+/// What a direct (`O_DIRECT`) request must be a multiple of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectAlignment {
+    /// Of the buffer's address.
+    pub memory_bytes: Bytes,
+    /// Of offset and length.
+    pub offset_bytes: Bytes,
+    /// How this is known.
+    pub source: AlignmentSource,
+}
+
+/// How an alignment became known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AlignmentSource {
+    /// The kernel said so (`STATX_DIOALIGN`, Linux 6.1).
+    Statx,
+    /// The logical block of the device beneath.
+    LogicalBlock,
+    /// Nothing is known; 4 KiB fits every device in use.
+    Assumed,
+}
+
+/// Where a file or folder lives.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Place {
+    /// The path with all links followed.
+    pub path: PathBuf,
+    /// Device number as `stat` gives it; anonymous for btrfs, overlay, tmpfs.
+    pub number: DevNumber,
+    /// Kind of filesystem, from mountinfo.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filesystem: Option<String>,
+    /// Where that filesystem is mounted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount_point: Option<PathBuf>,
+    /// Space left for this user.
+    pub free_bytes: Bytes,
+    /// The block device beneath, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<Box<Block>>,
+    /// What direct I/O asks for; absent when the kernel says that it is not possible here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct: Option<DirectAlignment>,
+}
+
+/// What lies under the bytes of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Extents {
+    /// Blocks with data.
+    pub written_bytes: Bytes,
+    /// Allocated and never written: reads give zeros from memory.
+    pub unwritten_bytes: Bytes,
+    /// Not allocated: reads give zeros from memory.
+    pub hole_bytes: Bytes,
+}
+
+/// What a file is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileFacts {
+    /// Where it lives.
+    pub place: Place,
+    /// Its inode, so that another file under the same name is told apart.
+    pub inode: u64,
+    /// Its length.
+    pub size_bytes: Bytes,
+    /// What lies under its bytes; absent where the filesystem cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents: Option<Extents>,
+    /// Loop devices that show this file as a disk.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loops: Vec<String>,
+    /// Whether it is an active swap file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub swap: bool,
+}
+
+/// Facts about an existing file or folder; `path` has all links followed.
+pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<Place> {
+    let real = root.path(path);
+    let stat = std::fs::metadata(&real)?;
+    let number = DevNumber::from_raw(stat.dev());
+    let asked = StatxFlags::BASIC_STATS | StatxFlags::MNT_ID | StatxFlags::DIOALIGN;
+    let statx = rustix::fs::statx(rustix::fs::CWD, &real, AtFlags::empty(), asked).ok();
+    let known = |flag: StatxFlags| statx.filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(flag));
+    let mount_id = known(StatxFlags::MNT_ID).filter(|_| root.is_system()).map(|s| s.stx_mnt_id);
+    let mounts = own_mounts(root);
+    let mount = match mount_id.and_then(|id| mounts.iter().find(|m| m.id == id)) {
+        Some(m) => Some(m),
+        // The deepest mount above the path; of several on one point, the last one covers the others.
+        None => mounts
+            .iter()
+            .filter(|m| path.starts_with(&m.mount_point))
+            .max_by_key(|m| m.mount_point.components().count()),
+    };
+    let on = if root.is_system() { number } else { mount.map_or(number, |m| m.number) };
+    let device = match Block::with_number(root, on) {
+        Some(block) => Some(block),
+        None => mount.and_then(|m| super::block_at(root, Path::new(&m.source))),
+    };
+    let direct = match known(StatxFlags::DIOALIGN).filter(|_| stat.is_file()) {
+        Some(s) if s.stx_dio_offset_align == 0 => None,
+        Some(s) => Some(DirectAlignment {
+            memory_bytes: Bytes(s.stx_dio_mem_align.into()),
+            offset_bytes: Bytes(s.stx_dio_offset_align.into()),
+            source: AlignmentSource::Statx,
+        }),
+        None => Some(device.as_ref().map_or(ASSUMED, Block::direct)),
+    };
+    let space = rustix::fs::statvfs(&real)?;
+    Ok(Place {
+        path: path.to_path_buf(),
+        number,
+        filesystem: mount.map(|m| m.filesystem.clone()),
+        mount_point: mount.map(|m| m.mount_point.clone()),
+        free_bytes: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
+        device: device.map(Box::new),
+        direct,
+    })
+}
+
+const ASSUMED: DirectAlignment = DirectAlignment {
+    memory_bytes: Bytes::kib(4),
+    offset_bytes: Bytes::kib(4),
+    source: AlignmentSource::Assumed,
+};
+
+impl Block {
+    /// What direct I/O to this device asks for.
+    pub fn direct(&self) -> DirectAlignment {
+        let block = self.logical_block_bytes;
+        DirectAlignment { memory_bytes: block, offset_bytes: block, source: AlignmentSource::LogicalBlock }
+    }
+}
+
+/// Facts about an existing regular file; `path` has all links followed.
+pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
+    let real = root.path(path);
+    let stat = std::fs::metadata(&real)?;
+    let size = Bytes(stat.len());
+    Ok(FileFacts {
+        place: place(root, path)?,
+        inode: stat.ino(),
+        size_bytes: size,
+        extents: extents(&real, size),
+        loops: super::usage::loops_on(root, path),
+        swap: super::mounts::swaps(root).iter().any(|s| s.file && s.path == path),
+    })
+}
+
+fn extents(path: &Path, size: Bytes) -> Option<Extents> {
+    let file = File::open(path).ok()?;
+    let mapped = ioctl::mapped(file.as_fd(), size).ok()?;
+    let hole = size.0.saturating_sub(mapped.written.0 + mapped.unwritten.0);
+    Some(Extents {
+        written_bytes: mapped.written,
+        unwritten_bytes: mapped.unwritten,
+        hole_bytes: Bytes(hole),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn holes_and_unwritten_blocks_are_told_from_data() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let f = File::create(&path).unwrap();
+        f.set_len(1 << 20).unwrap();
+        f.write_all_at(&[7; 65536], 256 << 10).unwrap();
+        let fallocated =
+            rustix::fs::fallocate(&f, rustix::fs::FallocateFlags::empty(), 512 << 10, 65536).is_ok();
+        f.sync_all().unwrap();
+        let facts = file(&Root::system(), &path.canonicalize().unwrap()).unwrap();
+        assert_eq!(facts.size_bytes, Bytes::mib(1));
+        assert!(facts.place.free_bytes > Bytes(0));
+        let Some(e) = facts.extents else {
+            return eprintln!("skipped: {:?} has no FIEMAP", facts.place.filesystem);
+        };
+        assert_eq!(e.written_bytes, Bytes::kib(64), "{e:?}");
+        assert_eq!(e.written_bytes.0 + e.unwritten_bytes.0 + e.hole_bytes.0, 1 << 20, "{e:?}");
+        if fallocated && facts.place.filesystem.as_deref() == Some("ext4") {
+            assert_eq!(e.unwritten_bytes, Bytes::kib(64), "{e:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Facts about a target: what it is, what it lies on, who uses it, what data it shows.
+//!
+//! Facts only: whether a run may write is the guard's rule over them. They go into the Record as they are, with units in the
+//! names of their keys. Everything is read under a [`Root`]; nothing is written.
+
+mod block;
+mod file;
+mod ioctl;
+mod mounts;
+mod number;
+mod root;
+mod usage;
+
+use std::io;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use block::{Block, CgroupLimit, Driver, Node, Partition};
+pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, Place};
+pub use ioctl::{block_size, disk_sequence};
+pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
+pub use number::DevNumber;
+pub use root::Root;
+pub use usage::{MountedOn, Opener, Relation, Relative, Usage, shares_disk};
+
+use crate::unit::Bytes;
+
+/// Why nothing can be said of a target.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// The path cannot be looked at.
+    #[error("cannot look at {}: {source}; check the path, and that you may read it", path.display())]
+    Path {
+        /// As it was given.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Neither a block device nor a file nor a folder.
+    #[error("{} is {kind}: name a block device, a file or a folder", path.display())]
+    Kind {
+        /// As it was given.
+        path: PathBuf,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A block device that sysfs does not show.
+    #[error("{} is a block device, but /sys/dev/block does not show it: mount sysfs and try again", path.display())]
+    Sysfs {
+        /// As it was given.
+        path: PathBuf,
+    },
+}
+
+/// A block device with those who use it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockFacts {
+    /// Its node with all links followed.
+    pub path: PathBuf,
+    /// What it is.
+    pub device: Block,
+    /// Who uses it.
+    pub usage: Usage,
+}
+
+/// Facts about a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Facts {
+    /// A block device.
+    Block(Box<BlockFacts>),
+    /// A regular file.
+    File(Box<FileFacts>),
+    /// A folder, in which a file can be made.
+    Folder(Box<Place>),
+}
+
+impl Facts {
+    /// The size of the device or file; none for a folder.
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            Facts::Block(b) => Some(b.device.size_bytes),
+            Facts::File(f) => Some(f.size_bytes),
+            Facts::Folder(_) => None,
+        }
+    }
+
+    /// The block device itself, or the one beneath the file or folder.
+    pub fn device(&self) -> Option<&Block> {
+        match self {
+            Facts::Block(b) => Some(&b.device),
+            Facts::File(f) => f.place.device.as_deref(),
+            Facts::Folder(p) => p.device.as_deref(),
+        }
+    }
+
+    /// The whole disk whose `/sys/block/NAME/stat` counts the target's I/O.
+    pub fn disk(&self) -> Option<&Node> {
+        self.device().map(|d| &d.disk)
+    }
+
+    /// What direct I/O asks for; `None` where it is not possible.
+    pub fn direct(&self) -> Option<DirectAlignment> {
+        match self {
+            Facts::Block(b) => Some(b.device.direct()),
+            Facts::File(f) => f.place.direct,
+            Facts::Folder(p) => p.direct,
+        }
+    }
+
+    /// The target's path with all links followed.
+    pub fn path(&self) -> &Path {
+        match self {
+            Facts::Block(b) => &b.path,
+            Facts::File(f) => &f.place.path,
+            Facts::Folder(p) => &p.path,
+        }
+    }
+}
+
+/// Everything known about the device, file or folder at a path.
+pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
+    let failed = |source| DeviceError::Path { path: path.to_path_buf(), source };
+    if let Some(number) = usage::number_at(root, &absolute(path).map_err(failed)?) {
+        let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
+        let device = Block::with_number(root, number).ok_or_else(sysfs)?;
+        let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
+        let usage = Usage::read(root, &device);
+        return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage })));
+    }
+    let real = root.resolve(absolute(path).map_err(failed)?).map_err(failed)?;
+    let kind = std::fs::metadata(root.path(&real)).map_err(failed)?.file_type();
+    if kind.is_dir() {
+        return Ok(Facts::Folder(Box::new(file::place(root, &real).map_err(failed)?)));
+    }
+    if kind.is_file() {
+        return Ok(Facts::File(Box::new(file::file(root, &real).map_err(failed)?)));
+    }
+    let kind = match kind {
+        k if k.is_char_device() => "a character device",
+        k if k.is_fifo() => "a pipe",
+        k if k.is_socket() => "a socket",
+        _ => "neither",
+    };
+    Err(DeviceError::Kind { path: path.to_path_buf(), kind })
+}
+
+/// A path from the root, so that it can be looked up under a [`Root`].
+fn absolute(path: &Path) -> io::Result<PathBuf> {
+    std::path::absolute(path)
+}
+
+/// The block device at a path, such as the source of a mount.
+fn block_at(root: &Root, path: &Path) -> Option<Block> {
+    Block::with_number(root, usage::number_at(root, path)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_know_their_disk() {
+        let root = Root::system();
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("f");
+        std::fs::write(&file, [1; 5000]).unwrap();
+        let folder = facts(&root, dir.path()).unwrap();
+        let file = facts(&root, &file).unwrap();
+        assert_eq!((folder.size(), file.size()), (None, Some(Bytes(5000))));
+        assert_eq!(folder.disk(), file.disk());
+        if let Some(disk) = file.disk() {
+            assert!(root.has(format!("/sys/block/{}/stat", disk.name)), "{disk:?}");
+        }
+        let json = serde_json::to_string(&file).unwrap();
+        assert!(json.contains(r#""kind":"file""#) && json.contains(r#""size_bytes":5000"#), "{json}");
+        assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), file);
+    }
+
+    #[test]
+    fn other_kinds_are_refused_by_name() {
+        let root = Root::system();
+        let e = facts(&root, Path::new("/dev/null")).unwrap_err().to_string();
+        assert_eq!(e, "/dev/null is a character device: name a block device, a file or a folder");
+        let e = facts(&root, Path::new("/nowhere/at/all")).unwrap_err().to_string();
+        assert!(e.starts_with("cannot look at /nowhere/at/all: No such file"), "{e}");
+    }
+}

@@ -1,0 +1,166 @@
+//! What is mounted and what is swapped to, in every mount namespace this process may see.
+//!
+//! `/proc/mounts` shows one namespace; a container's mounts of a volume show in `/proc/PID/mountinfo` of its processes alone.
+//! Lines that do not parse are skipped: another kernel's new field must not hide the rest.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{DevNumber, Root};
+
+/// One line of mountinfo (proc_pid_mountinfo(5)).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mount {
+    /// The kernel's id of the mount.
+    pub id: u64,
+    /// The device; anonymous (major 0) for btrfs, overlay and others that have no one device.
+    pub number: DevNumber,
+    /// The folder of the filesystem that is mounted; other than `/` for a bind mount.
+    pub subtree: PathBuf,
+    /// Where it is seen.
+    pub mount_point: PathBuf,
+    /// Kind of filesystem.
+    pub filesystem: String,
+    /// What it was mounted from, as the mounter wrote it.
+    pub source: String,
+    /// A process of the other mount namespace that sees it, as `pid (command)`; absent for our own namespace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen_by: Option<String>,
+}
+
+/// One line of `/proc/swaps`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Swap {
+    /// The device or file.
+    pub path: PathBuf,
+    /// Whether it is a file and not a device.
+    pub file: bool,
+}
+
+/// Mounts of our own namespace, in the order of mounting.
+pub fn own_mounts(root: &Root) -> Vec<Mount> {
+    parse_mountinfo(&root.text("/proc/self/mountinfo").unwrap_or_default(), None)
+}
+
+/// Mounts of all visible namespaces; our own first, and each (device, folder, mount point) once.
+pub fn all_mounts(root: &Root) -> Vec<Mount> {
+    let mut mounts = own_mounts(root);
+    let mut namespaces: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();
+    for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
+        let proc = Path::new("/proc").join(pid);
+        // A process whose namespace cannot be read (not ours, or gone) may still show its mounts.
+        if root.link(proc.join("ns/mnt")).is_some_and(|ns| !namespaces.insert(ns)) {
+            continue;
+        }
+        let Some(text) = root.text(proc.join("mountinfo")) else { continue };
+        let command = root.text(proc.join("comm")).unwrap_or_default();
+        mounts.extend(parse_mountinfo(&text, Some(&format!("{pid} ({command})"))));
+    }
+    let mut seen = HashSet::new();
+    mounts.retain(|m| seen.insert((m.number, m.subtree.clone(), m.mount_point.clone(), m.source.clone())));
+    mounts
+}
+
+/// The active swap areas.
+pub fn swaps(root: &Root) -> Vec<Swap> {
+    parse_swaps(&root.text("/proc/swaps").unwrap_or_default())
+}
+
+fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<Mount> {
+    text.lines().filter_map(|line| parse_mount(line, seen_by)).collect()
+}
+
+fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<Mount> {
+    // A variable number of optional fields ends with a lone dash.
+    let (mount, filesystem) = line.split_once(" - ")?;
+    let mut mount = mount.split(' ');
+    let id = mount.next()?.parse().ok()?;
+    let number = mount.nth(1)?.parse().ok()?;
+    let (subtree, mount_point) = (mount.next()?, mount.next()?);
+    let mut filesystem = filesystem.split(' ');
+    Some(Mount {
+        id,
+        number,
+        subtree: unescape(subtree).into(),
+        mount_point: unescape(mount_point).into(),
+        filesystem: filesystem.next()?.to_string(),
+        source: unescape(filesystem.next()?),
+        seen_by: seen_by.map(str::to_string),
+    })
+}
+
+fn parse_swaps(text: &str) -> Vec<Swap> {
+    let parse = |line: &str| {
+        let mut words = line.split_whitespace();
+        let (path, kind) = (words.next()?, words.next()?);
+        Some(Swap { path: unescape(path).into(), file: kind == "file" })
+    };
+    text.lines().skip(1).filter_map(parse).collect()
+}
+
+/// The kernel writes blanks, tabs, newlines and backslashes in these files as three octal digits.
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let octal = (bytes[i] == b'\\').then(|| bytes.get(i + 1..i + 4)).flatten();
+        let value = octal.and_then(|o| u8::from_str_radix(std::str::from_utf8(o).ok()?, 8).ok());
+        out.push(value.unwrap_or(bytes[i]));
+        i += if value.is_some() { 4 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn optional_fields_binds_and_escapes() {
+        let text = "36 35 254:17 /sub\\040dir /mnt/a\\134b rw,noatime master:1 shared:2 - ext4 /dev/vdb1 rw\n\
+                    junk\n\
+                    40 35 0:52 / / rw - overlay overlay rw,lowerdir=/a";
+        let mounts = parse_mountinfo(text, Some("7 (redis)"));
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].subtree, Path::new("/sub dir"));
+        assert_eq!(mounts[0].mount_point, Path::new("/mnt/a\\b"));
+        assert_eq!(mounts[0].number.to_string(), "254:17");
+        assert_eq!((mounts[0].filesystem.as_str(), mounts[0].source.as_str()), ("ext4", "/dev/vdb1"));
+        assert!(mounts[1].number.is_anonymous());
+        assert_eq!(mounts[1].seen_by.as_deref(), Some("7 (redis)"));
+    }
+
+    #[test]
+    fn swaps_are_files_or_devices() {
+        let text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n\
+                    /dev/vdb2                               partition\t1048572\t\t0\t\t-2\n\
+                    /swap\\040file                           file\t\t524284\t\t0\t\t-3\n";
+        assert_eq!(
+            parse_swaps(text),
+            [Swap { path: "/dev/vdb2".into(), file: false }, Swap { path: "/swap file".into(), file: true }]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in "[ -~\\\\\n]{0,200}") {
+            let _ = parse_mountinfo(&text, None);
+            let _ = parse_swaps(&text);
+        }
+
+        #[test]
+        fn every_path_comes_back(path in "/[a-z \\t\\\\]{1,20}") {
+            let escaped: String = path.chars().map(|c| match c {
+                ' ' | '\t' | '\\' => format!("\\{:03o}", c as u32),
+                c => c.to_string(),
+            }).collect();
+            prop_assert_eq!(unescape(&escaped), path);
+        }
+    }
+}

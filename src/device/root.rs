@@ -1,0 +1,115 @@
+//! Where `/sys`, `/proc` and `/dev` are read: the machine's own, or a captured tree of another machine.
+//!
+//! Every reader of this program takes a [`Root`], so that a tree captured from a real machine is a test fixture. A file that
+//! is missing or unreadable is an absent fact, never an error: kernels differ in what they show. Links inside a captured
+//! tree must be relative, as those of sysfs are. Nothing is written here.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+/// The folder under which `/sys`, `/proc` and `/dev` are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root(PathBuf);
+
+impl Root {
+    /// The machine this program runs on.
+    pub fn system() -> Root {
+        Root(PathBuf::from("/"))
+    }
+
+    /// A captured tree.
+    pub fn tree(folder: impl Into<PathBuf>) -> Root {
+        Root(folder.into())
+    }
+
+    /// Whether this is the machine itself, where devices can be opened and not only read about.
+    pub fn is_system(&self) -> bool {
+        self.0 == Path::new("/")
+    }
+
+    /// The place of an absolute path such as `/sys/block/vda`.
+    pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let inside = absolute.as_ref().components().filter(|c| !matches!(c, Component::RootDir));
+        self.0.join(inside.collect::<PathBuf>())
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, absolute: impl AsRef<Path>) -> Option<Vec<u8>> {
+        std::fs::read(self.path(absolute)).ok()
+    }
+
+    /// The text of a file without blanks at its ends; `None` when it cannot be read or is empty.
+    pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        let bytes = self.bytes(absolute)?;
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
+        (!text.is_empty()).then(|| text.to_string())
+    }
+
+    /// A file that holds one number.
+    pub fn number(&self, absolute: impl AsRef<Path>) -> Option<u64> {
+        self.text(absolute)?.parse().ok()
+    }
+
+    /// A file that holds `0` or `1`; absent counts as `0`.
+    pub fn flag(&self, absolute: impl AsRef<Path>) -> bool {
+        self.number(absolute) == Some(1)
+    }
+
+    /// Whether a path exists.
+    pub fn has(&self, absolute: impl AsRef<Path>) -> bool {
+        self.path(absolute).exists()
+    }
+
+    /// The names in a folder, sorted; none when there is no such folder.
+    pub fn names(&self, absolute: impl AsRef<Path>) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(self.path(absolute))
+            .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+            .unwrap_or_default();
+        names.sort();
+        names
+    }
+
+    /// Where a link leads, as text; not followed further.
+    pub fn link(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
+        std::fs::read_link(self.path(absolute)).ok()
+    }
+
+    /// The same absolute path with every link followed.
+    pub fn resolve(&self, absolute: impl AsRef<Path>) -> io::Result<PathBuf> {
+        let real = std::fs::canonicalize(self.path(absolute))?;
+        if self.is_system() {
+            return Ok(real);
+        }
+        let root = std::fs::canonicalize(&self.0)?;
+        match real.strip_prefix(root) {
+            Ok(inside) => Ok(Path::new("/").join(inside)),
+            Err(_) => {
+                Err(io::Error::other(format!("a link leads out of the captured tree, to {}", real.display())))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tree_stands_for_the_machine() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("sys/devices/vda")).unwrap();
+        std::fs::create_dir_all(dir.path().join("sys/block")).unwrap();
+        std::fs::write(dir.path().join("sys/devices/vda/size"), "2048\n").unwrap();
+        std::os::unix::fs::symlink("../devices/vda", dir.path().join("sys/block/vda")).unwrap();
+        std::os::unix::fs::symlink("/etc", dir.path().join("sys/block/out")).unwrap();
+        let root = Root::tree(dir.path());
+        assert_eq!(root.number("/sys/block/vda/size"), Some(2048));
+        assert_eq!(root.resolve("/sys/block/vda").unwrap(), Path::new("/sys/devices/vda"));
+        assert_eq!(root.names("/sys/block"), ["out", "vda"]);
+        assert!(root.resolve("/sys/block/out").unwrap_err().to_string().contains("leads out"));
+        assert_eq!(root.text("/sys/none"), None);
+        assert!(!root.is_system() && Root::system().is_system());
+        assert_eq!(Root::system().path("/sys/block"), Path::new("/sys/block"));
+    }
+}
