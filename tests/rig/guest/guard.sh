@@ -1,0 +1,142 @@
+# The guard against every signature and every use of a disk, made with the real tools.
+#
+# One virtio disk is used again and again; nothing but a refused command touches it in between.
+disk=$(disk VB0)
+serial=VB0
+write="--rw randwrite --bs 4k --runtime 1"
+
+wipe() {
+  wipefs -qa "$disk" 2>/dev/null
+  for seek in 0 64 508; do dd if=/dev/zero of="$disk" bs=1M count=4 seek=$seek conv=fsync 2>/dev/null; done
+  blockdev --rereadpt "$disk" 2>/dev/null
+  echo 3 >/proc/sys/vm/drop_caches
+}
+ends_of_disk() {
+  dd if="$disk" bs=1M count=1 iflag=direct 2>/dev/null | md5sum
+  dd if="$disk" bs=1M skip=511 iflag=direct 2>/dev/null | md5sum
+}
+sectors_written() { awk '{print $7}' "/sys/block/${disk##*/}/stat"; }
+
+# signature NAME WORD COMMAND...: what the command leaves on the disk is named and kept; only the
+# disk's serial gives it up.
+signature() {
+  name=guard/signature/$1 word=$2; shift 2
+  wipe
+  "$@" >/tmp/made 2>&1 || { cat /tmp/made; fail "$name" "could not be made: $(tail -n 1 /tmp/made)"; return; }
+  sync
+  [ -n "$(blkid -p -o value -s TYPE -s PTTYPE "$disk")" ] || because "blkid does not see it either"
+  if [ -n "$why" ]; then conclude "$name"; return; fi
+  can check "$name" || return
+  before=$(ends_of_disk) sectors=$(sectors_written)
+  wants 3 "$word" volproof check "$disk"
+  wants 3 "$word" volproof run "$disk" $write
+  wants 3 "" volproof check "$disk" --destroy WRONG
+  wants 0 "" volproof check "$disk" --destroy $serial
+  [ "$sectors" = "$(sectors_written)" ] || because "sectors were written"
+  [ "$before" = "$(ends_of_disk)" ] || because "the disk has changed"
+  conclude "$name"
+}
+
+# use NAME WORD MAKE UNDO [TARGET]: a disk in use is refused, with consent too; reads are allowed.
+use() {
+  name=guard/use/$1 word=$2 target=${5:-$disk}
+  wipe
+  if ! eval "$3" >/tmp/made 2>&1; then
+    cat /tmp/made
+    fail "$name" "could not be made: $(tail -n 1 /tmp/made)"
+  elif can check "$name"; then
+    wants 3 "$word" volproof check "$target"
+    wants 3 "$word" volproof check "$target" --destroy $serial
+    wants 3 "$word" volproof run "$target" $write --destroy $serial
+    wants 0 "" volproof run "$target" --rw randread --bs 4k --runtime 1 --size 16m
+    conclude "$name"
+  fi
+  eval "$4" >/tmp/made 2>&1 || { cat /tmp/made; fail "$name: undo" "$(tail -n 1 /tmp/made)"; }
+}
+
+table() { echo "size=400M" | sfdisk -q --label "$1" "$disk"; }
+md() { yes | mdadm --create /dev/md0 --run --force --level=1 --raid-devices=2 --metadata="$1" "$disk" missing; }
+luks() {
+  echo secret | cryptsetup luksFormat -q --type "$1" --pbkdf pbkdf2 --pbkdf-force-iterations 1000 "$disk" -
+}
+iso() { mkdir -p /tmp/iso && echo content >/tmp/iso/file && genisoimage -quiet -o "$disk" /tmp/iso; }
+# There is no ZFS and no Ceph in Debian's kernel or main section: their marks are written by hand.
+# ZFS: uberblock magic at every KiB of the second half of the first label.
+zfs() {
+  for kib in $(seq 128 255); do
+    printf '\014\261\272\000\000\000\000\000' | dd of="$disk" bs=1024 seek="$kib" conv=notrunc 2>/dev/null
+  done
+}
+bluestore() { printf 'bluestore block device\n00000000-0000-0000-0000-000000000000\n' | dd of="$disk" conv=notrunc; }
+filesystem() { mke2fs -q -F -t ext4 "$disk" 400M; }
+partition=${disk}1
+filesystem_on_partition() { table gpt && until_true 5 test -b "$partition" && mke2fs -q -F -t ext4 "$partition"; }
+
+modprobe -a raid1 dm-crypt dm-multipath dm-round-robin bcache xfs btrfs
+
+signature gpt "gpt" table gpt
+signature mbr "mbr|dos" table dos
+signature ext2 ext2 mke2fs -q -F -t ext2 "$disk"
+signature ext3 ext3 mke2fs -q -F -t ext3 "$disk"
+signature ext4 ext4 mke2fs -q -F -t ext4 "$disk"
+signature xfs xfs mkfs.xfs -q -f "$disk"
+signature btrfs btrfs mkfs.btrfs -q -f "$disk"
+signature f2fs f2fs mkfs.f2fs -q -f "$disk"
+signature fat "fat" mkfs.fat -I "$disk"
+signature exfat exfat mkfs.exfat "$disk"
+signature ntfs ntfs mkfs.ntfs -q -F -Q "$disk"
+signature iso9660 iso iso
+signature swap swap mkswap "$disk"
+signature lvm lvm lvm pvcreate -q -y "$disk"
+for version in 0.90 1.0 1.1 1.2; do
+  signature "md-$version" "md|raid" eval "md $version && mdadm --stop /dev/md0"
+done
+signature luks1 luks luks luks1
+signature luks2 luks luks luks2
+signature bcache bcache make-bcache -B "$disk"
+signature zfs zfs zfs
+signature bluestore "bluestore" bluestore
+
+use mounted "mount" \
+  "filesystem && mount $disk /mnt" "umount /mnt"
+use mounted-read-only "mount" \
+  "filesystem && mount -o ro $disk /mnt" "umount /mnt"
+use bind-mount "mount" \
+  "filesystem && mkdir -p /tmp/bind && mount $disk /mnt && mkdir /mnt/inner && mount --bind /mnt/inner /tmp/bind && umount -l /mnt" \
+  "umount /tmp/bind"
+use mounted-in-another-namespace "mount|busy|in use" \
+  "filesystem && { unshare -m sh -c 'mount $disk /mnt && touch /tmp/inside && exec sleep 600' & } && until_true 10 test -e /tmp/inside" \
+  "kill \$!; wait; rm -f /tmp/inside"
+use mounted-partition "mount" \
+  "filesystem_on_partition && mount $partition /mnt" "umount /mnt" "$partition"
+use mounted-partition-of-an-unmounted-parent "mount" \
+  "filesystem_on_partition && mount $partition /mnt" "umount /mnt"
+use swap "swap" \
+  "mkswap $disk && swapon $disk" "swapoff $disk"
+use swap-partition-of-the-parent "swap" \
+  "table gpt && until_true 5 test -b $partition && mkswap $partition && swapon $partition" "swapoff $partition"
+use device-mapper-holder "held|holder|dm-" \
+  "dmsetup create rig-holder --table '0 8192 linear $disk 0'" "dmsetup remove rig-holder"
+use device-mapper-holder-on-a-partition "held|holder|dm-" \
+  "table gpt && until_true 5 test -b $partition && dmsetup create rig-holder --table '0 8192 linear $partition 0'" \
+  "dmsetup remove rig-holder"
+use partition-of-a-held-parent "held|holder|dm-|in use|busy" \
+  "table gpt && until_true 5 test -b $partition && dmsetup create rig-holder --table '0 8192 linear $disk 0'" \
+  "dmsetup remove rig-holder" "$partition"
+use multipath-holder "held|holder|dm-|multipath" \
+  "dmsetup create rig-path --table '0 8192 multipath 0 0 1 1 round-robin 0 1 1 $disk 100'" "dmsetup remove rig-path"
+use lvm-active "held|holder|lvm|dm-" \
+  "lvm vgcreate -q -y rig $disk && lvm lvcreate -q -y -n volume -L 32M rig" "lvm vgchange -q -an rig && lvm vgremove -q -ff rig"
+use md-member "held|holder|md" \
+  "md 1.2" "mdadm --stop /dev/md0"
+use crypt-open "held|holder|crypt|dm-" \
+  "luks luks2 && echo secret | cryptsetup open --key-file=- $disk rig-crypt" \
+  "cryptsetup close rig-crypt"
+use bcache-registered "held|holder|bcache" \
+  "make-bcache -B $disk && echo $disk >/sys/fs/bcache/register && until_true 5 test -e /sys/block/bcache0" \
+  "echo 1 >/sys/block/bcache0/bcache/stop; until_true 5 test ! -e /sys/block/bcache0"
+use loop-over-the-disk "loop" \
+  "losetup /dev/loop1 $disk" "losetup -d /dev/loop1"
+use read-only-flag "read-only|read only" \
+  "blockdev --setro $disk" "blockdev --setrw $disk"
+wipe

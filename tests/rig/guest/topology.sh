@@ -1,0 +1,59 @@
+# What each kind of device shows of its hardware queues, and what volproof makes of it.
+
+# path DEVICE: the entry that has the queues. An NVMe head has none, its path has them.
+path() {
+  entry=/sys/block/${1##*/}
+  case $entry in */nvme*n*) [ -d "$entry/mq" ] || entry=$(ls -d "${entry%n[0-9]*}"c*n* | sed q) ;; esac
+  echo "$entry"
+}
+
+# queues DEVICE: "queue:cpu,cpu ..." in the order of the queues, as the kernel gives it.
+queues() {
+  entry=$(path "$1")
+  [ -d "$entry/mq" ] || return 0
+  for queue in $(ls "$entry/mq" | sort -n); do
+    echo "$queue:$(tr -d ' ' <"$entry/mq/$queue/cpu_list")"
+  done | tr '\n' ' ' | sed 's/ $//'
+}
+
+# shows NAME DEVICE QUEUES REQUESTS: the kernel's own view is the one we know ...
+shows() {
+  same "topology/$1: kernel" "$3 requests=$4" \
+    "$(queues "$2") requests=$(cat "$(path "$2")/queue/nr_requests" 2>/dev/null || echo none)"
+  map_is_told "$1" "$2" "$3"
+}
+
+# ... and ours is the same: every queue with its CPUs.
+map_is_told() {
+  can topo "topology/$1: volproof" || return 0
+  told=$(volproof topo "$2" --json) || { fail "topology/$1: volproof" "exit code $?"; return 0; }
+  echo "$told"
+  same "topology/$1: volproof" "$3" "$(echo "$told" | queues_of_json)"
+}
+
+null_blk nullb0 submit_queues=4 queue_mode=2 hw_queue_depth=256 size=256
+null_blk nullb1 submit_queues=2 poll_queues=2 queue_mode=2 hw_queue_depth=256 size=256
+truncate -s 64M /tmp/loop-image
+losetup /dev/loop0 /tmp/loop-image
+echo 64M >/sys/block/zram0/disksize
+dmsetup create rig-linear --table "0 $(sectors /dev/nullb0) linear /dev/nullb0 0"
+linear=$(basename "$(readlink -f /dev/mapper/rig-linear)")
+[ -e "/dev/$linear" ] || linear=dm-0
+
+shows virtio-4-queues "$(disk VB0)" "0:0 1:1 2:2 3:3" 256
+shows virtio-1-queue "$(disk VB1)" "0:0,1,2,3" 256
+shows nvme-poll-queues "$(disk NV0)" "0:0,1 1:2,3 2:0,1 3:2,3" 1023
+shows null_blk-4-queues /dev/nullb0 "0:0 1:1 2:2 3:3 4:0,1,2,3" 256
+shows null_blk-poll-queues /dev/nullb1 "0:0,1 1:2,3 2:0,1,2,3" 256
+shows scsi_debug "$(scsi_disk)" "0:0 1:1 2:2 3:3" 192
+shows loop /dev/loop0 "0:0,1,2,3" 128
+shows brd /dev/ram0 "" none
+shows zram /dev/zram0 "" none
+shows device-mapper "/dev/$linear" "" none
+
+dmsetup remove rig-linear
+echo 1 >/sys/block/zram0/reset
+losetup -d /dev/loop0
+rm /tmp/loop-image
+remove_null_blk nullb0
+remove_null_blk nullb1
