@@ -8,9 +8,13 @@
 //!
 //! Nothing in here knows of volumes, prices or devices, prints, or reads files.
 
+pub mod change;
+pub mod little;
 pub mod moments;
 pub mod percentile;
 pub mod rate;
+pub mod steady;
+pub mod warmup;
 
 /// Confidence of every two-sided interval that is printed.
 pub const CONFIDENCE: f64 = 0.95;

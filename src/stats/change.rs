@@ -1,0 +1,244 @@
+//! Change points: where a series moves to another level.
+//!
+//! E-divisive (Matteson and James 2014) proposes the split, Student's test accepts it, as in Hunter (Fleming and others
+//! 2023, arXiv 2301.03034): no random permutations, so the same series always gives the same points. Candidates pass at ten
+//! times the accepted p; then the least sure is dropped and its neighbours judged again, until all that are left pass.
+//!
+//! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation
+//! time of what is left around the two levels. Between seconds of one run that matters, since slow noise looks like changes
+//! of level; false alarms are simulated in `tests/stats_steady.rs`. Between runs of a history it changes little.
+//! Values have no unit here.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use super::moments::mean;
+
+/// What counts as a change point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rule {
+    /// How far around a point levels are compared when candidates are sought; `None` for the whole series.
+    pub window: Option<usize>,
+    /// Fewest values that make a level, at least 2.
+    pub shortest: usize,
+    /// Largest chance of such a difference without a change.
+    pub p_value: f64,
+    /// Smallest change, relative to the smaller of the two levels.
+    pub magnitude: f64,
+}
+
+impl Rule {
+    /// Hunter's rule for a history of runs: window 50, p at most 0.001; the smallest change of interest is the caller's.
+    pub fn history(magnitude: f64) -> Rule {
+        Rule { window: Some(50), shortest: 3, p_value: 0.001, magnitude }
+    }
+}
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// The first value of the new level.
+    pub index: usize,
+    /// Mean back to the previous change.
+    pub before: f64,
+    /// Mean up to the next change.
+    pub after: f64,
+    /// Chance of such a difference without a change.
+    pub p_value: f64,
+}
+
+impl Point {
+    /// Change relative to the level before, in percent; -50 is a halving.
+    pub fn change_pct(&self) -> f64 {
+        100.0 * (self.after - self.before) / self.before.abs()
+    }
+
+    /// Change relative to the smaller level, so that a fall weighs as much as the rise that undoes it.
+    fn magnitude(&self) -> f64 {
+        let smaller = self.before.abs().min(self.after.abs());
+        if smaller > 0.0 { (self.after - self.before).abs() / smaller } else { f64::INFINITY }
+    }
+}
+
+/// All change points of a series, ascending.
+pub fn points(series: &[f64], rule: &Rule) -> Vec<Point> {
+    let shortest = rule.shortest.max(2);
+    let first_pass = (10.0 * rule.p_value).min(0.1).max(rule.p_value);
+    let mut found = Vec::new();
+    let window = rule.window.map_or(series.len(), |w| w.max(2 * shortest));
+    let mut start = 0;
+    while start < series.len() {
+        let end = (start + window).min(series.len());
+        let before = found.len();
+        split(series, start, end, shortest, first_pass, &mut found);
+        if end == series.len() {
+            break;
+        }
+        // On to the last change found, so that the next window starts within one level; at least half a window.
+        start = found[before..].iter().copied().max().unwrap_or(0).max(start + window / 2);
+    }
+    found.sort_unstable();
+    found.dedup();
+    prune(series, rule, found)
+}
+
+/// Splits a part of the series as long as the best split passes.
+fn split(series: &[f64], start: usize, end: usize, shortest: usize, p_value: f64, found: &mut Vec<usize>) {
+    let Some(at) = best_split(&series[start..end], shortest).map(|i| start + i) else { return };
+    if significance(&series[start..at], &series[at..end], false) > p_value {
+        return;
+    }
+    found.push(at);
+    split(series, start, at, shortest, p_value, found);
+    split(series, at, end, shortest, p_value, found);
+}
+
+/// Drops the least sure point until all are significant, then the smallest until all are large enough.
+///
+/// Points keep the p they had before small ones were dropped: a small change that stays inside a level would look like
+/// correlation and hide the large one beside it.
+fn prune(series: &[f64], rule: &Rule, at: Vec<usize>) -> Vec<Point> {
+    let mut points: Vec<Point> =
+        at.into_iter().map(|index| Point { index, before: 0.0, after: 0.0, p_value: 1.0 }).collect();
+    loop {
+        measure(series, &mut points, true);
+        let Some(i) = worst(&points, |p| p.p_value) else { return points };
+        if points[i].p_value <= rule.p_value {
+            break;
+        }
+        points.remove(i);
+    }
+    while let Some(i) = worst(&points, |p| -p.magnitude()) {
+        if points[i].magnitude() >= rule.magnitude {
+            break;
+        }
+        points.remove(i);
+        measure(series, &mut points, false);
+    }
+    points
+}
+
+/// The point with the highest `weakness`.
+fn worst(points: &[Point], weakness: impl Fn(&Point) -> f64) -> Option<usize> {
+    (0..points.len()).max_by(|&a, &b| weakness(&points[a]).total_cmp(&weakness(&points[b])))
+}
+
+/// Levels on both sides of every point, and their significance when asked for.
+fn measure(series: &[f64], points: &mut [Point], significant: bool) {
+    let mut from = 0;
+    for i in 0..points.len() {
+        let to = points.get(i + 1).map_or(series.len(), |p| p.index);
+        let (left, right) = (&series[from..points[i].index], &series[points[i].index..to]);
+        (points[i].before, points[i].after) = (mean(left), mean(right));
+        if significant {
+            points[i].p_value = significance(left, right, true);
+        }
+        from = points[i].index;
+    }
+}
+
+/// The split with the largest energy distance between both sides (exponent 1), if there is room for one.
+fn best_split(x: &[f64], shortest: usize) -> Option<usize> {
+    let n = x.len();
+    if n < 2 * shortest {
+        return None;
+    }
+    // Sums of distances within the left side, within the right side and between; a value moves over at each step.
+    let (mut left, mut between, mut right) = (0.0, 0.0, 0.0);
+    let mut moves = Vec::with_capacity(n);
+    for i in 0..n {
+        let (mut to_left, mut to_right, mut j) = (0.0, 0.0, 0);
+        while j < i {
+            to_left += (x[i] - x[j]).abs();
+            j += 1;
+        }
+        while j < n {
+            to_right += (x[i] - x[j]).abs();
+            j += 1;
+        }
+        right += to_right;
+        moves.push((to_left, to_right));
+    }
+    let mut best: Option<(usize, f64)> = None;
+    for (i, (to_left, to_right)) in moves.iter().enumerate() {
+        left += to_left;
+        right -= to_right;
+        between += to_right - to_left;
+        let (m, k) = ((i + 1) as f64, (n - i - 1) as f64);
+        if i + 1 < shortest || n - i - 1 < shortest {
+            continue;
+        }
+        let distance = 2.0 * between / (m * k) - 2.0 * left / (m * (m - 1.0)) - 2.0 * right / (k * (k - 1.0));
+        let energy = m * k / (m + k) * distance;
+        if best.is_none_or(|b| energy > b.1) {
+            best = Some((i + 1, energy));
+        }
+    }
+    best.map(|b| b.0)
+}
+
+/// Two-sided p of equal means: Student's test with pooled variance, on effective numbers of values if `correlated`.
+///
+/// Candidates are tested as if independent: as long as other changes lie within the two sides they look like correlation
+/// and would hide all of them.
+fn significance(left: &[f64], right: &[f64], correlated: bool) -> f64 {
+    let n = (left.len() + right.len()) as f64;
+    let (a, b) = (mean(left), mean(right));
+    let residuals: Vec<f64> = left.iter().map(|v| v - a).chain(right.iter().map(|v| v - b)).collect();
+    let squares: f64 = residuals.iter().map(|e| e * e).sum();
+    let scale = a.abs().max(b.abs());
+    if squares <= f64::EPSILON * scale * scale * n {
+        // Without any noise, every difference is a change.
+        return if (a - b).abs() <= 1e-9 * scale { 1.0 } else { 0.0 };
+    }
+    let neighbours: f64 = residuals.windows(2).map(|w| w[0] * w[1]).sum::<f64>() / squares;
+    // Two means were fitted, so the correlation is biased downwards twice as much as around one (Marriott and Pope 1954).
+    let r = (neighbours + 2.0 * (1.0 + 3.0 * neighbours) / n).clamp(0.0, 0.999);
+    let time = if correlated { (1.0 + r) / (1.0 - r) } else { 1.0 };
+    let freedom = n / time - 2.0;
+    if freedom < 1.0 {
+        return 1.0;
+    }
+    let variance = squares / (n - 2.0);
+    let error = (variance * time * (1.0 / left.len() as f64 + 1.0 / right.len() as f64)).sqrt();
+    StudentsT::new(0.0, 1.0, freedom).map_or(1.0, |t| 2.0 * t.cdf(-((a - b).abs() / error)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the Hunter paper's README: a halving after ten values.
+    const PUBLISHED: [f64; 20] = [
+        1.02, 0.95, 0.99, 1.00, 1.12, 1.00, 1.01, 0.98, 1.01, 0.96, 0.50, 0.51, 0.48, 0.48, 0.55, 0.50, 0.49,
+        0.51, 0.50, 0.49,
+    ];
+
+    #[test]
+    fn the_published_vector_has_one_change() {
+        let found = points(&PUBLISHED, &Rule::history(0.01));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].index, 10);
+        assert_eq!(found[0].change_pct().round(), -50.0);
+        assert!(found[0].p_value < 1e-6);
+    }
+
+    #[test]
+    fn changes_beyond_the_window_are_all_found() {
+        let level = |i: usize| [100.0, 110.0, 70.0, 80.0][i / 60];
+        let series: Vec<f64> = (0..240).map(|i| level(i) + (i * 7 % 11) as f64 * 0.3).collect();
+        let at = |rule: &Rule| points(&series, rule).iter().map(|p| p.index).collect::<Vec<_>>();
+        assert_eq!(at(&Rule::history(0.05)), [60, 120, 180]);
+        assert_eq!(at(&Rule { window: None, ..Rule::history(0.05) }), [60, 120, 180]);
+        assert_eq!(at(&Rule::history(0.25)), [120], "only the fall from 110 to 70 is that large");
+    }
+
+    #[test]
+    fn series_without_noise_or_without_values_are_answered() {
+        let rule = Rule::history(0.01);
+        assert!(points(&[], &rule).is_empty());
+        assert!(points(&[1.0; 5], &rule).is_empty());
+        assert!(points(&[0.0; 100], &rule).is_empty());
+        let step: Vec<f64> = (0..40).map(|i| if i < 20 { 10.0 } else { 20.0 }).collect();
+        assert_eq!(points(&step, &rule).iter().map(|p| p.index).collect::<Vec<_>>(), [20]);
+    }
+}

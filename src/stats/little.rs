@@ -1,0 +1,113 @@
+//! Little's law, N = X W: requests in flight are the completion rate times the mean latency, whatever the order, the
+//! distribution or the device. It ties three figures that the engine takes in three places, so it finds accounting errors,
+//! and it tells whether a depth could ever reach a promised rate.
+
+use serde::{Deserialize, Serialize};
+
+use crate::unit::Nanos;
+
+/// Largest deviation that is no error.
+const TOLERANCE_PCT: f64 = 2.0;
+/// A depth counts as reached from this share on.
+const REACHED: f64 = 0.95;
+
+/// What was measured over one window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Measured {
+    /// Completions.
+    pub ios: u64,
+    /// Sum of their latencies.
+    pub latency: Nanos,
+    /// Integral of the requests in flight over time, in request-nanoseconds.
+    pub in_flight: u64,
+    /// Length of the window.
+    pub window: Nanos,
+}
+
+/// Little's law applied to one window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Little {
+    /// Requests in flight, averaged over time, as counted.
+    pub in_flight_mean: f64,
+    /// The same from rate times latency.
+    pub in_flight_by_law: f64,
+    /// How far the law is from the count.
+    pub deviation_pct: f64,
+    /// What deviation the window allows: 2 %, and a mean latency at its edges, where requests lie only partly inside.
+    pub allowed_pct: f64,
+    /// The law holds.
+    pub holds: bool,
+}
+
+impl Little {
+    /// Checks the law; `None` when nothing completed, nothing was in flight or no time passed.
+    pub fn of(m: Measured) -> Option<Little> {
+        if m.ios == 0 || m.in_flight == 0 || m.window.0 == 0 {
+            return None;
+        }
+        let window = m.window.0 as f64;
+        let in_flight_mean = m.in_flight as f64 / window;
+        let in_flight_by_law = m.latency.0 as f64 / window;
+        let deviation_pct = 100.0 * (in_flight_by_law / in_flight_mean - 1.0);
+        let latency_mean = m.latency.0 as f64 / m.ios as f64;
+        let allowed_pct = TOLERANCE_PCT + 100.0 * latency_mean / window;
+        let holds = deviation_pct.abs() <= allowed_pct;
+        Some(Little { in_flight_mean, in_flight_by_law, deviation_pct, allowed_pct, holds })
+    }
+
+    /// True when the depth that was asked for was there at least 95 % of the way.
+    pub fn reached(&self, depth: u64) -> bool {
+        self.in_flight_mean >= REACHED * depth as f64
+    }
+}
+
+/// Requests that must be in flight for a rate at a latency: 1,000,000 per second at 640 us need 640.
+pub fn depth_needed(per_second: f64, latency: Nanos) -> u64 {
+    // A rounding error just above a whole number asks for no request more.
+    (per_second * latency.as_seconds() - 1e-9).ceil().max(1.0) as u64
+}
+
+/// The highest rate per second that a depth can reach at a latency; `None` for a latency of 0.
+pub fn rate_reachable(depth: u64, latency: Nanos) -> Option<f64> {
+    (latency.0 > 0).then(|| depth as f64 * 1e9 / latency.0 as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ten_seconds(ios: u64, latency_us: u64, depth: f64) -> Measured {
+        Measured {
+            ios,
+            latency: Nanos::micros(ios * latency_us),
+            in_flight: (depth * 1e10) as u64,
+            window: Nanos::seconds(10),
+        }
+    }
+
+    #[test]
+    fn the_worked_case_of_a_capped_disk_holds() {
+        // 20,126 per second at 6.358 ms are 127.97 in flight, at a depth of 128.
+        let law = Little::of(ten_seconds(201_260, 6_358, 127.97)).unwrap();
+        assert!(law.holds && law.deviation_pct.abs() < 0.1 && law.reached(128) && !law.reached(256));
+    }
+
+    #[test]
+    fn the_law_breaks_beyond_two_percent_and_the_edges() {
+        assert!(Little::of(ten_seconds(1_000_000, 1_000, 98.1)).unwrap().holds);
+        assert!(!Little::of(ten_seconds(1_000_000, 1_000, 97.9)).unwrap().holds);
+        assert!(!Little::of(ten_seconds(1_000_000, 1_000, 103.0)).unwrap().holds);
+        // Latencies of a second in a window of ten: requests at the edges are a tenth of all.
+        assert!(Little::of(ten_seconds(100, 1_000_000, 9.0)).unwrap().holds);
+        assert_eq!(Little::of(ten_seconds(0, 0, 1.0)), None);
+    }
+
+    #[test]
+    fn depth_and_rate_are_two_sides_of_it() {
+        assert_eq!(depth_needed(1e6, Nanos::micros(640)), 640);
+        assert_eq!(depth_needed(1.0, Nanos::micros(1)), 1);
+        assert_eq!(rate_reachable(640, Nanos::micros(640)), Some(1e6));
+        assert_eq!(rate_reachable(1, Nanos(0)), None);
+    }
+}

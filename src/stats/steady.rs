@@ -1,0 +1,244 @@
+//! Steady state: SNIA's rule over five rounds, and the same question asked of a single run.
+//!
+//! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
+//! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
+//! run the fifths of what follows the warm-up are taken as rounds, and change points are looked for beside.
+//!
+//! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
+//! limit is per check interval) and is not what is meant here.
+
+use serde::{Deserialize, Serialize};
+
+use super::change::{self, Rule};
+use super::moments::mean;
+use super::rate::{Estimate, Reason, per_second};
+use super::warmup::Warmup;
+use crate::sample::PER_SECOND;
+
+/// Rounds in the window.
+pub const ROUNDS: usize = 5;
+/// Rounds after which preparation gives up.
+pub const MAX_ROUNDS: usize = 25;
+/// Largest range, in percent of the mean.
+pub const RANGE_PCT: f64 = 20.0;
+/// Largest excursion of the fitted line over the window, in percent of the mean.
+pub const DRIFT_PCT: f64 = 10.0;
+/// Smallest change of level that is called a change point, in percent: the default tolerance of a promise.
+pub const CHANGE_PCT: f64 = 2.0;
+/// A level holds for at least this many seconds; anything shorter is an event, not a level.
+const LEVEL_SECONDS: usize = 10;
+/// Change points are searched in at most this many values; longer runs are averaged first.
+const LONGEST: usize = 600;
+
+/// SNIA's two figures for five rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Both rules hold.
+    pub snia_pass: bool,
+    /// Largest minus smallest round.
+    pub range_pct: f64,
+    /// Rise (or fall, negative) of the fitted line from the first round to the last.
+    pub drift_pct: f64,
+}
+
+impl Window {
+    /// Judges five rounds; `None` when their mean is not above 0, because then nothing was measured.
+    pub fn of(rounds: &[f64; ROUNDS]) -> Option<Window> {
+        let m = mean(rounds);
+        if m.is_nan() || m <= 0.0 {
+            return None;
+        }
+        let high = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let low = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+        // Least squares over x = -2..=2: slope = sum(x y) / 10, and the window is 4 rounds long.
+        let slope = rounds.iter().enumerate().map(|(i, y)| (i as f64 - 2.0) * y).sum::<f64>() / 10.0;
+        let range_pct = 100.0 * (high - low) / m;
+        let drift_pct = 100.0 * 4.0 * slope / m;
+        // Both limits are inclusive; rounding of the division must not decide.
+        let within = |value: f64, limit: f64| value.abs() <= limit * (1.0 + 1e-12);
+        Some(Window {
+            snia_pass: within(range_pct, RANGE_PCT) && within(drift_pct, DRIFT_PCT),
+            range_pct,
+            drift_pct,
+        })
+    }
+}
+
+/// The first round after which the five last ones are steady, counted from 1, with its window.
+pub fn reached(rounds: &[f64]) -> Option<(usize, Window)> {
+    rounds.windows(ROUNDS).take(MAX_ROUNDS + 1 - ROUNDS).enumerate().find_map(|(i, w)| {
+        let window = Window::of(w.try_into().ok()?)?;
+        window.snia_pass.then_some((i + ROUNDS, window))
+    })
+}
+
+/// A change of level within a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, after the start of the window.
+    pub at_seconds: f64,
+    /// Level before, back to the previous change.
+    pub before_per_second: f64,
+    /// Level after, up to the next change.
+    pub after_per_second: f64,
+    /// Chance of such a difference without a change.
+    pub p_value: f64,
+}
+
+/// How steady one run was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steadiness {
+    /// Where warm-up ended.
+    pub warmup: Warmup,
+    /// SNIA's rule over the fifths of the rest; absent below five seconds and when nothing was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Window>,
+    /// Length of a fifth. SNIA's rounds last 60 s.
+    pub round_seconds: f64,
+    /// Changes of level after warm-up.
+    pub changes: Vec<Change>,
+}
+
+impl Steadiness {
+    /// Judges a run from its counts on the 100 ms grid.
+    pub fn of(bins: &[u64]) -> Steadiness {
+        let warmup = Warmup::of(bins);
+        let rest = &bins[warmup.cut_bins as usize..];
+        let seconds: Vec<f64> = per_second(rest).iter().map(|&n| n as f64).collect();
+        let round = seconds.len() / ROUNDS;
+        let mut rounds = [0.0; ROUNDS];
+        if round > 0 {
+            let used = &seconds[seconds.len() - round * ROUNDS..];
+            for (value, part) in rounds.iter_mut().zip(used.chunks_exact(round)) {
+                *value = mean(part);
+            }
+        }
+        Steadiness {
+            warmup,
+            window: Window::of(&rounds),
+            round_seconds: round as f64,
+            changes: changes(&seconds, warmup.cut_seconds),
+        }
+    }
+
+    /// True when the run settled, satisfies SNIA's rule and kept its level.
+    pub fn steady(&self) -> bool {
+        self.warmup.settled && self.window.is_some_and(|w| w.snia_pass) && self.changes.is_empty()
+    }
+}
+
+/// Changes of level in one-second counts that start at `offset` seconds.
+fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
+    let unit = seconds.len().div_ceil(LONGEST).max(1);
+    let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
+    let rule = Rule {
+        window: None,
+        shortest: LEVEL_SECONDS.div_ceil(unit).max(2),
+        p_value: 0.001,
+        magnitude: CHANGE_PCT / 100.0,
+    };
+    let at = |index: usize| offset + (index * unit) as f64;
+    change::points(&series, &rule)
+        .into_iter()
+        .map(|p| Change {
+            at_seconds: at(p.index),
+            before_per_second: p.before,
+            after_per_second: p.after,
+            p_value: p.p_value,
+        })
+        .collect()
+}
+
+/// The whole judgement of a run: its steadiness, and the rate of what follows the warm-up, doubted when it was not steady.
+///
+/// Warm-up is cut only when the run settled; otherwise the rate is that of all of it, and says so. `None` without bins.
+pub fn assess(bins: &[u64]) -> Option<(Estimate, Steadiness)> {
+    let steadiness = Steadiness::of(bins);
+    let cut = if steadiness.warmup.settled { steadiness.warmup.cut_bins as usize } else { 0 };
+    let mut estimate = Estimate::of(&bins[cut..])?;
+    // Below a second per fifth the rule has nothing to say, and the estimate is too short anyway.
+    if bins.len() - cut >= ROUNDS * PER_SECOND as usize
+        && estimate.mean_per_second > 0.0
+        && !steadiness.steady()
+    {
+        estimate.doubt(Reason::NotSteady);
+    }
+    Some((estimate, steadiness))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_range_rule_ends_at_20_percent() {
+        // Flat line, range exactly 20 % of a mean of 100.
+        let inside = Window::of(&[100.0, 110.0, 100.0, 90.0, 100.0]).unwrap();
+        assert!(!inside.snia_pass || inside.drift_pct.abs() <= 10.0);
+        let edge = Window::of(&[110.0, 90.0, 100.0, 90.0, 110.0]).unwrap();
+        assert_eq!((edge.snia_pass, edge.range_pct, edge.drift_pct), (true, 20.0, 0.0));
+        let outside = Window::of(&[110.1, 90.0, 100.0, 89.9, 110.0]).unwrap();
+        assert!(!outside.snia_pass && outside.range_pct > 20.0 && outside.drift_pct.abs() < 1.0);
+    }
+
+    #[test]
+    fn the_drift_rule_ends_at_10_percent() {
+        let line = |rise: f64| std::array::from_fn(|i| 100.0 + rise * (i as f64 - 2.0) / 4.0);
+        for sign in [1.0, -1.0] {
+            let edge = Window::of(&line(sign * 10.0)).unwrap();
+            assert!(edge.snia_pass, "{edge:?}");
+            assert!((edge.drift_pct - sign * 10.0).abs() < 1e-9);
+            let outside = Window::of(&line(sign * 10.01)).unwrap();
+            assert!(!outside.snia_pass && outside.range_pct < 20.0, "{outside:?}");
+        }
+    }
+
+    #[test]
+    fn drift_is_measured_over_the_window_not_per_round() {
+        // 4 % a round is 16 % over the window: within fio's 5 % per interval, outside SNIA's rule.
+        let w = Window::of(&[92.0, 96.0, 100.0, 104.0, 108.0]).unwrap();
+        assert!(!w.snia_pass && (w.drift_pct - 16.0).abs() < 1e-9 && w.range_pct == 16.0);
+    }
+
+    #[test]
+    fn rounds_of_nothing_are_no_steady_state() {
+        assert_eq!(Window::of(&[0.0; 5]), None);
+        assert_eq!(reached(&[100.0; 4]), None);
+    }
+
+    #[test]
+    fn preparation_ends_at_the_first_steady_window() {
+        let fall = [400.0, 300.0, 220.0, 150.0, 110.0, 104.0, 100.0, 99.0, 101.0, 100.0];
+        assert_eq!(reached(&fall).map(|r| r.0), Some(9));
+        let never: Vec<f64> =
+            (0..40).map(|i| if i < 25 { 1000.0 / f64::from(i + 1) } else { 40.0 }).collect();
+        assert_eq!(reached(&never), None, "rounds after the 25th do not count");
+    }
+
+    #[test]
+    fn burst_then_baseline_is_a_change_of_level() {
+        let bins: Vec<u64> = (0..3000).map(|i| if i < 1200 { 3000 } else { 1000 } + i * 7 % 13).collect();
+        let (e, s) = assess(&bins).unwrap();
+        // The best cut is at the end of the burst, 120 s, which is within the first half.
+        assert_eq!((s.warmup.cut_seconds, s.steady()), (120.0, true));
+        assert!(e.too_short.is_empty() && (e.mean_per_second - 10_060.0).abs() < 1.0);
+        let late: Vec<u64> = (0..3000).map(|i| if i < 1800 { 3000 } else { 1000 } + i * 7 % 13).collect();
+        let (e, s) = assess(&late).unwrap();
+        assert!(!s.steady() && e.too_short.contains(&Reason::NotSteady));
+        let found = s.changes.iter().find(|c| c.at_seconds == 180.0).expect("the end of the burst");
+        assert!((found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
+    }
+
+    #[test]
+    fn constant_and_empty_runs_are_answered() {
+        let (e, s) = assess(&[500; 600]).unwrap();
+        assert!(s.steady() && e.too_short.is_empty());
+        assert_eq!(s.window.unwrap().range_pct, 0.0);
+        assert_eq!(assess(&[]), None);
+        assert!(assess(&[0; 600]).unwrap().1.window.is_none());
+        assert!(assess(&[5; 7]).unwrap().1.window.is_none());
+    }
+}
