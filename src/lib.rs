@@ -7,5 +7,6 @@ pub mod device;
 pub mod hist;
 pub mod sample;
 pub mod stats;
+pub mod topo;
 pub mod unit;
 pub mod warn;

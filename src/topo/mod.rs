@@ -1,0 +1,74 @@
+//! CPUs, NUMA nodes and hardware queues of a device, and on which CPUs the workers of a run belong.
+//!
+//! Read from /sys and /proc below a root path; a queue map is read, never assumed. Nothing here changes the machine:
+//! [`place`] is a pure function from a [`Topology`] to a [`Placement`], and the engine does the pinning.
+
+mod cpu_set;
+mod cpus;
+mod irqs;
+mod place;
+mod queues;
+mod script;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use cpu_set::{CpuSet, NotCpus};
+pub use cpus::{Cpu, Cpus};
+pub use irqs::{Irq, Irqs};
+pub use place::{PlaceError, Placement, Seat, place, place_on};
+pub use queues::{Disk, Queue, QueueKind, Target};
+pub use script::{LikeScript, like_script};
+
+/// Why the machine could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum TopoError {
+    /// No such block device.
+    #[error("no block device '{name}': {path} does not exist; `ls /sys/class/block` lists the names")]
+    NoDevice {
+        /// The name as it was given.
+        name: String,
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A file that is not what its name promises.
+    #[error("{path}: {why}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+/// What decides where workers belong, for one or several devices at once.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Topology {
+    /// The machine's CPUs and which of them this process may use.
+    pub cpus: Cpus,
+    /// The devices that were asked for, in that order.
+    pub targets: Vec<Target>,
+    /// The disks that carry them, each once.
+    pub disks: Vec<Disk>,
+    /// Interrupts of those disks, and of everything else.
+    pub irqs: Irqs,
+}
+
+impl Topology {
+    /// Reads the topology for sysfs names such as `nvme0n1`, `vdb1` or `dm-0`; `root` is `/` or a captured tree.
+    pub fn read(root: &Path, names: &[&str]) -> Result<Topology, TopoError> {
+        let tree = tree::Tree::new(root);
+        let cpus = cpus::read(&tree)?;
+        let (targets, disks) = queues::read(&tree, names)?;
+        let irqs = irqs::read(&tree, &disks)?;
+        Ok(Topology { cpus, targets, disks, irqs })
+    }
+
+    /// A topology without any device: what a run on a file has.
+    pub fn without_device(root: &Path) -> Result<Topology, TopoError> {
+        Topology::read(root, &[])
+    }
+}
