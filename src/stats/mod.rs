@@ -8,6 +8,7 @@
 //!
 //! Nothing in here knows of volumes, prices or devices, prints, or reads files.
 
+pub mod bootstrap;
 pub mod change;
 pub mod little;
 pub mod moments;

@@ -8,8 +8,9 @@
 //! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
 
 use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::BATCHES;
+use super::{BATCHES, CONFIDENCE, bootstrap};
 use crate::hist::{Histogram, Sparse, bucket};
 use crate::unit::Nanos;
 
@@ -32,6 +33,21 @@ pub struct Percentile {
     pub value_ns: Nanos,
     /// How many independent I/Os the sample is worth for this percentile.
     pub effective_samples: f64,
+    /// Its 95 % interval; absent below ten seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Bounds>,
+}
+
+/// Interval of a percentile, by resampling blocks of seconds (see [`bootstrap`]).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bounds {
+    /// Share of such intervals that hold the true percentile: 0.95.
+    pub confidence: f64,
+    /// Lower end.
+    pub low_ns: Nanos,
+    /// Upper end.
+    pub high_ns: Nanos,
 }
 
 /// True when `effective` samples carry the percentile `share`: enough of them lie above it.
@@ -63,11 +79,11 @@ pub fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
     }
 }
 
-/// The table of one run: every percentile of `wanted` that may be printed, with its value.
+/// The table of one run: every percentile of `wanted` that may be printed, with its interval.
 pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;
-    wanted
+    let mut rows: Vec<Percentile> = wanted
         .iter()
         .filter_map(|&(name, share)| {
             let value_ns = all.quantile(share)?;
@@ -77,9 +93,39 @@ pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
                 share,
                 value_ns,
                 effective_samples,
+                interval: None,
             })
         })
-        .collect()
+        .collect();
+    let shares: Vec<f64> = rows.iter().map(|p| p.share).collect();
+    if let Some(found) = bootstrap::intervals(seconds, &shares) {
+        for (row, (low, high)) in rows.iter_mut().zip(found) {
+            // Resampling a long tail may miss the value itself by a bucket.
+            let (low_ns, high_ns) = (low.min(row.value_ns), high.max(row.value_ns));
+            row.interval = Some(Bounds { confidence: CONFIDENCE, low_ns, high_ns });
+        }
+    }
+    rows
+}
+
+/// Ranks, counted from 1, of the order statistics that enclose a percentile of `n` independent values with the given
+/// confidence, whatever their distribution: from the binomial distribution (Le Boudec 2010, 2.2). `None` when `n` is too
+/// small for any. For percentiles of runs, not of I/Os: I/Os are not independent.
+pub fn ranks(n: u64, share: f64, confidence: f64) -> Option<(u64, u64)> {
+    let below = Binomial::new(share, n).ok()?;
+    let alpha = (1.0 - confidence) / 2.0;
+    // Smallest k with P(values below the percentile <= k) > alpha: the lower rank; then for 1 - alpha.
+    let first = |enough: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (0, n);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if enough(below.cdf(middle)) { high = middle } else { low = middle + 1 }
+        }
+        low
+    };
+    let low = first(&|p| p > alpha);
+    let high = first(&|p| p >= 1.0 - alpha) + 1;
+    (low >= 1 && high <= n).then_some((low, high))
 }
 
 /// Variance of the share above the percentile between groups of seconds, over that of independent samples.
@@ -157,6 +203,30 @@ mod tests {
         assert!(table(&[Sparse::default(), Sparse::default()], &STANDARD).is_empty());
         // Seconds in which nothing completed belong to the run.
         assert!(effective_samples(&[Sparse::default(), second(1000, 20)], 0.99) > 0.0);
+    }
+
+    #[test]
+    fn ranks_agree_with_the_published_ones() {
+        assert_eq!(ranks(9, 0.5, 0.95), Some((2, 8)));
+        assert_eq!(ranks(6, 0.5, 0.95), Some((1, 6)));
+        assert_eq!(ranks(5, 0.5, 0.95), None);
+        assert_eq!(ranks(0, 0.5, 0.95), None);
+        // Large n: n q -+ 1.96 sqrt(n q (1 - q)) = 9,900 -+ 19.5.
+        assert_eq!(ranks(10_000, 0.99, 0.95), Some((9_880, 9_920)));
+    }
+
+    #[test]
+    fn intervals_enclose_the_value_and_need_ten_seconds() {
+        let seconds: Vec<Sparse> = (0..40).map(|i| second(985, if i % 2 == 0 { 11 } else { 12 })).collect();
+        let t = table(&seconds, &STANDARD);
+        assert!(t.len() >= 4);
+        for p in &t {
+            let b = p.interval.unwrap();
+            assert!(b.low_ns <= p.value_ns && p.value_ns <= b.high_ns, "{p:?}");
+        }
+        assert!(table(&seconds[..9], &STANDARD).iter().all(|p| p.interval.is_none()));
+        let text = serde_json::to_string(&t).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Percentile>>(&text).unwrap(), t);
     }
 
     #[test]
