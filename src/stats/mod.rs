@@ -10,6 +10,8 @@
 
 pub mod bootstrap;
 pub mod change;
+pub mod latency;
+pub mod level;
 pub mod little;
 pub mod moments;
 pub mod percentile;

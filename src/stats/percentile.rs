@@ -81,6 +81,13 @@ pub fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
 
 /// The table of one run: every percentile of `wanted` that may be printed, with its interval.
 pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
+    let mut rows = measure(seconds, wanted);
+    rows.retain(|p| printable(p.effective_samples, p.share));
+    rows
+}
+
+/// Every percentile of `wanted`, also those that may not be printed: what a claim is decided on. Empty without samples.
+pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;
     let mut rows: Vec<Percentile> = wanted
@@ -88,13 +95,8 @@ pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
         .filter_map(|&(name, share)| {
             let value_ns = all.quantile(share)?;
             let effective_samples = samples / design_effect(seconds, &all, share, value_ns).max(1.0);
-            printable(effective_samples, share).then(|| Percentile {
-                name: name.to_string(),
-                share,
-                value_ns,
-                effective_samples,
-                interval: None,
-            })
+            let name = name.to_string();
+            Some(Percentile { name, share, value_ns, effective_samples, interval: None })
         })
         .collect();
     let shares: Vec<f64> = rows.iter().map(|p| p.share).collect();

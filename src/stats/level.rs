@@ -1,0 +1,338 @@
+//! Was a promise kept? Three answers: yes, no, and not yet known, the last with the time that should settle it.
+//!
+//! A level claim compares a one-sided 95 % bound with the promise less its tolerance, so an answer is wrong at most once in
+//! twenty, and a run that is too short for its own interval answers nothing. An availability claim ("90 % of the rate for
+//! 99 % of the time") counts minutes. Whether a result may be judged at all (blockers, wrong depth, wrong block size) and
+//! what the promise is belong to the verdict, not here.
+
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Beta, ContinuousCDF};
+
+use super::BATCHES;
+use super::latency::MeanLatency;
+use super::percentile::{ABOVE, Percentile, printable};
+use super::rate::Estimate;
+use crate::sample::PER_SECOND;
+use crate::unit::Nanos;
+
+/// Confidence of each answer.
+pub const ONE_SIDED: f64 = 0.95;
+/// Tolerance of a promised rate unless the user sets another.
+pub const TOLERANCE: f64 = 0.02;
+/// Waiting longer than this is no advice: a week.
+const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
+/// Bins in a minute.
+const MINUTE: usize = 60 * PER_SECOND as usize;
+/// Above this correlation of neighbouring batches an interval is too narrow (see `rate`).
+const CORRELATED: f64 = 0.42;
+
+/// The answer to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// The claim holds.
+    Pass,
+    /// The claim does not hold.
+    Fail,
+    /// The evidence does not decide.
+    Inconclusive,
+}
+
+/// An answer with what it rests on. Values are in the unit of the claim: per second, or nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The answer.
+    pub answer: Answer,
+    /// What was measured.
+    pub value: f64,
+    /// The limit that decides: the promise less (or, for latency, plus) its tolerance.
+    pub limit: f64,
+    /// Value over promise; above 1 means more than was promised.
+    pub ratio: f64,
+    /// Bounds of the value that were compared with the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<(f64, f64)>,
+    /// How many more seconds should decide. Only without a decision, and absent when a week would not be enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_seconds: Option<u64>,
+}
+
+/// "At least `promised` per second" (above 0), less the tolerance (a share: 0.02).
+///
+/// An interval shrinks with the square root of time, so the time to separate it from the limit is
+/// T (half-width / distance)^2 in all, and what has been measured comes off that.
+pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
+    let limit = promised * (1.0 - tolerance);
+    let value = estimate.mean_per_second;
+    let finding = Finding {
+        answer: Answer::Inconclusive,
+        value,
+        limit,
+        ratio: value / promised,
+        bounds: estimate.one_sided(ONE_SIDED),
+        more_seconds: None,
+    };
+    let wanted = estimate.extend_to_seconds.map(|s| s as f64 - estimate.seconds);
+    match finding.bounds {
+        Some((low, high)) if wanted.is_none() => {
+            decide(finding, (low, high), high - value, estimate.seconds, Side::AtLeast)
+        }
+        _ => Finding { more_seconds: wanted.and_then(patience), ..finding },
+    }
+}
+
+/// "p`q` at most `limit`", from the two-sided interval of the percentile.
+///
+/// A percentile that may not be printed decides nothing; from the length of the run the answer says how much longer it
+/// would have to be. Such rows are left out of a table but not out of [`super::percentile::measure`].
+pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> Finding {
+    let value = found.value_ns.0 as f64;
+    let finding = Finding {
+        answer: Answer::Inconclusive,
+        value,
+        limit: limit.0 as f64,
+        ratio: value / limit.0 as f64,
+        bounds: found.interval.map(|b| (b.low_ns.0 as f64, b.high_ns.0 as f64)),
+        more_seconds: None,
+    };
+    let carried = printable(found.effective_samples, found.share);
+    match finding.bounds {
+        Some(bounds) if carried => {
+            let towards = if value > finding.limit { value - bounds.0 } else { bounds.1 - value };
+            decide(finding, bounds, towards, seconds, Side::AtMost)
+        }
+        _ => {
+            let samples = ABOVE / (found.effective_samples * (1.0 - found.share));
+            let total = (seconds * samples.max(1.0)).max(BATCHES as f64);
+            Finding { more_seconds: patience(total - seconds), ..finding }
+        }
+    }
+}
+
+/// "On average at most `promised`", plus the tolerance (a share).
+pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Finding {
+    let limit = promised.0 as f64 * (1.0 + tolerance);
+    let finding = Finding {
+        answer: Answer::Inconclusive,
+        value: found.mean_ns,
+        limit,
+        ratio: found.mean_ns / promised.0 as f64,
+        bounds: found.one_sided(ONE_SIDED),
+        more_seconds: None,
+    };
+    let correlated = found.batch_correlation.is_some_and(|r| r > CORRELATED);
+    match finding.bounds {
+        Some(bounds) if !correlated && found.seconds >= super::rate::MINUTE => {
+            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, Side::AtMost)
+        }
+        _ => {
+            let total = (2.0 * found.seconds).max(super::rate::MINUTE);
+            Finding { more_seconds: patience(total - found.seconds), ..finding }
+        }
+    }
+}
+
+/// Which side of the limit is good.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    AtLeast,
+    AtMost,
+}
+
+/// Compares bounds with the limit; `half` is the distance from the value to the bound that faces the limit.
+fn decide(finding: Finding, (low, high): (f64, f64), half: f64, seconds: f64, side: Side) -> Finding {
+    let answer = match side {
+        Side::AtLeast if low >= finding.limit => Answer::Pass,
+        Side::AtLeast if high < finding.limit => Answer::Fail,
+        Side::AtMost if high <= finding.limit => Answer::Pass,
+        Side::AtMost if low > finding.limit => Answer::Fail,
+        _ => Answer::Inconclusive,
+    };
+    let distance = (finding.value - finding.limit).abs();
+    let more_seconds = (answer == Answer::Inconclusive)
+        .then(|| if distance > 0.0 { seconds * ((half / distance).powi(2) - 1.0) } else { f64::INFINITY })
+        .and_then(patience);
+    Finding { answer, more_seconds, ..finding }
+}
+
+/// A waiting time that can be advised.
+fn patience(seconds: f64) -> Option<u64> {
+    (seconds <= LONGEST_SECONDS).then(|| seconds.max(1.0).ceil() as u64)
+}
+
+/// Answer to an availability claim.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Availability {
+    /// Fail when refuted, pass when shown, otherwise "not refuted": a short run can refute but not confirm.
+    pub answer: Answer,
+    /// Minutes that reached the level.
+    pub good_minutes: u64,
+    /// Whole minutes measured.
+    pub minutes: u64,
+    /// Lower 95 % bound (Clopper and Pearson 1934, one-sided) of the share of good minutes.
+    pub low_share: f64,
+    /// Upper 95 % bound.
+    pub high_share: f64,
+    /// How many more minutes, all good, would show the claim; only without a decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_minutes: Option<u64>,
+}
+
+/// Whole minutes in counts of 100 ms whose rate reaches `per_second`, and all whole minutes.
+pub fn good_minutes(bins: &[u64], per_second: f64) -> (u64, u64) {
+    let minutes = bins.chunks_exact(MINUTE);
+    let all = minutes.len() as u64;
+    let good = minutes.filter(|m| m.iter().map(|&n| n as f64).sum::<f64>() >= 60.0 * per_second).count();
+    (good as u64, all)
+}
+
+/// "The level is reached for at least a share `promised` of the time", from minutes taken as independent.
+pub fn availability(good: u64, minutes: u64, promised: f64) -> Availability {
+    let good = good.min(minutes);
+    let (low_share, high_share) = (lower(good, minutes), 1.0 - lower(minutes - good, minutes));
+    let answer = if minutes > 0 && high_share < promised {
+        Answer::Fail
+    } else if low_share >= promised {
+        Answer::Pass
+    } else {
+        Answer::Inconclusive
+    };
+    let more_minutes = if answer == Answer::Inconclusive { needed(good, minutes, promised) } else { None };
+    Availability { answer, good_minutes: good, minutes, low_share, high_share, more_minutes }
+}
+
+/// Lower Clopper-Pearson bound of `k` out of `n`.
+fn lower(k: u64, n: u64) -> f64 {
+    match k {
+        0 => 0.0,
+        // Closed form, exact where the iteration of the beta quantile is not.
+        _ if k == n => (1.0 - ONE_SIDED).powf(1.0 / n as f64),
+        _ => Beta::new(k as f64, (n - k + 1) as f64).map_or(0.0, |b| b.inverse_cdf(1.0 - ONE_SIDED)),
+    }
+}
+
+/// Fewest further good minutes that bring the lower bound to the promised share; `None` beyond ten million.
+fn needed(good: u64, minutes: u64, promised: f64) -> Option<u64> {
+    let enough = |more: u64| lower(good + more, minutes + more) >= promised;
+    let (mut low, mut high) = (0, 1);
+    while !enough(high) {
+        low = high;
+        high *= 2;
+        if high > 10_000_000 {
+            return None;
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if enough(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::CONFIDENCE;
+    use crate::stats::percentile::Bounds;
+
+    /// 300 s around 1000 per 100 ms: uneven, uncorrelated.
+    fn estimate(level: u64, seconds: usize) -> Estimate {
+        let wobble = |i: usize| (i * i * 31 + i * 17) as u64 % 101;
+        Estimate::of(&(0..seconds * 10).map(|i| level - 50 + wobble(i)).collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn a_rate_has_three_answers() {
+        let e = estimate(1000, 300);
+        let found = rate(&e, 10_000.0, TOLERANCE);
+        assert_eq!((found.answer, found.limit, found.more_seconds), (Answer::Pass, 9_800.0, None));
+        let found = rate(&e, 11_000.0, TOLERANCE);
+        assert_eq!(found.answer, Answer::Fail);
+        assert!((found.ratio - 0.909).abs() < 0.002);
+        // The limit right beside the mean: not decided, and quadrupling the time halves the width.
+        let (_, high) = e.one_sided(ONE_SIDED).unwrap();
+        let half = high - e.mean_per_second;
+        let found = rate(&e, e.mean_per_second - half / 2.0, 0.0);
+        assert_eq!(found.answer, Answer::Inconclusive);
+        assert!(found.more_seconds.is_some_and(|s| s.abs_diff(900) <= 1), "{found:?}");
+        assert_eq!(rate(&e, e.mean_per_second, 0.0).more_seconds, None, "no time decides a tie");
+    }
+
+    #[test]
+    fn a_run_too_short_for_its_interval_answers_nothing() {
+        let found = rate(&estimate(1000, 3), 20_000.0, TOLERANCE);
+        assert_eq!((found.answer, found.bounds, found.more_seconds), (Answer::Inconclusive, None, Some(57)));
+        assert_eq!(rate(&estimate(1000, 40), 20_000.0, TOLERANCE).more_seconds, Some(40));
+    }
+
+    #[test]
+    fn a_constant_cap_decides() {
+        let e = Estimate::of(&[2000; 600]).unwrap();
+        assert_eq!(rate(&e, 20_000.0, 0.0).answer, Answer::Pass);
+        assert_eq!(rate(&e, 20_001.0, 0.0).answer, Answer::Fail);
+    }
+
+    #[test]
+    fn a_percentile_has_three_answers() {
+        let p = |low, high, effective_samples| Percentile {
+            name: "99".into(),
+            share: 0.99,
+            value_ns: Nanos(1_000),
+            effective_samples,
+            interval: Some(Bounds { confidence: CONFIDENCE, low_ns: Nanos(low), high_ns: Nanos(high) }),
+        };
+        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(1_100), 60.0).answer, Answer::Pass);
+        assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(899), 60.0).answer, Answer::Fail);
+        let found = percentile(&p(900, 1_100, 1e5), Nanos(1_050), 60.0);
+        assert_eq!((found.answer, found.more_seconds), (Answer::Inconclusive, Some(180)));
+        let found = percentile(&p(900, 1_100, 250.0), Nanos(2_000), 60.0);
+        assert_eq!(
+            (found.answer, found.more_seconds),
+            (Answer::Inconclusive, Some(180)),
+            "2.5 of 10 samples"
+        );
+    }
+
+    #[test]
+    fn a_mean_latency_has_three_answers() {
+        let bins: Vec<(u64, Nanos)> =
+            (0..900).map(|i: u64| (500, Nanos::micros(500 * (195 + i * i * 31 % 11)))).collect();
+        let m = MeanLatency::of(&bins).unwrap();
+        assert_eq!(mean_latency(&m, Nanos::micros(210), 0.0).answer, Answer::Pass);
+        assert_eq!(mean_latency(&m, Nanos::micros(190), 0.0).answer, Answer::Fail);
+        let short = MeanLatency::of(&bins[..400]).unwrap();
+        let found = mean_latency(&short, Nanos::micros(190), 0.0);
+        assert_eq!((found.answer, found.more_seconds), (Answer::Inconclusive, Some(40)));
+    }
+
+    #[test]
+    fn availability_takes_299_good_minutes_for_99_percent() {
+        assert_eq!(availability(299, 299, 0.99).answer, Answer::Pass);
+        assert_eq!(availability(298, 298, 0.99).answer, Answer::Inconclusive);
+        assert_eq!(availability(0, 0, 0.99).more_minutes, Some(299));
+        assert_eq!(availability(10, 10, 0.999).more_minutes, Some(2_985));
+        assert_eq!(availability(2_995, 2_995, 0.999).answer, Answer::Pass);
+    }
+
+    #[test]
+    fn a_short_run_refutes_but_does_not_confirm() {
+        let refuted = availability(8, 10, 0.99);
+        assert_eq!((refuted.answer, refuted.more_minutes), (Answer::Fail, None));
+        // Tables of Clopper-Pearson: 8 of 10, 90 % two-sided: 0.4931 to 0.9632.
+        assert!((refuted.low_share - 0.4931).abs() < 1e-4 && (refuted.high_share - 0.9632).abs() < 1e-4);
+        assert_eq!(availability(10, 10, 0.99).answer, Answer::Inconclusive);
+        // One bad minute costs more than a good one brings: 473 for 99 % by the tables of acceptance sampling.
+        let one = availability(9, 10, 0.99);
+        assert_eq!((one.answer, one.more_minutes.map(|m| m + 10)), (Answer::Inconclusive, Some(473)));
+    }
+
+    #[test]
+    fn minutes_are_whole_and_counted_at_their_level() {
+        let bins: Vec<u64> = (0..1900).map(|i| if i < 600 { 90 } else { 100 }).collect();
+        assert_eq!(good_minutes(&bins, 950.0), (2, 3));
+        assert_eq!(good_minutes(&bins, 900.0), (3, 3));
+        assert_eq!(good_minutes(&[], 900.0), (0, 0));
+    }
+}
