@@ -4,6 +4,7 @@
 //! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
 
 pub mod device;
+pub mod guard;
 pub mod hist;
 pub mod sample;
 pub mod stats;

@@ -8,7 +8,9 @@ mod file;
 mod ioctl;
 mod mounts;
 mod number;
+mod opinion;
 mod root;
+mod signature;
 mod usage;
 
 use std::io;
@@ -22,7 +24,9 @@ pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, Place};
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
 pub use number::DevNumber;
+pub use opinion::Opinion;
 pub use root::Root;
+pub use signature::{Scan, Signature, WINDOW, Windows};
 pub use usage::{MountedOn, Opener, Relation, Relative, Usage, shares_disk};
 
 use crate::unit::Bytes;

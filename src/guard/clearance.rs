@@ -1,0 +1,342 @@
+//! A target that was checked and is held open.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::finding::{Code, Finding};
+use super::{Check, Consent, Examined, GuardError, check_block, consent, outcome, rules};
+use crate::device::{self, Block, BlockFacts, DevNumber, Facts, Root};
+use crate::unit::Bytes;
+
+/// What a target is to be opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access<'a> {
+    /// Reads, of a block device or an existing file.
+    Read,
+    /// Reads and writes of a new file with this name in the folder that is the target.
+    Create {
+        /// Its name, without folders.
+        name: &'a str,
+        /// How much room it will need.
+        size: Bytes,
+    },
+    /// Reads and writes of an existing file, whose owner agreed that its contents go.
+    Overwrite,
+    /// Reads and writes of a block device, with the consent that was given, if any.
+    Destroy(Option<&'a str>),
+}
+
+/// The proof that a target was checked, with the descriptor that was: what was checked is what is read and written.
+///
+/// For a writable block device the descriptor claims it exclusively, so that nothing can mount it or build on it until the
+/// Clearance is dropped.
+#[derive(Debug)]
+pub struct Clearance {
+    file: File,
+    root: Root,
+    facts: Facts,
+    notes: Vec<Finding>,
+    direct: bool,
+    hold: Hold,
+}
+
+/// What the descriptor allows.
+#[derive(Debug)]
+enum Hold {
+    Read,
+    Created,
+    Overwrite { confirmed: bool },
+    Destroy { digest: Option<u64>, confirmed: bool },
+}
+
+/// Checks a target and opens it for this access; `direct` asks for `O_DIRECT`.
+pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Result<Clearance, GuardError> {
+    let facts = device::facts(root, target)?;
+    match (access, facts) {
+        (Access::Read, facts @ (Facts::Block(_) | Facts::File(_))) => read(root, facts, direct),
+        (Access::Create { name, size }, Facts::Folder(place)) => {
+            let findings = rules::folder(&place, size);
+            let path = place.path.join(name);
+            let check = refuse_unless_ready(outcome(target, Facts::Folder(place), findings))?;
+            create(root, check, &path, name, direct)
+        }
+        (Access::Overwrite, Facts::File(facts)) => {
+            let findings = rules::file(&facts, true);
+            let check = refuse_unless_ready(outcome(target, Facts::File(facts), findings))?;
+            overwrite(root, check, direct)
+        }
+        (Access::Destroy(given), Facts::Block(facts)) => destroy(root, target, *facts, given, direct),
+        (access, facts) => {
+            let is = match facts {
+                Facts::Block(_) => "a block device",
+                Facts::File(_) => "a file",
+                Facts::Folder(_) => "a folder",
+            };
+            let wanted = match access {
+                Access::Read => "a block device or a file",
+                Access::Create { .. } => "a folder",
+                Access::Overwrite => "a file",
+                Access::Destroy(_) => "a block device",
+            };
+            let finding = rules::not_that_kind(target, is, wanted);
+            Err(GuardError::Refused(Box::new(outcome(target, facts, vec![finding]))))
+        }
+    }
+}
+
+fn refuse_unless_ready(check: Check) -> Result<Check, GuardError> {
+    if check.ready { Ok(check) } else { Err(GuardError::Refused(Box::new(check))) }
+}
+
+/// Opens without following a link in the last place: all links were followed when the facts were read.
+fn open(
+    root: &Root,
+    path: &Path,
+    write: bool,
+    create: bool,
+    flags: i32,
+    direct: bool,
+) -> Result<File, GuardError> {
+    let direct_flag = if direct { libc::O_DIRECT } else { 0 };
+    OpenOptions::new()
+        .read(true)
+        .write(write)
+        .create_new(create)
+        .mode(0o600)
+        .custom_flags(flags | direct_flag | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(root.path(path))
+        .map_err(|source| GuardError::Io {
+            what: if create { "make" } else { "open" },
+            path: path.to_path_buf(),
+            advice: match source.raw_os_error() {
+                Some(libc::EINVAL) if direct => "; this filesystem has no direct I/O, ask for buffered I/O",
+                Some(libc::EEXIST) => "; choose another name or consent to overwrite it",
+                Some(libc::EACCES | libc::EPERM) => "; run as root or as its owner",
+                Some(libc::EBUSY) => "; someone has claimed it since it was checked",
+                _ => "",
+            },
+            source,
+        })
+}
+
+fn read(root: &Root, facts: Facts, direct: bool) -> Result<Clearance, GuardError> {
+    let file = open(root, facts.path(), false, false, 0, direct)?;
+    let clearance =
+        Clearance { file, root: root.clone(), facts, notes: Vec::new(), direct, hold: Hold::Read };
+    clearance.same_target()?;
+    Ok(clearance)
+}
+
+fn create(root: &Root, check: Check, path: &Path, name: &str, direct: bool) -> Result<Clearance, GuardError> {
+    if name.is_empty() || path.file_name().is_none_or(|n| n != name) {
+        let source = io::Error::new(io::ErrorKind::InvalidInput, "a file name without folders is needed");
+        return Err(GuardError::Io { what: "make", path: path.to_path_buf(), source, advice: "" });
+    }
+    let file = open(root, path, true, true, 0, direct)?;
+    let facts = device::facts(root, path).inspect_err(|_| {
+        let _ = std::fs::remove_file(root.path(path));
+    })?;
+    Ok(Clearance { file, root: root.clone(), facts, notes: check.findings, direct, hold: Hold::Created })
+}
+
+fn overwrite(root: &Root, check: Check, direct: bool) -> Result<Clearance, GuardError> {
+    let file = open(root, check.facts.path(), true, false, 0, direct)?;
+    let hold = Hold::Overwrite { confirmed: false };
+    let clearance =
+        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, direct, hold };
+    clearance.same_target()?;
+    Ok(clearance)
+}
+
+fn destroy(
+    root: &Root,
+    target: &Path,
+    facts: BlockFacts,
+    given: Option<&str>,
+    direct: bool,
+) -> Result<Clearance, GuardError> {
+    let seen = Examined::look(root, facts, None);
+    let wanted = consent::consent(&seen.facts.device, &seen.facts.usage);
+    let consent = match given {
+        Some(given) => Consent::Given { equal: given == wanted, given, wanted: &wanted },
+        None => Consent::Missing { wanted: &wanted },
+    };
+    let digest = seen.digest;
+    let check = refuse_unless_ready(check_block(root, target, seen, &consent, None))?;
+    let file = open(root, check.facts.path(), true, false, libc::O_EXCL, direct)?;
+    let hold = Hold::Destroy { digest, confirmed: false };
+    let mut clearance =
+        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, direct, hold };
+    // Between the look and the open there was a moment in which nothing held the device.
+    clearance.look_again()?;
+    Ok(clearance)
+}
+
+impl Clearance {
+    /// Whether writes are allowed: cleared for them, and confirmed.
+    pub fn may_write(&self) -> bool {
+        match self.hold {
+            Hold::Read => false,
+            Hold::Created => true,
+            Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } => confirmed,
+        }
+    }
+
+    /// Whether the descriptor bypasses the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.direct
+    }
+
+    /// The target with all links followed.
+    pub fn path(&self) -> &Path {
+        self.facts.path()
+    }
+
+    /// What the target was when it was cleared.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// What the rules found that did not stand in the way.
+    pub fn notes(&self) -> &[Finding] {
+        &self.notes
+    }
+
+    /// Looks again, immediately before the first write, and refuses a target that changed since it was cleared. Later calls
+    /// look at everything but the data, which by then is our own.
+    pub fn confirm(&mut self) -> Result<(), GuardError> {
+        self.look_again()?;
+        if let Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } = &mut self.hold {
+            *confirmed = true;
+        }
+        Ok(())
+    }
+
+    /// Takes away a file that this Clearance made; anything else is left alone.
+    pub fn remove_created(self) -> io::Result<()> {
+        let path = self.root.path(self.path());
+        let ours = self.file.metadata()?;
+        match std::fs::symlink_metadata(&path) {
+            Ok(there)
+                if matches!(self.hold, Hold::Created)
+                    && (there.dev(), there.ino()) == (ours.dev(), ours.ino()) =>
+            {
+                std::fs::remove_file(path)
+            }
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    fn look_again(&mut self) -> Result<(), GuardError> {
+        self.same_target()?;
+        match (&self.hold, &self.facts) {
+            (Hold::Destroy { digest, confirmed }, Facts::Block(before)) => {
+                let now = match device::facts(&self.root, &before.path)? {
+                    Facts::Block(now) => now,
+                    other => {
+                        return Err(self.changed(other, vec!["it is no block device any more".to_string()]));
+                    }
+                };
+                let mut changes = differences(&before.device, &now.device);
+                let wanted = consent::consent(&before.device, &before.usage);
+                let mut seen = Examined::look(&self.root, *now, Some(&self.file));
+                if !confirmed && (seen.digest != *digest || digest.is_none()) {
+                    changes.push("the data in its first or last MiB is not what it was".to_string());
+                }
+                if *confirmed {
+                    // What stands there now is what this run wrote.
+                    seen.scan = None;
+                }
+                let consent = Consent::Given { equal: true, given: &wanted, wanted: &wanted };
+                let check = refuse_unless_ready(check_block(&self.root, &before.path, seen, &consent, None))?;
+                if changes.is_empty() { Ok(()) } else { Err(self.changed(check.facts, changes)) }
+            }
+            (Hold::Overwrite { .. }, Facts::File(before)) => {
+                let Facts::File(now) = device::facts(&self.root, &before.place.path)? else {
+                    return Err(self.changed(self.facts.clone(), vec!["it is no file any more".to_string()]));
+                };
+                let findings = rules::file(&now, true);
+                refuse_unless_ready(outcome(&before.place.path, Facts::File(now), findings)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether descriptor and facts are of the same device or file.
+    fn same_target(&self) -> Result<(), GuardError> {
+        let path = self.path().to_path_buf();
+        let failed = |source| GuardError::Io { what: "look at", path: path.clone(), source, advice: "" };
+        let stat = self.file.metadata().map_err(failed)?;
+        let mut changes = Vec::new();
+        match &self.facts {
+            Facts::Block(b) if self.root.is_system() => {
+                if !stat.file_type().is_block_device() || DevNumber::from_raw(stat.rdev()) != b.device.number
+                {
+                    changes.push(format!("its node is not device {} any more", b.device.number));
+                } else {
+                    let size = device::block_size(self.file.as_fd()).map_err(failed)?;
+                    if size != b.device.size_bytes {
+                        changes.push(format!("its size was {} and is {size}", b.device.size_bytes));
+                    }
+                    // Older kernels have no such number; there the serial has to do.
+                    let sequence = device::disk_sequence(self.file.as_fd()).ok();
+                    if sequence.is_some() && b.device.diskseq.is_some() && sequence != b.device.diskseq {
+                        changes.push("another disk has taken its name".to_string());
+                    }
+                }
+            }
+            Facts::File(f) => {
+                let same = stat.is_file()
+                    && (DevNumber::from_raw(stat.dev()), stat.ino()) == (f.place.number, f.inode);
+                if !same {
+                    changes.push("another file has taken its name".to_string());
+                }
+            }
+            _ => {}
+        }
+        if changes.is_empty() { Ok(()) } else { Err(self.changed(self.facts.clone(), changes)) }
+    }
+
+    fn changed(&self, facts: Facts, changes: Vec<String>) -> GuardError {
+        let findings = changes.into_iter().map(|evidence| {
+            Finding::refused(
+                Code::Changed,
+                "the target changed after it was checked",
+                evidence,
+                "Check it again, and see who else works on it.",
+            )
+        });
+        GuardError::Refused(Box::new(outcome(self.path(), facts, findings.collect())))
+    }
+}
+
+impl AsFd for Clearance {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+/// In what two looks at one device differ that should not.
+fn differences(before: &Block, now: &Block) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut compare = |what: &str, before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {
+        let (before, now) = (format!("{before:?}"), format!("{now:?}"));
+        if before != now {
+            found.push(format!("its {what} was {before} and is {now}"));
+        }
+    };
+    compare("device number", &before.number, &now.number);
+    compare("size", &before.size_bytes, &now.size_bytes);
+    compare("serial", &before.serial, &now.serial);
+    compare("world-wide name", &before.wwid, &now.wwid);
+    compare("model", &before.model, &now.model);
+    compare("disk sequence number", &before.diskseq, &now.diskseq);
+    compare("backing file", &before.backing_file, &now.backing_file);
+    compare("place on the disk", &before.start_bytes, &now.start_bytes);
+    compare("list of partitions", &before.partitions, &now.partitions);
+    found
+}

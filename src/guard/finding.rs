@@ -1,0 +1,108 @@
+//! What the rules found: one fact that speaks for or against writing, with its evidence and what to do.
+
+use serde::{Deserialize, Serialize};
+
+use crate::warn::{self, Warning};
+
+/// What a finding does to a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// Worth knowing; nothing is refused.
+    Note,
+    /// Data would be lost: refused until the owner consents by naming the device.
+    NeedsConsent,
+    /// Refused; consent does not help.
+    Refused,
+}
+
+/// Stable names for programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(missing_docs, reason = "each name says what it is; the rules give the words")]
+pub enum Code {
+    SystemDisk,
+    Mounted,
+    Swap,
+    Held,
+    PoolMember,
+    OpenForWriting,
+    OpenForReading,
+    Claimed,
+    Signature,
+    UnknownData,
+    OpinionsDiffer,
+    NoConsent,
+    WrongConsent,
+    ReadOnly,
+    NoMedium,
+    NoPermission,
+    Changed,
+    NotThatKind,
+    Exists,
+    SwapFile,
+    LoopFile,
+    NoSpace,
+    NoDirect,
+    Misaligned,
+    Removable,
+    SharedSerial,
+    CgroupLimit,
+    OutputDisk,
+}
+
+impl Code {
+    /// The name as it is printed.
+    pub fn name(self) -> String {
+        serde_json::to_value(self).ok().and_then(|v| v.as_str().map(str::to_string)).unwrap_or_default()
+    }
+}
+
+/// One thing the rules found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Its name for programs.
+    pub code: Code,
+    /// What it does to a write.
+    pub severity: Severity,
+    /// What is so.
+    pub what: String,
+    /// How this is known.
+    pub evidence: String,
+    /// What to do.
+    pub advice: String,
+}
+
+impl Finding {
+    pub(super) fn new(
+        severity: Severity,
+        code: Code,
+        what: impl Into<String>,
+        evidence: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Finding {
+        Finding { code, severity, what: what.into(), evidence: evidence.into(), advice: advice.into() }
+    }
+
+    pub(super) fn refused(
+        code: Code,
+        what: impl Into<String>,
+        evidence: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Finding {
+        Finding::new(Severity::Refused, code, what, evidence, advice)
+    }
+}
+
+impl From<&Finding> for Warning {
+    /// A note of the guard among the doubts of a run.
+    fn from(f: &Finding) -> Warning {
+        let severity = match f.severity {
+            Severity::Note => warn::Severity::Note,
+            Severity::NeedsConsent => warn::Severity::Warning,
+            Severity::Refused => warn::Severity::Blocker,
+        };
+        Warning::new(severity, &f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
+    }
+}

@@ -1,0 +1,225 @@
+//! The guard: facts about a target in, findings or a [`Clearance`] out.
+//!
+//! Nothing in this program writes to a target without a Clearance, and only this module makes one. Consent to overwrite a
+//! block device is the device's own name ([`Check::consent`]); there is no flag that works by habit and no environment
+//! variable. A device in use is refused even with consent. Reads are always allowed, and opened read-only.
+//! This module writes nothing itself, but for making the new file it was asked for.
+
+mod advice;
+mod clearance;
+mod consent;
+mod finding;
+mod rules;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use advice::snapshot_command;
+pub use clearance::{Access, Clearance, clear};
+pub use finding::{Code, Finding, Severity};
+
+use crate::device::{self, BlockFacts, DeviceError, Facts, Opinion, Root, Scan, Windows};
+use crate::unit::Bytes;
+
+/// Why there is no clearance.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// The rules refuse it; exit code 3.
+    #[error("{}", refusal(.0))]
+    Refused(Box<Check>),
+    /// There is nothing there, or nothing that can be tested; exit code 2.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// The system refused what the rules allow.
+    #[error("cannot {what} {}: {source}{advice}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// On which path.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+        /// What to do next, with its own punctuation.
+        advice: &'static str,
+    },
+}
+
+/// The refusal in one line per finding, for places that have no table.
+fn refusal(check: &Check) -> String {
+    let mut text = format!("refused to write to {}:", check.target.display());
+    for f in check.findings.iter().filter(|f| f.severity > Severity::Note) {
+        text.push_str(&format!("\n  {}: {} ({})\n    {}", f.code.name(), f.what, f.evidence, f.advice));
+    }
+    text
+}
+
+/// The outcome of looking at a target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The target as it was named.
+    pub target: PathBuf,
+    /// Whether a run may write.
+    pub ready: bool,
+    /// The string that consents to overwriting a block device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consent: Option<String>,
+    /// What a run that writes would overwrite, in bytes of the target; absent when it makes a new file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overwrites: Option<Overwrites>,
+    /// What was found, the gravest first.
+    pub findings: Vec<Finding>,
+    /// What to do before a write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
+    /// Data seen in the first and last MiB of a block device; absent when it could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Scan>,
+    /// What `blkid` says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_opinion: Option<Opinion>,
+    /// Everything known about the target.
+    pub facts: Facts,
+}
+
+/// The bytes that a run may write to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Overwrites {
+    /// The target with all links followed.
+    pub path: PathBuf,
+    /// The first byte.
+    pub from_bytes: Bytes,
+    /// One past the last byte.
+    pub to_bytes: Bytes,
+}
+
+/// Consent, as far as it goes.
+enum Consent<'a> {
+    /// Only looking: nothing is asked for yet.
+    NotAsked { wanted: &'a str },
+    /// A write is meant and nobody consented.
+    Missing { wanted: &'a str },
+    /// A string was given.
+    Given { equal: bool, given: &'a str, wanted: &'a str },
+}
+
+/// A block device as it was seen at one moment.
+struct Examined {
+    facts: BlockFacts,
+    /// What its ends show; absent when it may not be read.
+    scan: Option<Scan>,
+    /// Tells the bytes of both ends from any others.
+    digest: Option<u64>,
+    opinion: Opinion,
+    /// The error number of an exclusive open.
+    claim_error: Option<i32>,
+}
+
+impl Examined {
+    /// Looks at a device; `held` is a descriptor that claims it already.
+    fn look(root: &Root, facts: BlockFacts, held: Option<&File>) -> Examined {
+        let node = root.path(&facts.path);
+        let open = |flags| OpenOptions::new().read(true).custom_flags(flags).open(&node);
+        let mut claim_error = None;
+        let opened = match held {
+            Some(_) => None,
+            None => match open(libc::O_EXCL | libc::O_CLOEXEC) {
+                Ok(file) => Some(file),
+                Err(e) => {
+                    claim_error = e.raw_os_error();
+                    open(libc::O_CLOEXEC).ok()
+                }
+            },
+        };
+        let windows = held.or(opened.as_ref()).and_then(|f| Windows::read(f, facts.device.size_bytes).ok());
+        drop(opened);
+        let opinion = if root.is_system() { Opinion::ask(&node) } else { Opinion::Absent };
+        Examined {
+            scan: windows.as_ref().map(Windows::scan),
+            digest: windows.as_ref().map(Windows::digest),
+            opinion,
+            claim_error,
+            facts,
+        }
+    }
+}
+
+/// Looks at a target and says whether a run may write to it, and what it would overwrite.
+///
+/// `destroy` is the consent, if any; `output` is where results will be written.
+pub fn check(
+    root: &Root,
+    target: &Path,
+    destroy: Option<&str>,
+    output: Option<&Path>,
+) -> Result<Check, DeviceError> {
+    Ok(match device::facts(root, target)? {
+        Facts::Block(facts) => {
+            let seen = Examined::look(root, *facts, None);
+            let wanted = consent::consent(&seen.facts.device, &seen.facts.usage);
+            let consent = match destroy {
+                Some(given) => Consent::Given { equal: given == wanted, given, wanted: &wanted },
+                None => Consent::NotAsked { wanted: &wanted },
+            };
+            check_block(root, target, seen, &consent, output)
+        }
+        Facts::File(facts) => {
+            let findings = rules::file(&facts, false);
+            let overwrites = Overwrites {
+                path: facts.place.path.clone(),
+                from_bytes: Bytes(0),
+                to_bytes: facts.size_bytes,
+            };
+            Check { overwrites: Some(overwrites), ..outcome(target, Facts::File(facts), findings) }
+        }
+        Facts::Folder(place) => outcome(target, Facts::Folder(place), Vec::new()),
+    })
+}
+
+fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {
+    Check {
+        target: target.to_path_buf(),
+        ready: findings.iter().all(|f| f.severity == Severity::Note),
+        consent: None,
+        overwrites: None,
+        findings,
+        advice: Vec::new(),
+        data: None,
+        second_opinion: None,
+        facts,
+    }
+}
+
+fn check_block(
+    root: &Root,
+    target: &Path,
+    seen: Examined,
+    consent: &Consent<'_>,
+    output: Option<&Path>,
+) -> Check {
+    let device = &seen.facts.device;
+    let output_disk = output.is_some_and(|o| device::shares_disk(root, device, o));
+    let findings = rules::block(&seen, consent, output_disk);
+    let wanted = match *consent {
+        Consent::NotAsked { wanted } | Consent::Missing { wanted } | Consent::Given { wanted, .. } => wanted,
+    };
+    let advice = match rules::is_test_device(device.driver) {
+        true => Vec::new(),
+        false => advice::before_writing(root, device),
+    };
+    let overwrites =
+        Overwrites { path: seen.facts.path.clone(), from_bytes: Bytes(0), to_bytes: device.size_bytes };
+    Check {
+        consent: Some(wanted.to_string()),
+        overwrites: Some(overwrites),
+        advice,
+        data: seen.scan,
+        second_opinion: Some(seen.opinion),
+        ..outcome(target, Facts::Block(Box::new(seen.facts)), findings)
+    }
+}

@@ -1,0 +1,349 @@
+//! The rules: facts in, findings out. Pure functions; whoever calls them has looked.
+
+use std::path::Path;
+
+use super::finding::{Code, Finding, Severity};
+use super::{Consent, Examined};
+use crate::device::{Block, Driver, FileFacts, Opener, Place, Relation, Relative, Usage};
+use crate::unit::Bytes;
+
+/// Everything that speaks for or against writing to a block device, the gravest first.
+pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -> Vec<Finding> {
+    let (device, usage) = (&seen.facts.device, &seen.facts.usage);
+    let mut found = use_of(device, usage);
+    // The kernel's own word, needed only where nothing above explains it.
+    if let Some(error) = seen.claim_error {
+        found.extend(claim(error, !found.iter().any(|f| f.severity == Severity::Refused)));
+    }
+    if device.read_only {
+        found.push(Finding::refused(
+            Code::ReadOnly,
+            format!("{} is read-only", device.name),
+            format!("/sys/class/block/{}/ro is 1", device.name),
+            "Attach it for writing, or test reads only.",
+        ));
+    }
+    if device.size_bytes == Bytes(0) {
+        found.push(Finding::refused(
+            Code::NoMedium,
+            format!("{} has no medium", device.name),
+            "its size is 0",
+            "Insert a medium, or set the device up first.",
+        ));
+    }
+    found.extend(data(seen, consent));
+    match consent {
+        Consent::Given { equal: false, given, wanted } => found.push(Finding::refused(
+            Code::WrongConsent,
+            "the consent names another device",
+            format!("--destroy '{given}' was given, this device is '{wanted}'"),
+            "Check that this is the device you mean.",
+        )),
+        Consent::Missing { wanted } => found.push(Finding::new(
+            Severity::NeedsConsent,
+            Code::NoConsent,
+            "writing to a block device needs its owner's consent",
+            "no --destroy was given",
+            format!("If all its data may go: --destroy '{wanted}'"),
+        )),
+        _ => {}
+    }
+    found.extend(notes(device, usage, output_disk));
+    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    found
+}
+
+/// Use of the device, which no consent overrules.
+fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if usage.system_disk {
+        found.push(Finding::refused(
+            Code::SystemDisk,
+            format!("{} is on the system disk", device.name),
+            format!("{} carries the mount of /", disks(device)),
+            "Attach a separate volume and test that.",
+        ));
+    }
+    for m in &usage.mounts {
+        let place = m.mount.mount_point.display();
+        let by = match &m.mount.seen_by {
+            Some(process) => format!(", in the mount namespace of process {process}"),
+            None => String::new(),
+        };
+        found.push(Finding::refused(
+            Code::Mounted,
+            format!("{} is mounted", called(usage, &m.device)),
+            format!("{} on {place}{by}", m.mount.filesystem),
+            format!("Unmount it (umount {place}), or test a file on it."),
+        ));
+    }
+    for device in &usage.swaps {
+        found.push(Finding::refused(
+            Code::Swap,
+            format!("{} is swapped to", called(usage, device)),
+            "/proc/swaps lists it",
+            format!("Stop it first: swapoff /dev/{device}"),
+        ));
+    }
+    for holder in usage.holders() {
+        let label = holder.label.as_deref().map(|l| format!(" ({l})")).unwrap_or_default();
+        let evidence = match holder.relation {
+            Relation::Loop => format!("/sys/block/{}/loop/backing_file", holder.node.name),
+            _ => format!("/sys/class/block/{}/holders", holder.through),
+        };
+        found.push(Finding::refused(
+            Code::Held,
+            format!("{} is in use by {}{label}", called(usage, &holder.through), holder.node.name),
+            format!("{evidence} says so"),
+            release(holder),
+        ));
+    }
+    for device in &usage.pools {
+        found.push(Finding::refused(
+            Code::PoolMember,
+            format!("{} is a member of a running pool", called(usage, device)),
+            "/sys/fs/btrfs or its bcache folder lists it",
+            "Unmount or stop the pool first.",
+        ));
+    }
+    found.extend(usage.openers.iter().map(|o| opener(usage, o)));
+    found
+}
+
+/// Someone holds it open: a raw database does so without claiming the device.
+fn opener(usage: &Usage, o: &Opener) -> Finding {
+    let (severity, code, how) = match o.writes {
+        true => (Severity::Refused, Code::OpenForWriting, "writing"),
+        false => (Severity::Note, Code::OpenForReading, "reading"),
+    };
+    Finding::new(
+        severity,
+        code,
+        format!("{} is open for {how} by {}", called(usage, &o.device), o.command),
+        format!("/proc/{}/fd lists it", o.pid),
+        format!("Stop process {} first.", o.pid),
+    )
+}
+
+/// An exclusive open failed.
+fn claim(errno: i32, unexplained: bool) -> Option<Finding> {
+    let error = std::io::Error::from_raw_os_error(errno);
+    let evidence = format!("opening it exclusively fails: {error}");
+    match errno {
+        libc::EBUSY => unexplained.then(|| {
+            Finding::refused(
+                Code::Claimed,
+                "someone else has claimed the device",
+                evidence,
+                "Find who holds it (fuser, lsblk, zpool status) and release it.",
+            )
+        }),
+        libc::EACCES | libc::EPERM => Some(Finding::refused(
+            Code::NoPermission,
+            "the device cannot be opened by this user",
+            evidence,
+            "Run as root, or join the group that owns the device.",
+        )),
+        libc::ENOMEDIUM => {
+            Some(Finding::refused(Code::NoMedium, "no medium is inserted", evidence, "Insert one."))
+        }
+        _ => {
+            Some(Finding::refused(Code::Claimed, "the device cannot be claimed", evidence, "Look at dmesg."))
+        }
+    }
+}
+
+/// Data that would be lost.
+fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
+    let (severity, advice) = match consent {
+        Consent::Given { equal: true, .. } => {
+            (Severity::Note, "Consent was given; a snapshot first is wise.".into())
+        }
+        Consent::Given { wanted, .. } | Consent::Missing { wanted } | Consent::NotAsked { wanted } => {
+            (Severity::NeedsConsent, format!("If that may go: --destroy '{wanted}'"))
+        }
+    };
+    let Some(scan) = &seen.scan else { return Vec::new() };
+    let mut found: Vec<Finding> = scan
+        .signatures
+        .iter()
+        .map(|s| {
+            let label = s.label.as_deref().map(|l| format!(" '{l}'")).unwrap_or_default();
+            Finding::new(
+                severity,
+                Code::Signature,
+                format!("{}{label} would be lost: {}", s.name, s.loses),
+                format!("its mark stands at byte {}", s.offset_bytes.0),
+                &advice,
+            )
+        })
+        .collect();
+    if found.is_empty() && !scan.blank {
+        found.push(Finding::new(
+            severity,
+            Code::UnknownData,
+            "data of no known kind would be lost, a raw database or a volume encrypted whole perhaps",
+            "the first or last MiB is not zero and bears no known mark",
+            &advice,
+        ));
+    }
+    if let Some(difference) = seen.opinion.disagrees(scan) {
+        found.push(Finding::refused(
+            Code::OpinionsDiffer,
+            "it is not certain what data this is",
+            difference,
+            format!("If all of it may go, erase the marks first: wipefs -a {}", seen.facts.path.display()),
+        ));
+    }
+    found
+}
+
+/// Worth knowing before a measurement.
+fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<Finding> {
+    let note = |code, what: String, evidence: String, advice: &str| {
+        Finding::new(Severity::Note, code, what, evidence, advice)
+    };
+    let mut found = Vec::new();
+    let crooked = device.partitions.iter().filter(|p| !p.aligned).map(|p| (&p.name, p.start_bytes));
+    let own = (!device.aligned()).then_some((&device.name, device.start_bytes));
+    for (name, start) in crooked.chain(own) {
+        found.push(note(
+            Code::Misaligned,
+            format!("{name} is not aligned to 4 KiB"),
+            format!("it starts at byte {}, the physical block is {}", start.0, device.physical_block_bytes),
+            "Make the partition again with an aligned start, or test the whole disk.",
+        ));
+    }
+    if device.removable {
+        let what = format!("{} is removable", device.name);
+        found.push(note(
+            Code::Removable,
+            what,
+            "sysfs says so".into(),
+            "Keep it in until the run has ended.",
+        ));
+    }
+    if !usage.same_serial.is_empty() {
+        found.push(note(
+            Code::SharedSerial,
+            "its serial does not tell it from other disks".into(),
+            format!("{} has the same", usage.same_serial.join(", ")),
+            "Consent therefore asks for another of its names.",
+        ));
+    }
+    for limit in &device.cgroup_limits {
+        found.push(note(
+            Code::CgroupLimit,
+            "this process's cgroup limits the disk".into(),
+            format!("{} in {}", limit.limit, limit.file.display()),
+            "Run outside that cgroup, or the limit is what gets measured.",
+        ));
+    }
+    if output_disk {
+        found.push(note(
+            Code::OutputDisk,
+            "results are written to the disk under test".into(),
+            "the output's folder lies on it".into(),
+            "Write the output elsewhere; it disturbs the measurement.",
+        ));
+    }
+    found
+}
+
+/// The device's name, and what it is to the target when it is not the target itself.
+fn called(usage: &Usage, name: &str) -> String {
+    let relative = usage.relatives.iter().find(|r| r.node.name == name);
+    match relative.map(|r| r.relation) {
+        Some(Relation::Twin) => format!("{name}, another path to this volume,"),
+        Some(Relation::Holder) => format!("{name}, built on this disk,"),
+        Some(Relation::Loop) => format!("{name}, a view of this disk,"),
+        _ => name.to_string(),
+    }
+}
+
+fn disks(device: &Block) -> String {
+    let mut names = vec![device.disk.name.as_str()];
+    names.extend(device.lies_on.iter().map(|n| n.name.as_str()));
+    names.dedup();
+    names.join(" or ")
+}
+
+/// How to take a holder off.
+fn release(holder: &Relative) -> String {
+    let name = &holder.node.name;
+    let label = holder.label.as_deref();
+    match (holder.relation, name) {
+        (Relation::Loop, _) => format!("Detach it first: losetup -d /dev/{name}"),
+        (_, n) if n.starts_with("md") => format!("Stop the array first: mdadm --stop /dev/{name}"),
+        (_, n) if n.starts_with("dm-") => {
+            let dm = label.unwrap_or(name);
+            format!("Deactivate it first: lvchange -an, cryptsetup close, or dmsetup remove {dm}")
+        }
+        (_, n) if n.starts_with("bcache") => {
+            format!("Stop the cache first: echo 1 > /sys/block/{name}/bcache/stop")
+        }
+        _ => format!("Release {name} first."),
+    }
+}
+
+/// Whether an existing file may be written over.
+pub(super) fn file(facts: &FileFacts, overwrite: bool) -> Vec<Finding> {
+    let path = facts.place.path.display();
+    let mut found = Vec::new();
+    if facts.swap {
+        found.push(Finding::refused(
+            Code::SwapFile,
+            "the file is swapped to",
+            "/proc/swaps lists it",
+            format!("Stop it first: swapoff {path}"),
+        ));
+    }
+    for name in &facts.loops {
+        found.push(Finding::refused(
+            Code::LoopFile,
+            format!("the file is the disk behind {name}"),
+            format!("/sys/block/{name}/loop/backing_file names it"),
+            format!("Detach it first: losetup -d /dev/{name}"),
+        ));
+    }
+    if facts.size_bytes > Bytes(0) {
+        let severity = if overwrite { Severity::Note } else { Severity::NeedsConsent };
+        found.push(Finding::new(
+            severity,
+            Code::Exists,
+            "the file's contents would be lost",
+            format!("{path} exists and holds {}", facts.size_bytes),
+            "Name a folder, in which a new file is made, or consent to overwrite this one.",
+        ));
+    }
+    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    found
+}
+
+/// Whether a file of this size can be made in a folder.
+pub(super) fn folder(place: &Place, size: Bytes) -> Vec<Finding> {
+    if size <= place.free_bytes {
+        return Vec::new();
+    }
+    vec![Finding::refused(
+        Code::NoSpace,
+        "the file does not fit",
+        format!("{} are asked for, {} are free on {}", size, place.free_bytes, place.path.display()),
+        "Choose a smaller size, or another filesystem.",
+    )]
+}
+
+/// The target is of another kind than what the access is for.
+pub(super) fn not_that_kind(path: &Path, is: &str, wanted: &str) -> Finding {
+    Finding::refused(
+        Code::NotThatKind,
+        format!("{} is {is}, not {wanted}", path.display()),
+        "all links were followed",
+        format!("Name {wanted}."),
+    )
+}
+
+/// A device that stands for nothing lasting.
+pub(super) fn is_test_device(driver: Driver) -> bool {
+    matches!(driver, Driver::Loop | Driver::Zram | Driver::Ram | Driver::NullBlk)
+}
