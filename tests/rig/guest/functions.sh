@@ -4,7 +4,7 @@
 . ./check.sh
 . ./devices.sh
 
-for case in $(cat cases 2>/dev/null || echo topology guard); do
+for case in $(cat cases 2>/dev/null || echo topology guard errors stall restore unplug nine); do
   note "$case"
   . "./$case.sh"
 done

@@ -23,6 +23,13 @@ shows() {
   map_is_told "$1" "$2" "$3"
 }
 
+# queues_of_json: the same text from what `topo --json` says.
+queues_of_json() {
+  jq -r '
+    def each: split(",") | map(split("-") | map(tonumber) | if length == 2 then range(.[0]; .[1] + 1) else .[0] end);
+    [.. | objects | select(has("queues")) | .queues[] | "\(.index):\(.cpus | each | map(tostring) | join(","))"] | join(" ")'
+}
+
 # ... and ours is the same: every queue with its CPUs.
 map_is_told() {
   can topo "topology/$1: volproof" || return 0
