@@ -6,7 +6,9 @@
 pub mod device;
 pub mod guard;
 pub mod hist;
+pub mod report;
 pub mod sample;
+pub mod spec;
 pub mod stats;
 pub mod topo;
 pub mod unit;

@@ -1,0 +1,3 @@
+//! What people and programs read: text, JSON and pages. Nothing here computes a result.
+
+pub mod promise;

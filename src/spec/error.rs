@@ -1,0 +1,159 @@
+//! Why a promise cannot be told, each with what would work instead.
+
+use super::formula::plain;
+use super::level::Range;
+use crate::unit::grouped;
+
+/// IOPS or throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// I/Os per second.
+    Iops,
+    /// Data per second.
+    Throughput,
+}
+
+impl Dimension {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dimension::Iops => "IOPS",
+            Dimension::Throughput => "throughput",
+        }
+    }
+
+    fn option(self) -> &'static str {
+        match self {
+            Dimension::Iops => "--iops",
+            Dimension::Throughput => "--throughput",
+        }
+    }
+}
+
+/// Why a promise cannot be told.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SpecError {
+    /// No provider of this name.
+    #[error("no provider '{given}' in the catalogue: nearest is '{nearest}'; there are {known}")]
+    UnknownProvider {
+        /// As it was given.
+        given: String,
+        /// The nearest id.
+        nearest: String,
+        /// All ids.
+        known: String,
+    },
+    /// No type of this name.
+    #[error(
+        "no volume type '{given}' in the catalogue: nearest is {nearest}; 'promise --search TEXT' finds others"
+    )]
+    UnknownType {
+        /// As it was given.
+        given: String,
+        /// The nearest full names.
+        nearest: String,
+    },
+    /// Several providers have a type of this name.
+    #[error("'{given}' is a type of several providers: write {candidates}")]
+    Ambiguous {
+        /// As it was given.
+        given: String,
+        /// The full names.
+        candidates: String,
+    },
+    /// The type does not come in this size.
+    #[error("{id} does not come in {} GiB: it is sold from {} to {} GiB, nearest is {} GiB",
+            plain(*gib), grouped(*lo as u64), grouped(*hi as u64), plain(gib.clamp(*lo, *hi)))]
+    SizeOutOfRange {
+        /// The full name.
+        id: String,
+        /// The size asked for.
+        gib: f64,
+        /// The smallest.
+        lo: f64,
+        /// The largest.
+        hi: f64,
+    },
+    /// The promise depends on the size, and none was given.
+    #[error("the promise of {id} depends on its size: give --size, {} to {} GiB (such as --size {}GiB)",
+            grouped(*lo as u64), grouped(*hi as u64), plain(*lo))]
+    NoSize {
+        /// The full name.
+        id: String,
+        /// The smallest.
+        lo: f64,
+        /// The largest.
+        hi: f64,
+    },
+    /// The type promises what is bought, and nothing was said.
+    #[error("{id} promises the {} you buy: give {} N, {} to {} at {} GiB",
+            dimension.name(), dimension.option(), plain(range.lo), plain(range.hi), plain(*gib))]
+    NotChosen {
+        /// The full name.
+        id: String,
+        /// The size.
+        gib: f64,
+        /// What must be chosen.
+        dimension: Dimension,
+        /// Between which bounds.
+        range: Range,
+    },
+    /// The type does not sell this apart.
+    #[error("{id} sells no {} apart: {}; leave {} out", dimension.name(),
+            if *by { "give the number of units with --throughput" } else { "its promise follows from the size" },
+            dimension.option())]
+    NotSold {
+        /// The full name.
+        id: String,
+        /// What was chosen.
+        dimension: Dimension,
+        /// Whether it comes with units that can be bought.
+        by: bool,
+    },
+    /// No instance of this name.
+    #[error("no instance '{given}' of {provider} in the catalogue: nearest is {nearest}{}",
+            command.as_ref().map(|c| format!("; its limits: {c}")).unwrap_or_default())]
+    UnknownInstance {
+        /// The provider's id.
+        provider: String,
+        /// As it was given.
+        given: String,
+        /// The nearest names.
+        nearest: String,
+        /// The provider's command that tells the limits.
+        command: Option<String>,
+    },
+    /// The instance is known, but not for this volume type.
+    #[error("no limit of {instance} for {id} is recorded, only for {recorded}: leave --instance out")]
+    NoLimit {
+        /// The instance.
+        instance: String,
+        /// The volume's full name.
+        id: String,
+        /// The types with a limit.
+        recorded: String,
+    },
+    /// Volumes of several providers.
+    #[error("{first} and {second} are of different providers: one instance cannot hold both")]
+    TwoProviders {
+        /// One full name.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Not a date.
+    #[error("'{given}' is not a date: write 2018, 2018-07 or 2018-07-12")]
+    BadDate {
+        /// As it was given.
+        given: String,
+    },
+    /// An edition by name and a date at once.
+    #[error("{id} already names an edition: leave --at out, or the part after '@'")]
+    TwoDates {
+        /// The full name.
+        id: String,
+    },
+    /// A block size of nothing.
+    #[error("a block size of 0 has no promise: give --bs 4KiB or more")]
+    NoBlock,
+}

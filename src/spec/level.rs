@@ -1,0 +1,421 @@
+//! What one volume is promised: the formulas of its type at its capacity and with what was bought.
+//!
+//! Figures are I/Os per second and throughput in the type's own unit. A figure for both directions is one figure that
+//! reads and writes share, unless the type publishes them apart. Block sizes, instances and unit doubt come later, in
+//! [`super::promise`].
+
+use serde::{Deserialize, Serialize};
+
+use super::catalogue::{BurstTerms, Order, Tier, Volume};
+use super::error::{Dimension, SpecError};
+use super::formula::{Formula, Inputs, plain};
+
+/// A figure for reads and one for writes; absent where nothing is published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Each {
+    /// For reads.
+    pub read: Option<f64>,
+    /// For writes.
+    pub write: Option<f64>,
+}
+
+impl Each {
+    /// One figure for both directions.
+    pub fn both(figure: f64) -> Each {
+        Each { read: Some(figure), write: Some(figure) }
+    }
+
+    /// The one figure, where the directions do not differ.
+    pub fn same(self) -> Option<f64> {
+        if self.read == self.write { self.read } else { None }
+    }
+
+    /// Applies `f` to the figures that are there.
+    pub fn map(self, f: impl Fn(f64) -> f64) -> Each {
+        Each { read: self.read.map(&f), write: self.write.map(&f) }
+    }
+
+    /// Combines two pairs, each direction where both are there.
+    pub fn zip(self, other: Each, f: impl Fn(f64, f64) -> f64) -> Each {
+        let both = |a: Option<f64>, b: Option<f64>| Some(f(a?, b?));
+        Each { read: both(self.read, other.read), write: both(self.write, other.write) }
+    }
+
+    /// The figure of the given direction.
+    pub fn of(self, direction: Direction) -> Option<f64> {
+        match direction {
+            Direction::Read => self.read,
+            Direction::Write => self.write,
+        }
+    }
+}
+
+/// Which way data goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the volume.
+    Read,
+    /// To the volume.
+    Write,
+}
+
+/// What the user bought, where the type lets him choose.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Choice {
+    /// The least that the size allows.
+    Least,
+    /// The most that the size allows.
+    Most,
+    /// So much, in the type's own unit.
+    Value(f64),
+}
+
+/// What was bought of each dimension.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bought {
+    /// IOPS, or IOPS on top where the type sells them so.
+    pub iops: Option<Choice>,
+    /// Throughput, or units on top where the type sells them so.
+    pub throughput: Option<Choice>,
+}
+
+/// Bounds of a choice.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// The least.
+    pub lo: f64,
+    /// The most.
+    pub hi: f64,
+}
+
+/// A formula with its numbers put in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Working {
+    /// What it gives: `IOPS`, `throughput`, `read IOPS`.
+    pub of: String,
+    /// The arithmetic: `min(1800 + 50 x 800, 50000)`.
+    pub text: String,
+    /// The result.
+    pub value: f64,
+}
+
+/// What a volume may do beyond its figures, and for how long.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Burst {
+    /// IOPS while bursting.
+    pub iops: Option<f64>,
+    /// Throughput while bursting, in the type's unit.
+    pub throughput: Option<f64>,
+    /// Seconds that a full bucket lasts at full burst; absent where nothing is published or the burst is no faster.
+    pub seconds: Option<f64>,
+    /// Seconds that an idle volume takes to fill an empty bucket.
+    pub refill_seconds: Option<f64>,
+    /// What it takes, in words.
+    pub conditions: Vec<String>,
+}
+
+/// What one volume is promised, before block size and instance.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// IOPS caps.
+    pub iops: Each,
+    /// Throughput caps in the type's unit.
+    pub throughput: Each,
+    /// Between which bounds IOPS can be bought.
+    pub iops_range: Option<Range>,
+    /// Between which bounds throughput can be bought.
+    pub throughput_range: Option<Range>,
+    /// The printed size that applies, where the type has sizes.
+    pub tier: Option<String>,
+    /// The expanded level that can be switched on: IOPS and throughput.
+    pub plus: Option<(f64, f64)>,
+    /// What it may exceed this by.
+    pub burst: Option<Burst>,
+    /// The arithmetic.
+    pub workings: Vec<Working>,
+    /// What the reader must know beside the figures.
+    pub notes: Vec<String>,
+}
+
+impl Level {
+    /// Evaluates a type at a capacity in GiB.
+    pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
+        let [lo, hi] = v.capacity_gib;
+        if !(lo..=hi).contains(&gib) {
+            return Err(SpecError::SizeOutOfRange { id: v.id(), gib, lo, hi });
+        }
+        if !v.tiers.is_empty() {
+            return tiered(v, gib, bought);
+        }
+        let mut maker = Maker { v, at: Inputs { gib, ..Inputs::default() }, level: Level::default(), bought };
+        match v.order {
+            Order::Iops => {
+                maker.iops()?;
+                maker.throughput()?;
+            }
+            Order::Throughput => {
+                maker.throughput()?;
+                maker.iops()?;
+            }
+        }
+        if v.extra_per_unit.is_some() {
+            maker.units()?;
+        }
+        let mut level = maker.level;
+        level.burst = v.burst.as_ref().and_then(|b| burst(v, b, gib, &level));
+        Ok(level)
+    }
+}
+
+/// Puts a level together, one dimension after the other.
+struct Maker<'a> {
+    v: &'a Volume,
+    at: Inputs,
+    level: Level,
+    bought: Bought,
+}
+
+impl Maker<'_> {
+    fn iops(&mut self) -> Result<(), SpecError> {
+        let v = self.v;
+        let bounds = (v.iops_lo.as_ref(), v.iops_hi.as_ref());
+        let formulas = [&v.iops, &v.iops_read, &v.iops_write];
+        if let Some(hi) = &v.iops_extra_hi {
+            let default = v.iops.as_ref().map_or(0.0, |f| f.value(&self.at));
+            self.at.iops_default = default;
+            let range = Range { lo: 0.0, hi: hi.value(&self.at) };
+            self.level.iops_range = Some(range);
+            if let Some(choice) = self.bought.iops {
+                self.at.extra_iops = held(choice, range, "extra IOPS", &mut self.level.notes);
+            }
+        } else if self.bought.iops.is_some() && bounds.1.is_none() {
+            return Err(SpecError::NotSold {
+                id: v.id(),
+                dimension: Dimension::Iops,
+                by: v.extra_per_unit.is_some(),
+            });
+        }
+        let mut figures = self.dimension(Dimension::Iops, formulas, bounds, self.bought.iops)?;
+        if self.at.extra_iops > 0.0 {
+            figures = self.add(figures, self.at.extra_iops, Dimension::Iops, v.iops_total_max);
+        }
+        self.at.iops = figures.read.or(figures.write).unwrap_or(0.0);
+        self.level.iops = figures;
+        Ok(())
+    }
+
+    fn throughput(&mut self) -> Result<(), SpecError> {
+        let v = self.v;
+        let bounds = (v.throughput_lo.as_ref(), v.throughput_hi.as_ref());
+        if self.bought.throughput.is_some() && bounds.1.is_none() && v.extra_per_unit.is_none() {
+            return Err(SpecError::NotSold { id: v.id(), dimension: Dimension::Throughput, by: false });
+        }
+        let formulas = [&v.throughput, &v.throughput_read, &v.throughput_write];
+        let choice = self.bought.throughput.filter(|_| bounds.1.is_some());
+        let mut figures = self.dimension(Dimension::Throughput, formulas, bounds, choice)?;
+        if let Some(extra) = &v.throughput_extra
+            && self.at.extra_iops > 0.0
+        {
+            let more = extra.value(&self.at);
+            figures = self.add(figures, more, Dimension::Throughput, v.throughput_total_max);
+        }
+        self.at.throughput = figures.read.or(figures.write).unwrap_or(0.0);
+        self.level.throughput = figures;
+        Ok(())
+    }
+
+    /// The figure of one dimension: chosen between bounds, or from its formula.
+    fn dimension(
+        &mut self,
+        dimension: Dimension,
+        [both, read, write]: [&Option<Formula>; 3],
+        bounds: (Option<&Formula>, Option<&Formula>),
+        choice: Option<Choice>,
+    ) -> Result<Each, SpecError> {
+        let name = dimension.name();
+        if let (Some(lo), Some(hi)) = bounds {
+            let lo_value = lo.value(&self.at);
+            let range = Range { lo: lo_value, hi: hi.value(&self.at).max(lo_value) };
+            match dimension {
+                Dimension::Iops => self.level.iops_range = Some(range),
+                Dimension::Throughput => self.level.throughput_range = Some(range),
+            }
+            let choice = match (choice, both) {
+                (Some(choice), _) => choice,
+                (None, Some(default)) => Choice::Value(default.value(&self.at)),
+                (None, None) => {
+                    return Err(SpecError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
+                }
+            };
+            let notes = &mut self.level.notes;
+            let before = notes.len();
+            let value = held(choice, range, name, notes);
+            if choice == Choice::Most {
+                self.working(name, hi.text(&self.at), value);
+            } else if self.level.notes.len() == before {
+                let how = if both.as_ref().is_some_and(|d| d.value(&self.at) == value) {
+                    "included"
+                } else {
+                    "bought"
+                };
+                self.working(name, format!("{} ({how})", plain(value)), value);
+            } else {
+                self.working(name, format!("{} (nearest allowed)", plain(value)), value);
+            }
+            return Ok(Each::both(value));
+        }
+        let mut value = |formula: &Option<Formula>, of: &str| {
+            formula.as_ref().map(|f| {
+                let value = f.value(&self.at);
+                self.working(of, f.text(&self.at), value);
+                value
+            })
+        };
+        if both.is_some() {
+            let figure = value(both, name);
+            return Ok(Each { read: figure, write: figure });
+        }
+        Ok(Each { read: value(read, &format!("read {name}")), write: value(write, &format!("write {name}")) })
+    }
+
+    /// Performance that is sold in units on top of what the capacity gives.
+    fn units(&mut self) -> Result<(), SpecError> {
+        let Some(unit) = &self.v.extra_per_unit else { return Ok(()) };
+        let most = (unit.iops_max / unit.iops).max(unit.throughput_max / unit.throughput);
+        let range = Range { lo: 0.0, hi: if self.at.gib < unit.min_gib { 0.0 } else { most } };
+        self.level.throughput_range = Some(range);
+        let Some(choice) = self.bought.throughput else { return Ok(()) };
+        let units = held(choice, range, "extra units", &mut self.level.notes);
+        let (iops, throughput) =
+            ((unit.iops * units).min(unit.iops_max), (unit.throughput * units).min(unit.throughput_max));
+        self.level.iops = self.add(self.level.iops, iops, Dimension::Iops, self.v.iops_total_max);
+        self.level.throughput =
+            self.add(self.level.throughput, throughput, Dimension::Throughput, self.v.throughput_total_max);
+        Ok(())
+    }
+
+    fn add(&mut self, figures: Each, more: f64, of: Dimension, total_max: Option<f64>) -> Each {
+        let sum = figures.map(|f| (f + more).min(total_max.unwrap_or(f64::INFINITY)));
+        if let (Some(before), Some(after)) = (figures.same(), sum.same()) {
+            let text = format!("{} + {}", plain(before), plain(more));
+            let text = total_max.map_or(text.clone(), |max| format!("min({text}, {})", plain(max)));
+            self.working(&format!("{} in all", of.name()), text, after);
+        }
+        sum
+    }
+
+    fn working(&mut self, of: &str, text: String, value: f64) {
+        self.level.workings.push(Working { of: of.to_string(), text, value });
+    }
+}
+
+/// The choice, held between its bounds; says so where that changes it.
+fn held(choice: Choice, range: Range, what: &str, notes: &mut Vec<String>) -> f64 {
+    match choice {
+        Choice::Least => range.lo,
+        Choice::Most => range.hi,
+        Choice::Value(v) => {
+            let value = v.max(range.lo).min(range.hi);
+            if value != v {
+                notes.push(format!(
+                    "{} {what} cannot be bought at this size: {} to {} can; computed with {}",
+                    plain(v),
+                    plain(range.lo),
+                    plain(range.hi),
+                    plain(value)
+                ));
+            }
+            value
+        }
+    }
+}
+
+/// A type with printed sizes: the first whose capacity is not smaller.
+fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
+    for (choice, dimension) in [(bought.iops, Dimension::Iops), (bought.throughput, Dimension::Throughput)] {
+        if choice.is_some() {
+            return Err(SpecError::NotSold { id: v.id(), dimension, by: false });
+        }
+    }
+    let [lo, hi] = v.capacity_gib;
+    let tier = v.tiers.iter().find(|t| t.1 >= gib);
+    let Some(
+        tier @ Tier(name, size, iops, throughput, burst_iops, burst_throughput, plus_iops, plus_throughput),
+    ) = tier
+    else {
+        return Err(SpecError::SizeOutOfRange { id: v.id(), gib, lo, hi });
+    };
+    let text = format!("size {name}, up to {} GiB", plain(*size));
+    let working =
+        |of: Dimension, value: &f64| Working { of: of.name().into(), text: text.clone(), value: *value };
+    Ok(Level {
+        iops: Each::both(*iops),
+        throughput: Each::both(*throughput),
+        tier: Some(name.clone()),
+        plus: (*plus_iops > 0.0).then_some((*plus_iops, *plus_throughput)),
+        burst: (*burst_iops > 0.0).then(|| tier_burst(v, tier, *burst_iops, *burst_throughput)),
+        workings: vec![working(Dimension::Iops, iops), working(Dimension::Throughput, throughput)],
+        ..Level::default()
+    })
+}
+
+fn tier_burst(v: &Volume, tier: &Tier, iops: f64, throughput: f64) -> Burst {
+    let default = BurstTerms::default();
+    let terms = v.burst.as_ref().unwrap_or(&default);
+    let on_demand = terms.on_demand_tiers.contains(&tier.0);
+    let mut conditions = Vec::new();
+    if on_demand {
+        conditions.push("on-demand bursting must be switched on, and is billed".to_string());
+    } else {
+        conditions.push("from credits of unused IOPS and throughput".to_string());
+    }
+    conditions.extend(terms.note.clone());
+    Burst {
+        iops: Some(iops),
+        throughput: Some(throughput),
+        seconds: terms.credit_seconds.filter(|_| !on_demand),
+        refill_seconds: None,
+        conditions,
+    }
+}
+
+/// The burst of a type with formulas, if it has one at this capacity.
+fn burst(v: &Volume, terms: &BurstTerms, gib: f64, level: &Level) -> Option<Burst> {
+    if terms.below_gib.is_some_and(|b| gib >= b) || terms.min_gib.is_some_and(|m| gib < m) {
+        return None;
+    }
+    let base_iops = level.iops.read.or(level.iops.write).unwrap_or(0.0);
+    let base_throughput = level.throughput.read.or(level.throughput.write).unwrap_or(0.0);
+    let mut at = Inputs { gib, iops: base_iops, throughput: base_throughput, ..Inputs::default() };
+    let iops = terms.iops.as_ref().map(|f| f.value(&at).max(base_iops));
+    at.iops = iops.unwrap_or(base_iops);
+    let throughput = terms.throughput.as_ref().map(|f| f.value(&at).max(base_throughput));
+    let (mut seconds, mut refill_seconds) = (terms.credit_seconds, None);
+    if let (Some(bucket), Some(iops)) = (terms.bucket_io_credits, iops) {
+        let cost = terms.cost_per_io.unwrap_or(1.0);
+        let earned = terms.earn_io_credits_per_gib_s.unwrap_or(0.0) * gib;
+        let earned = earned.max(terms.earn_min_per_s.unwrap_or(0.0));
+        seconds = (iops * cost > earned).then(|| bucket / (iops * cost - earned));
+        refill_seconds = (earned > 0.0).then(|| bucket / earned);
+    }
+    if let (Some(share), Some(throughput)) = (terms.bucket_tib_per_tib, throughput) {
+        let bucket = share * gib * 2f64.powi(30) / v.unit_bytes as f64;
+        seconds = (throughput > base_throughput).then(|| bucket / (throughput - base_throughput));
+        refill_seconds = (base_throughput > 0.0).then(|| bucket / base_throughput);
+    }
+    let conditions = [
+        terms.switch.as_ref().map(|s| format!("needs {s} to be on")),
+        terms.billed.as_ref().map(|b| format!("billed {b}")),
+        terms.refill.as_ref().map(|r| format!("refills at the {r}")),
+        terms.note.clone(),
+    ];
+    Some(Burst {
+        iops,
+        throughput,
+        seconds,
+        refill_seconds,
+        conditions: conditions.into_iter().flatten().collect(),
+    })
+}

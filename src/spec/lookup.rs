@@ -1,0 +1,221 @@
+//! Finding a volume type by the names people use, and the edition that held at a date.
+
+use super::catalogue::{Catalogue, Volume};
+use super::check::is_date;
+use super::error::SpecError;
+
+/// A volume type that was found, and what must be said about how.
+#[derive(Debug, Clone)]
+pub struct Found<'a> {
+    /// The type or edition.
+    pub volume: &'a Volume,
+    /// A doubt about the edition.
+    pub note: Option<String>,
+}
+
+impl Catalogue {
+    /// Finds `provider:type`, a type or alias alone where it is unique, in the edition of the date `at`.
+    pub fn find(&self, name: &str, at: Option<&str>) -> Result<Found<'_>, SpecError> {
+        let (provider, kind) = match name.split_once(':') {
+            Some((provider, kind)) => (Some(self.provider_id(provider)?), kind),
+            None => (None, name),
+        };
+        let volume = self.by_name(provider, kind, name)?;
+        match at {
+            None => Ok(Found { volume, note: None }),
+            Some(date) if !is_date(date) => Err(SpecError::BadDate { given: date.into() }),
+            Some(_) if volume.kind.contains('@') => Err(SpecError::TwoDates { id: volume.id() }),
+            Some(date) => Ok(self.edition(volume, date)),
+        }
+    }
+
+    /// The id of a provider, from the id itself or a word of the provider's name (`aliyun`, `google`).
+    pub fn provider_id(&self, given: &str) -> Result<&str, SpecError> {
+        let wanted = given.to_ascii_lowercase();
+        let named = |name: &str| {
+            name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
+        };
+        let found = self.providers.iter().find(|p| p.id == wanted);
+        if let Some(p) = found.or_else(|| self.providers.iter().find(|p| named(&p.name))) {
+            return Ok(&p.id);
+        }
+        let ids = || self.providers.iter().map(|p| p.id.as_str());
+        Err(SpecError::UnknownProvider {
+            given: given.into(),
+            nearest: nearest(&wanted, ids(), 1),
+            known: ids().collect::<Vec<_>>().join(", "),
+        })
+    }
+
+    fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, SpecError> {
+        let of_provider = |v: &&Volume| provider.is_none_or(|p| v.provider == p);
+        let exact = |v: &&Volume| v.kind.eq_ignore_ascii_case(kind);
+        let alias = |v: &&Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
+        for matches in [&exact as &dyn Fn(&&Volume) -> bool, &alias] {
+            let found: Vec<&Volume> =
+                self.volumes.iter().filter(of_provider).filter(|v| matches(v)).collect();
+            match found[..] {
+                [] => continue,
+                [one] => return Ok(one),
+                _ => {
+                    let candidates: Vec<String> = found.iter().map(|v| v.id()).collect();
+                    return Err(SpecError::Ambiguous {
+                        given: given.into(),
+                        candidates: candidates.join(" or "),
+                    });
+                }
+            }
+        }
+        let names = self.volumes.iter().filter(of_provider).flat_map(|v| {
+            let id = v.id();
+            std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
+        });
+        Err(SpecError::UnknownType { given: given.into(), nearest: nearest_named(kind, names, 3) })
+    }
+
+    /// The newest edition of a type that is known to have held at a date; the oldest, with a doubt, before all of them.
+    fn edition<'a>(&'a self, volume: &'a Volume, date: &str) -> Found<'a> {
+        let mut editions: Vec<&Volume> = self
+            .volumes
+            .iter()
+            .filter(|v| {
+                v.provider == volume.provider && (v.stem() == volume.stem() || self.became(v, volume))
+            })
+            .collect();
+        editions.sort_by_key(|v| begin(v));
+        match editions.iter().rev().find(|v| not_after(begin(v), date)) {
+            Some(v) => Found { volume: v, note: None },
+            None => {
+                let oldest = editions.first().copied().unwrap_or(volume);
+                let note = format!(
+                    "no edition of {date} is known; the oldest known is of {} and may not have held then",
+                    begin(oldest)
+                );
+                Found { volume: oldest, note: Some(note) }
+            }
+        }
+    }
+
+    /// Whether `old` was superseded, in one or more steps, by `new`.
+    fn became(&self, old: &Volume, new: &Volume) -> bool {
+        let mut by = old.superseded_by.as_deref();
+        for _ in 0..self.volumes.len() {
+            match by {
+                Some(kind) if kind == new.kind => return true,
+                Some(kind) => by = self.volume(&old.provider, kind).and_then(|v| v.superseded_by.as_deref()),
+                None => return false,
+            }
+        }
+        false
+    }
+
+    /// The types in which every word of `text` occurs: in the full name, the prose name, an alias or the interface.
+    pub fn search(&self, text: &str) -> Vec<&Volume> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        let holds = |v: &Volume| {
+            let provider = self.provider(&v.provider).map_or("", |p| p.name.as_str());
+            let mut all =
+                vec![v.id(), v.name.clone(), v.media.clone(), v.status.clone(), provider.to_string()];
+            all.extend(v.aliases.iter().chain(v.api.values()).cloned());
+            let all = all.join(" ").to_lowercase();
+            words.iter().all(|w| all.contains(w.as_str()))
+        };
+        self.volumes.iter().filter(|v| holds(v)).collect()
+    }
+}
+
+/// The first date at which an edition is known to hold.
+fn begin(v: &Volume) -> &str {
+    v.since.as_deref().unwrap_or(&v.as_of)
+}
+
+/// Whether one date is not after another, at the precision that both have.
+pub fn not_after(a: &str, b: &str) -> bool {
+    let n = a.len().min(b.len());
+    a[..n] <= b[..n]
+}
+
+/// The nearest of some names, best first.
+pub fn nearest<'a>(given: &str, names: impl Iterator<Item = &'a str>, count: usize) -> String {
+    nearest_named(given, names.map(|n| (n.to_string(), n.to_string())), count)
+}
+
+/// The nearest of some names, told by what each stands for.
+fn nearest_named(given: &str, names: impl Iterator<Item = (String, String)>, count: usize) -> String {
+    let given = given.to_lowercase();
+    let mut scored: Vec<(f64, String)> = names
+        .map(|(name, id)| (strsim::normalized_damerau_levenshtein(&given, &name.to_lowercase()), id))
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut best: Vec<String> = Vec::new();
+    for (_, id) in scored {
+        if !best.contains(&id) {
+            best.push(id);
+        }
+        if best.len() == count {
+            break;
+        }
+    }
+    best.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, at: Option<&str>) -> String {
+        Catalogue::shipped().find(name, at).map_or_else(|e| e.to_string(), |f| f.volume.id())
+    }
+
+    #[test]
+    fn the_names_people_use() {
+        for (name, id) in [
+            ("alibaba:cloud_essd.PL1", "alibaba:cloud_essd.PL1"),
+            ("aliyun:essd-pl1", "alibaba:cloud_essd.PL1"),
+            ("AWS:GP3", "aws:gp3"),
+            ("gp3", "aws:gp3"),
+            ("google:pd-ssd", "gcp:pd-ssd"),
+            ("io2bx", "aws:io2"),
+            ("alibaba:cloud_essd", "alibaba:cloud_essd.PL1"),
+        ] {
+            assert_eq!(found(name, None), id, "{name}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_nearest() {
+        assert!(found("alibaba:cloud_esd.PL1", None).contains("nearest is alibaba:cloud_essd.PL1"));
+        assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
+        assert!(found("alibab:gp3", None).contains("nearest is 'alibaba'"));
+        assert!(found("volume", None).contains("hetzner:volume or digitalocean:volume"));
+        assert!(found("gp3", Some("july")).contains("write 2018"));
+        assert!(found("gp3@2023", Some("2024")).contains("already names an edition"));
+    }
+
+    #[test]
+    fn the_edition_of_a_date() {
+        for (name, date, id) in [
+            ("alibaba:cloud_ssd", "2018-07", "alibaba:cloud_ssd@2018-07"),
+            ("alibaba:cloud_ssd", "2018-07-12", "alibaba:cloud_ssd@2018-07"),
+            ("alibaba:cloud_ssd", "2018-07-11", "alibaba:cloud_ssd@2017"),
+            ("alibaba:cloud_ssd", "2018-12", "alibaba:cloud_ssd"),
+            ("alibaba:cloud_ssd", "2026", "alibaba:cloud_ssd"),
+            ("alibaba:cloud_essd.PL3", "2019-01", "alibaba:cloud_essd@2018-12"),
+            ("aws:gp3", "2024", "aws:gp3@2023"),
+            ("aws:gp3", "2025-10", "aws:gp3"),
+        ] {
+            assert_eq!(found(name, Some(date)), id, "{name} at {date}");
+        }
+        let early = Catalogue::shipped().find("alibaba:cloud_ssd", Some("2015")).unwrap();
+        assert_eq!(early.volume.kind, "cloud_ssd@2017");
+        assert!(early.note.unwrap().contains("may not have held"));
+    }
+
+    #[test]
+    fn search_wants_every_word() {
+        let ids = |t: &str| Catalogue::shipped().search(t).iter().map(|v| v.id()).collect::<Vec<_>>();
+        assert_eq!(ids("ultra high 120"), ["oci:vpu120"]);
+        assert!(ids("aliyun essd").contains(&"alibaba:cloud_essd.PL0".to_string()));
+        assert!(ids("no such disk").is_empty());
+    }
+}

@@ -1,0 +1,219 @@
+//! The other way round: which is the smallest volume of each type that promises what is needed?
+//!
+//! A need in bytes per second must be met in both readings of a doubtful unit, and in both directions. Promises grow
+//! with capacity and with what is bought, so each is found by halving.
+
+use super::catalogue::{Catalogue, Volume};
+use super::error::SpecError;
+use super::level::{Bought, Choice, Direction};
+use super::promise::{Promise, Reading, VolumePromise};
+use crate::unit::Bytes;
+
+/// What is needed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Need {
+    /// I/Os per second.
+    pub iops: Option<f64>,
+    /// Bytes per second.
+    pub bytes: Option<f64>,
+    /// At this block size; without it the caps alone are compared.
+    pub block: Option<Bytes>,
+    /// On this instance.
+    pub instance: Option<String>,
+    /// The date of the promise of the instance.
+    pub at: Option<String>,
+}
+
+/// The smallest volume of one type that promises what is needed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Its promise, on the instance where one was named.
+    pub promise: Promise,
+    /// The least IOPS that must be bought.
+    pub iops: Option<f64>,
+    /// The least throughput that must be bought, in the type's unit.
+    pub throughput: Option<f64>,
+}
+
+impl Catalogue {
+    /// The smallest volume of each type sold today that promises what is needed, smallest first. `provider` narrows
+    /// the search; naming an instance narrows it to volumes that its limits are recorded for.
+    pub fn fits(&self, need: &Need, provider: Option<&str>) -> Result<Vec<Fit>, SpecError> {
+        let sold = |v: &&Volume| {
+            (v.status == "current" || v.status == "previous generation")
+                && !v.kind.contains('@')
+                && !v.local
+                && provider.is_none_or(|p| p == v.provider)
+        };
+        let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);
+        for v in self.volumes.iter().filter(sold) {
+            let instance = match &need.instance {
+                None => None,
+                Some(name) => match self.instance_cap(name, v, need.at.as_deref()) {
+                    Ok(cap) => {
+                        instance_known = true;
+                        Some(cap)
+                    }
+                    Err(e) => {
+                        instance_error.get_or_insert(e);
+                        continue;
+                    }
+                },
+            };
+            let offer = Offer { catalogue: self, v, need, instance };
+            fits.extend(offer.smallest());
+        }
+        if let Some(e) = instance_error
+            && !instance_known
+        {
+            return Err(e);
+        }
+        fits.sort_by(|a, b| {
+            let first = |f: &Fit| f.promise.volumes[0].gib;
+            first(a).total_cmp(&first(b))
+        });
+        Ok(fits)
+    }
+}
+
+/// One type held against a need.
+struct Offer<'a> {
+    catalogue: &'a Catalogue,
+    v: &'a Volume,
+    need: &'a Need,
+    instance: Option<super::instance::InstanceCap>,
+}
+
+impl Offer<'_> {
+    fn smallest(&self) -> Option<Fit> {
+        let v = self.v;
+        let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
+        let sells_throughput = v.throughput_hi.is_some() || v.extra_per_unit.is_some();
+        let most = Bought {
+            iops: sells_iops.then_some(Choice::Most),
+            throughput: sells_throughput.then_some(Choice::Most),
+        };
+        let [lo, hi] = v.capacity_gib;
+        let gib = least(lo, hi, |gib| self.meets(gib, most))?;
+        let range = |bought: Bought| {
+            let level = self.promise(gib, bought)?.volumes.into_iter().next()?.level;
+            Some((level.iops_range, level.throughput_range))
+        };
+        let mut bought = most;
+        let (mut iops, mut throughput) = (None, None);
+        if sells_iops && let Some((Some(r), _)) = range(bought) {
+            let with = |n: f64| Bought { iops: Some(Choice::Value(n)), ..most };
+            iops = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+            bought.iops = iops.map(Choice::Value);
+        }
+        if sells_throughput && let Some((_, Some(r))) = range(bought) {
+            let with = |n: f64| Bought { throughput: Some(Choice::Value(n)), ..bought };
+            throughput = least(r.lo, r.hi, |n| self.meets(gib, with(n)));
+            bought.throughput = throughput.map(Choice::Value);
+        }
+        Some(Fit { promise: self.promise(gib, bought)?, iops, throughput })
+    }
+
+    fn promise(&self, gib: f64, bought: Bought) -> Option<Promise> {
+        let volume = VolumePromise::of(self.catalogue, self.v, gib, bought, None).ok()?;
+        Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.need.block })
+    }
+
+    fn meets(&self, gib: f64, bought: Bought) -> bool {
+        self.promise(gib, bought).is_some_and(|p| {
+            [Direction::Read, Direction::Write].iter().all(|d| {
+                [Reading::Likely, Reading::Other].iter().all(|r| match self.need.block {
+                    Some(block) => p.at(block, *d, *r).is_some_and(|a| {
+                        self.need.iops.is_none_or(|n| a.iops >= n)
+                            && self.need.bytes.is_none_or(|n| a.bytes >= n)
+                    }),
+                    None => {
+                        let iops = p.iops_cap(*d).map_or(0.0, |c| c.value);
+                        let bytes = p.bytes_cap(*d, *r).map_or(0.0, |c| c.value);
+                        self.need.iops.is_none_or(|n| iops >= n) && self.need.bytes.is_none_or(|n| bytes >= n)
+                    }
+                })
+            })
+        })
+    }
+}
+
+/// The least whole step from `lo` up to `hi` at which `holds`, which once true stays true.
+fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+    if holds(lo) {
+        return Some(lo);
+    }
+    if !holds(hi) {
+        return None;
+    }
+    // Invariant: it does not hold at `below` steps from `lo`, and holds at `above`.
+    let value = |steps: u64| (lo.floor() + steps as f64).min(hi);
+    let (mut below, mut above) = (0u64, (hi - lo.floor()).ceil() as u64);
+    while above - below > 1 {
+        let middle = below + (above - below) / 2;
+        if holds(value(middle)) { above = middle } else { below = middle }
+    }
+    Some(value(above))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(need: &Need, id: &str) -> Option<(f64, Option<f64>, Option<f64>)> {
+        let provider = id.split(':').next();
+        let fits = Catalogue::shipped().fits(need, provider).unwrap();
+        let fit = fits.iter().find(|f| f.promise.volumes[0].id == id)?;
+        Some((fit.promise.volumes[0].gib, fit.iops, fit.throughput))
+    }
+
+    fn iops(n: f64) -> Need {
+        Need { iops: Some(n), ..Need::default() }
+    }
+
+    #[test]
+    fn the_smallest_volume() {
+        // (1,000,000 - 1,800) / 50
+        assert_eq!(fit(&iops(1e6), "alibaba:cloud_essd.PL3"), Some((19_964.0, None, None)));
+        assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL2"), Some((1_964.0, None, None)));
+        assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL1"), None);
+        assert_eq!(fit(&iops(16_000.0), "aws:gp3"), Some((32.0, Some(16_000.0), Some(125.0))));
+        assert_eq!(fit(&iops(5_000.0), "azure:Premium_LRS"), Some((513.0, None, None)));
+    }
+
+    #[test]
+    fn throughput_draws_iops_along() {
+        // 0.25 MiB/s per IOPS: 1,000 MiB/s need 4,000 IOPS, 500 per GiB.
+        let need = Need { bytes: Some(1000.0 * 1048576.0), ..Need::default() };
+        assert_eq!(fit(&need, "aws:gp3"), Some((8.0, Some(4_000.0), Some(1_000.0))));
+        // In doubt, the lesser reading must do: 300 MiB/s are 314.6 of 10^6 bytes, (314.6 - 120) / 0.5 GiB.
+        let need = Need { bytes: Some(300.0 * 1048576.0), ..Need::default() };
+        assert_eq!(fit(&need, "alibaba:cloud_essd.PL1"), Some((390.0, None, None)));
+    }
+
+    #[test]
+    fn the_instance_must_allow_it() {
+        let on = |size: &str| Need { instance: Some(size.into()), ..iops(60_000.0) };
+        assert!(fit(&on("ecs.g6.8xlarge"), "alibaba:cloud_essd.PL2").is_some());
+        assert!(fit(&on("ecs.g6.6xlarge"), "alibaba:cloud_essd.PL2").is_none());
+        let unknown = Catalogue::shipped().fits(&on("ecs.nothing"), Some("alibaba"));
+        assert!(matches!(unknown, Err(SpecError::UnknownInstance { .. })));
+    }
+
+    #[test]
+    fn one_less_is_too_small() {
+        let catalogue = Catalogue::shipped();
+        let need = Need { iops: Some(20_000.0), bytes: Some(200e6), ..Need::default() };
+        let fits = catalogue.fits(&need, None).unwrap();
+        assert!(fits.len() > 10);
+        for f in fits {
+            let v = &f.promise.volumes[0];
+            let (provider, kind) = v.id.split_once(':').unwrap();
+            let volume = catalogue.volume(provider, kind).unwrap();
+            let offer = Offer { catalogue, v: volume, need: &need, instance: None };
+            let most = |hi: bool| hi.then_some(Choice::Most);
+            let bought = Bought { iops: most(f.iops.is_some()), throughput: most(f.throughput.is_some()) };
+            assert!(v.gib == volume.capacity_gib[0] || !offer.meets(v.gib - 1.0, bought), "{}", v.id);
+        }
+    }
+}

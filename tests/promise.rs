@@ -1,0 +1,282 @@
+//! The published figures come out: size tables, worked examples and maxima of the providers' own pages.
+
+use std::fmt::Write;
+
+use volproof::report::promise as report;
+use volproof::spec::level::{Choice, Direction};
+use volproof::spec::promise::{Amount, Asked, Binding, Promise, Reading, Request, VolumePromise};
+use volproof::spec::{Catalogue, SpecError};
+use volproof::unit::Bytes;
+
+fn asked(kind: &str, gib: u64) -> Asked {
+    Asked { kind: kind.into(), size: Some(Bytes::gib(gib)), ..Asked::default() }
+}
+
+fn promise(volume: Asked) -> Result<Promise, SpecError> {
+    Promise::of(Catalogue::shipped(), &Request { volume, ..Request::default() })
+}
+
+/// IOPS and throughput of a row's variant.
+fn figures(v: &VolumePromise, variant: &str) -> (Option<f64>, Option<f64>) {
+    let level = &v.level;
+    match variant {
+        "read" => (level.iops.read, level.throughput.read),
+        "write" => (level.iops.write, level.throughput.write),
+        "burst" => level.burst.as_ref().map_or((None, None), |b| (b.iops, b.throughput)),
+        "plus" => level.plus.map_or((None, None), |(i, t)| (Some(i), Some(t))),
+        _ => (level.iops.same(), level.throughput.same()),
+    }
+}
+
+#[test]
+fn every_published_example_holds() {
+    let csv = include_str!("fixtures/volume-examples.csv");
+    let mut lines = csv.lines();
+    let columns = "provider,type,capacity_gib,provisioned_iops,provisioned_mibps,expected_iops,expected_throughput_mbps,source";
+    assert_eq!(lines.next(), Some(columns));
+    let (mut failures, mut rows, mut compared) = (String::new(), 0, 0);
+    for line in lines {
+        let cells: Vec<&str> = line.splitn(8, ',').collect();
+        let number = |i: usize| (!cells[i].is_empty()).then(|| cells[i].parse::<f64>().unwrap());
+        let (kind, variant) = cells[1].split_once('#').unwrap_or((cells[1], ""));
+        let mut volume = asked(&format!("{}:{kind}", cells[0]), cells[2].parse().unwrap());
+        volume.iops = number(3).map(Choice::Value);
+        volume.throughput = number(4).map(Amount::Units);
+        let catalogue = Catalogue::shipped();
+        let v = catalogue.find(&volume.kind, None).unwrap().volume;
+        let bound = match variant {
+            "hi" => Some((Choice::Most, Amount::Most)),
+            "lo" => Some((Choice::Least, Amount::Least)),
+            _ => None,
+        };
+        if let Some((iops, throughput)) = bound {
+            volume.iops = v.iops_hi.is_some().then_some(iops);
+            volume.throughput = v.throughput_hi.is_some().then_some(throughput);
+        }
+        rows += 1;
+        let promise = match promise(volume) {
+            Ok(promise) => promise,
+            Err(e) => {
+                writeln!(failures, "{line}\n    {e}").unwrap();
+                continue;
+            }
+        };
+        let (iops, throughput) = figures(&promise.volumes[0], variant);
+        for (what, expected, got) in [("IOPS", number(5), iops), ("throughput", number(6), throughput)] {
+            let Some(expected) = expected else { continue };
+            compared += 1;
+            if !got.is_some_and(|got| (got - expected).abs() <= (expected * 0.01).max(1.0)) {
+                writeln!(failures, "{line}\n    {what}: {got:?}, published {expected}").unwrap();
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+    assert!(rows >= 99 && compared >= 150, "compared {compared} figures in {rows} rows: is the file whole?");
+}
+
+#[test]
+fn every_instance_example_holds() {
+    let examples = &Catalogue::shipped().instance_examples;
+    assert!(examples.len() >= 4);
+    for e in examples {
+        let mut volumes =
+            e.volumes.iter().map(|(kind, gib)| asked(&format!("{}:{kind}", e.provider), *gib as u64));
+        let request = Request {
+            volume: volumes.next().unwrap(),
+            with: volumes.collect(),
+            instance: Some(e.size.clone()),
+            ..Request::default()
+        };
+        let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+        assert_eq!(promise.iops_cap(Direction::Read).unwrap().value, e.expected_iops, "{}", e.source);
+        assert_eq!(report::json(&promise)["iops"], e.expected_iops as u64, "{}", e.source);
+    }
+}
+
+#[test]
+fn the_seed_of_2018() {
+    // IOPS = min{1200 + 30 x capacity, 20000} = min{1200 + 30 x 800, 20000} = 20,000
+    let request = Request {
+        volume: asked("alibaba:cloud_ssd", 800),
+        at: Some("2018-07".into()),
+        block: Some(Bytes::kib(4)),
+        ..Request::default()
+    };
+    let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
+    assert_eq!(promise.iops_cap(Direction::Write).unwrap().value, 20_000.0);
+    insta::assert_snapshot!(report::text(&promise));
+    assert_eq!(promise.volumes[0].level.workings[0].text, "min(1200 + 30 x 800, 20000)");
+}
+
+#[test]
+fn pages() {
+    let page = |request: Request| {
+        let text = report::text(&Promise::of(Catalogue::shipped(), &request).unwrap());
+        let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
+        assert!(widest <= 80, "{widest} columns:\n{text}");
+        text
+    };
+    insta::assert_snapshot!(
+        "pl1",
+        page(Request { volume: asked("alibaba:cloud_essd.PL1", 800), ..Request::default() })
+    );
+    insta::assert_snapshot!(
+        "pl2_on_instance",
+        page(Request {
+            volume: asked("alibaba:cloud_essd.PL2", 1600),
+            instance: Some("ecs.g6.8xlarge".into()),
+            block: Some(Bytes::kib(16)),
+            ..Request::default()
+        })
+    );
+    insta::assert_snapshot!(
+        "gp2_bursts",
+        page(Request { volume: asked("aws:gp2", 100), ..Request::default() })
+    );
+    insta::assert_snapshot!(
+        "directions_and_instance_burst",
+        page(Request {
+            volume: asked("gcp:pd-standard", 1000),
+            instance: Some("c2-standard-16".into()),
+            ..Request::default()
+        })
+    );
+    insta::assert_snapshot!(
+        "several",
+        page(Request {
+            volume: asked("alibaba:cloud_auto", 500),
+            with: vec!["cloud_essd.PL0:40GiB".parse().unwrap()],
+            instance: Some("ecs.g7.large".into()),
+            ..Request::default()
+        })
+    );
+}
+
+/// Every type, at its smallest and largest size, with everything bought: nothing fails, nothing is too wide, the JSON
+/// has its keys, and a stored promise reads back to itself.
+#[test]
+fn every_type_has_its_page() {
+    let catalogue = Catalogue::shipped();
+    for v in &catalogue.volumes {
+        for gib in v.capacity_gib {
+            let mut volume = asked(&v.id(), gib as u64);
+            volume.iops = v.iops_hi.is_some().then_some(Choice::Most);
+            volume.throughput = v.throughput_hi.is_some().then_some(Amount::Most);
+            let promise = promise(volume).unwrap();
+            let text = report::text(&promise);
+            for line in text.lines() {
+                assert!(line.chars().count() <= 80, "{}: {line}", v.id());
+            }
+            let json = report::json(&promise);
+            for key in
+                ["iops", "throughput", "throughput_unit", "binding", "burst", "source", "as_of", "confidence"]
+            {
+                assert!(json.get(key).is_some(), "{}: no {key}", v.id());
+            }
+            let stored = serde_json::to_string(&promise).unwrap();
+            assert_eq!(serde_json::from_str::<Promise>(&stored).unwrap(), promise, "{}", v.id());
+        }
+    }
+}
+
+#[test]
+fn json_names() {
+    let pl2 = Request {
+        volume: asked("alibaba:cloud_essd.PL2", 1600),
+        instance: Some("ecs.g6.8xlarge".into()),
+        ..Request::default()
+    };
+    let json = report::json(&Promise::of(Catalogue::shipped(), &pl2).unwrap());
+    assert_eq!(json["iops"], 60_000);
+    assert_eq!((json["throughput"].as_u64(), json["throughput_unit"].as_str()), (Some(625), Some("MB/s")));
+    assert_eq!(json["binding"], "instance");
+    assert_eq!(json["volume"]["iops"], 81_800);
+
+    let at_16k = Request {
+        block: Some(Bytes::kib(16)),
+        volume: asked("alibaba:cloud_ssd", 2000),
+        ..Request::default()
+    };
+    let json = report::json(&Promise::of(Catalogue::shipped(), &at_16k).unwrap());
+    assert_eq!((json["iops"].as_u64(), json["throughput"].as_u64()), (Some(17_200), Some(260)));
+
+    let directions = report::json(&promise(asked("alibaba:ephemeral_ssd.i1", 1456)).unwrap());
+    assert_eq!(directions["iops"], 240_000, "one figure where the directions do not differ");
+    assert_eq!(
+        (directions["throughput_read"].as_u64(), directions["throughput_write"].as_u64()),
+        (Some(2000), Some(1200))
+    );
+    assert!(directions["throughput"].is_null());
+
+    let burst = report::json(&promise(asked("aws:gp2", 100)).unwrap());
+    assert_eq!(
+        (burst["burst"]["iops"].as_u64(), burst["burst"]["seconds"].as_u64()),
+        (Some(3_000), Some(2_000))
+    );
+    assert_eq!(burst["burst"]["refill_seconds"], 18_000);
+
+    let doubt = report::json(&promise(asked("alibaba:cloud_essd.PL1", 800)).unwrap());
+    assert_eq!(doubt["readings"][0]["throughput_bytes"], 350u64 * 1_048_576);
+    assert_eq!(doubt["readings"][1]["throughput_bytes"], 350_000_000);
+    assert_eq!(doubt["unit_certain"], false);
+}
+
+#[test]
+fn refusals_name_what_would_work() {
+    let error = |volume: Asked| promise(volume).unwrap_err().to_string();
+    insta::assert_snapshot!(
+        [
+            error(asked("alibaba:cloud_essd.PL9", 100)),
+            error(asked("alibaba:cloud_essd.PL2", 100)),
+            error(asked("aws:io1", 100)),
+            error(asked("azure:UltraSSD_LRS", 100)),
+            error(Asked { size: None, ..asked("aws:gp3", 1) }),
+            error(Asked { iops: Some(Choice::Value(9.0)), ..asked("alibaba:cloud_essd.PL1", 100) }),
+            error(Asked { throughput: Some(Amount::Most), ..asked("azure:Premium_LRS", 100) }),
+        ]
+        .join("\n")
+    );
+}
+
+#[test]
+fn what_cannot_be_bought_is_held_and_said() {
+    let p = promise(Asked { iops: Some(Choice::Value(99_999.0)), ..asked("aws:gp3", 10) }).unwrap();
+    assert_eq!(p.iops_cap(Direction::Read).unwrap().value, 5_000.0);
+    assert!(
+        p.volumes[0].notes.iter().any(|n| n.contains("99999 IOPS cannot be bought") && n.contains("5000"))
+    );
+}
+
+#[test]
+fn a_users_catalogue_replaces_and_adds() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("ours.toml");
+    let entry = |kind: &str, iops: u32| {
+        format!(
+            "[[volume]]\nprovider = \"alibaba\"\ntype = \"{kind}\"\nname = \"Ours\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
+             capacity_gib = [20, 100]\niops = {iops}\nthroughput = 100\nthroughput_unit = \"MB/s\"\nunit_bytes = 1000000\n\
+             unit_certain = true\nsource = \"our contract\"\nas_of = \"2026-11\"\nconfidence = \"high\"\n"
+        )
+    };
+    std::fs::write(&file, entry("cloud_essd.PL1", 7) + &entry("private.gold", 8)).unwrap();
+    let catalogue = Catalogue::with_file(&file).unwrap();
+    assert_eq!(catalogue.volumes.len(), Catalogue::shipped().volumes.len() + 1);
+    for (kind, iops) in [("alibaba:cloud_essd.PL1", 7.0), ("alibaba:private.gold", 8.0)] {
+        let request = Request { volume: asked(kind, 50), ..Request::default() };
+        let promise = Promise::of(&catalogue, &request).unwrap();
+        assert_eq!(promise.iops_cap(Direction::Read).unwrap().value, iops);
+        assert_eq!(promise.volumes[0].source, "our contract");
+        assert_eq!(
+            promise.at(Bytes::kib(4), Direction::Read, Reading::Other).unwrap().binding,
+            Binding::VolumeIops
+        );
+    }
+    std::fs::write(&file, entry("x", 1).replace("iops =", "iosp =")).unwrap();
+    let e = Catalogue::with_file(&file).unwrap_err().to_string();
+    assert!(e.contains("ours.toml") && e.contains("iosp") && e.contains("line 8"), "{e}");
+    std::fs::write(&file, entry("x", 1).replace("[20, 100]", "[100, 20]")).unwrap();
+    let e = Catalogue::with_file(&file).unwrap_err().to_string();
+    assert!(e.contains("alibaba:x: capacity_gib 100 to 20 is not a range"), "{e}");
+    let e = Catalogue::with_file(&dir.path().join("absent.toml")).unwrap_err().to_string();
+    assert!(e.contains("cannot read the catalogue") && e.contains("absent.toml"), "{e}");
+}
