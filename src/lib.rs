@@ -6,6 +6,7 @@
 pub mod device;
 pub mod guard;
 pub mod hist;
+pub mod promise;
 pub mod report;
 pub mod sample;
 pub mod spec;

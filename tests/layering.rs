@@ -7,6 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
+    &["promise"],
     &["ui"],
     &["guard", "tune", "engine", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],

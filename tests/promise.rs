@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use volproof::report::promise as report;
 use volproof::spec::level::{Choice, Direction};
-use volproof::spec::promise::{Amount, Asked, Binding, Promise, Reading, Request, VolumePromise};
+use volproof::spec::promise::{Binding, Promise, Reading, VolumePromise};
+use volproof::spec::request::{Amount, Asked, Request};
 use volproof::spec::{Catalogue, SpecError};
 use volproof::unit::Bytes;
 

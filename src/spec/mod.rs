@@ -13,8 +13,10 @@ pub mod instance;
 pub mod level;
 pub mod lookup;
 pub mod promise;
+pub mod request;
 pub mod reverse;
 
 pub use catalogue::Catalogue;
 pub use error::SpecError;
-pub use promise::{Promise, Request};
+pub use promise::Promise;
+pub use request::Request;

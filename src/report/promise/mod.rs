@@ -1,0 +1,25 @@
+//! A promise as people and programs read it. Nothing is computed here that the promise does not already say.
+
+mod json;
+mod text;
+
+pub use json::{fits_json, json, list_json};
+pub use text::{fits_text, list_text, text};
+
+use crate::spec::level::Direction;
+use crate::spec::promise::{Promise, Reading};
+use crate::unit::Bytes;
+
+const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
+
+/// Block sizes that are shown when none was asked for.
+const BLOCKS_KIB: [u64; 5] = [4, 16, 64, 256, 1024];
+
+/// The directions that need a line of their own: one for both where they do not differ.
+fn directions(promise: &Promise, block: Bytes) -> Vec<(&'static str, Direction)> {
+    let [read, write] = BOTH.map(|d| promise.at(block, d, Reading::Likely));
+    match read == write {
+        true => vec![("", Direction::Read)],
+        false => vec![("read", Direction::Read), ("write", Direction::Write)],
+    }
+}

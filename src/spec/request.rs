@@ -1,0 +1,143 @@
+//! What a user asks for: volumes by type, size and what was bought, and where and how they are used.
+//!
+//! Only texts are read here; whether a type exists and comes in that size is known to the catalogue.
+
+use std::str::FromStr;
+
+use super::level::Choice;
+use crate::unit::{Bytes, UnitError};
+
+/// A throughput as a user writes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Amount {
+    /// `max`: the most that the size allows.
+    Most,
+    /// `min`: the least that the size allows.
+    Least,
+    /// A bare number: in the unit of the volume type.
+    Units(f64),
+    /// With a unit: bytes per second.
+    Bytes(Bytes),
+}
+
+impl FromStr for Amount {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Amount, UnitError> {
+        let text = text.trim();
+        match text {
+            "max" => return Ok(Amount::Most),
+            "min" => return Ok(Amount::Least),
+            _ => {}
+        }
+        if let Some(n) = text.parse::<f64>().ok().filter(|n| n.is_finite() && *n >= 0.0) {
+            return Ok(Amount::Units(n));
+        }
+        let bare = text.strip_suffix("/s").or_else(|| text.strip_suffix("ps")).unwrap_or(text);
+        bare.parse().map(Amount::Bytes)
+    }
+}
+
+impl Amount {
+    /// The choice in a unit of so many bytes.
+    pub fn choice(self, unit_bytes: u64) -> Choice {
+        match self {
+            Amount::Most => Choice::Most,
+            Amount::Least => Choice::Least,
+            Amount::Units(n) => Choice::Value(n),
+            Amount::Bytes(b) => Choice::Value(b.0 as f64 / unit_bytes as f64),
+        }
+    }
+}
+
+/// One volume that a promise is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Asked {
+    /// `provider:type`, or a name that is unique.
+    pub kind: String,
+    /// The capacity; may be left out where the type comes in one size.
+    pub size: Option<Bytes>,
+    /// IOPS that were bought.
+    pub iops: Option<Choice>,
+    /// Throughput that was bought.
+    pub throughput: Option<Amount>,
+}
+
+impl FromStr for Asked {
+    type Err = String;
+
+    /// `TYPE:SIZE`, with what was bought behind commas: `aws:io2:500GiB,iops=16000`.
+    fn from_str(text: &str) -> Result<Asked, String> {
+        let mut parts = text.split(',');
+        let head = parts.next().unwrap_or_default();
+        let form = "write TYPE:SIZE[,iops=N][,throughput=N], such as alibaba:cloud_essd.PL1:800GiB";
+        let (kind, size) = head.rsplit_once(':').ok_or_else(|| format!("'{text}' has no size: {form}"))?;
+        let size = size.parse::<Bytes>().map_err(|e| format!("{e}; {form}"))?;
+        let mut asked = Asked { kind: kind.into(), size: Some(size), ..Asked::default() };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("iops", n)) => asked.iops = Some(parse_iops(n)?),
+                Some(("throughput", n)) => {
+                    asked.throughput = Some(n.parse().map_err(|e: UnitError| e.to_string())?)
+                }
+                _ => return Err(format!("'{part}' is neither iops=N nor throughput=N: {form}")),
+            }
+        }
+        Ok(asked)
+    }
+}
+
+/// Reads IOPS that were bought: a number, `max` or `min`.
+pub fn parse_iops(text: &str) -> Result<Choice, String> {
+    match text.trim() {
+        "max" => Ok(Choice::Most),
+        "min" => Ok(Choice::Least),
+        number => match number.replace([',', '_'], "").parse::<u64>() {
+            Ok(n) => Ok(Choice::Value(n as f64)),
+            Err(_) => Err(format!("'{text}' is not a number of IOPS: write it as 3000, max or min")),
+        },
+    }
+}
+
+/// What a promise is asked for.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Request {
+    /// The volume.
+    pub volume: Asked,
+    /// Volumes attached beside it and loaded at the same time.
+    pub with: Vec<Asked>,
+    /// The instance they are attached to.
+    pub instance: Option<String>,
+    /// The block size of interest.
+    pub block: Option<Bytes>,
+    /// The date of the promise.
+    pub at: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_a_user_writes() {
+        assert_eq!("500MiB/s".parse(), Ok(Amount::Bytes(Bytes::mib(500))));
+        assert_eq!("750".parse(), Ok(Amount::Units(750.0)));
+        assert!("lots".parse::<Amount>().is_err());
+        assert_eq!(parse_iops("16,000"), Ok(Choice::Value(16_000.0)));
+        assert!(parse_iops("-1").unwrap_err().contains("max or min"));
+        let asked: Asked = "aws:io2:500GiB,iops=16000".parse().unwrap();
+        assert_eq!((asked.kind.as_str(), asked.iops), ("aws:io2", Some(Choice::Value(16_000.0))));
+        assert!("aws".parse::<Asked>().unwrap_err().contains("TYPE:SIZE"));
+        assert!("aws:io2:5G,speed=1".parse::<Asked>().unwrap_err().contains("speed=1"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in ".{0,32}") {
+            let _ = text.parse::<Amount>();
+            let _ = text.parse::<Asked>();
+            let _ = parse_iops(&text);
+        }
+    }
+}
