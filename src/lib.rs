@@ -4,8 +4,11 @@
 //! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
 
 pub mod device;
+pub mod engine;
 pub mod guard;
 pub mod hist;
+pub mod observe;
+pub mod plan;
 pub mod promise;
 pub mod report;
 pub mod sample;

@@ -24,11 +24,13 @@ pub enum Direction {
     Write,
     /// Blocks are discarded.
     Trim,
+    /// Earlier writes are made durable (a flush); moves no bytes.
+    Sync,
 }
 
 impl Direction {
     /// All directions, in the order in which they are indexed.
-    pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+    pub const ALL: [Direction; 4] = [Direction::Read, Direction::Write, Direction::Trim, Direction::Sync];
 
     /// The word used in tables and keys.
     pub fn name(self) -> &'static str {
@@ -36,13 +38,14 @@ impl Direction {
             Direction::Read => "read",
             Direction::Write => "write",
             Direction::Trim => "trim",
+            Direction::Sync => "sync",
         }
     }
 }
 
 /// One value per direction.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PerDirection<T>(pub [T; 3]);
+pub struct PerDirection<T>(pub [T; 4]);
 
 impl<T> std::ops::Index<Direction> for PerDirection<T> {
     type Output = T;
@@ -93,10 +96,230 @@ pub struct Interval {
     pub worker: u32,
     /// Place on the grid: covers `[index * GRID, (index + 1) * GRID)` after the start of the window. Negative while ramping.
     pub index: i64,
+    /// [`GRID`], or less for the last one of a window.
+    pub length: Nanos,
     /// Per direction.
     pub counts: PerDirection<Counts>,
     /// Integral of requests in flight over time, in request-nanoseconds: divided by the length it is the mean depth.
     pub in_flight: u64,
     /// Histograms of the second that ends with this interval.
     pub second: Option<Box<Second>>,
+}
+
+impl<T> PerDirection<T> {
+    /// Directions and values, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (Direction, &T)> {
+        Direction::ALL.into_iter().zip(&self.0)
+    }
+}
+
+/// Counts of one direction over the grid: element `i` belongs to interval `i` of the window. Columns have equal length.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Track {
+    /// I/Os completed without error.
+    pub ios: Vec<u64>,
+    /// Their bytes.
+    pub bytes: Vec<u64>,
+    /// Sum of their service latencies.
+    pub latency_ns: Vec<u64>,
+}
+
+impl Track {
+    /// Adds the counts of one interval.
+    pub fn add(&mut self, index: usize, counts: &Counts) {
+        for (column, value) in [
+            (&mut self.ios, counts.ios),
+            (&mut self.bytes, counts.bytes.0),
+            (&mut self.latency_ns, counts.latency.0),
+        ] {
+            if column.len() <= index {
+                column.resize(index + 1, 0);
+            }
+            column[index] += value;
+        }
+    }
+
+    /// Sums over the whole window.
+    pub fn total(&self) -> Counts {
+        Counts {
+            ios: self.ios.iter().sum(),
+            bytes: Bytes(self.bytes.iter().sum()),
+            latency: Nanos(self.latency_ns.iter().sum()),
+        }
+    }
+}
+
+/// Everything sampled of one direction on one target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Counts over the grid, all workers together.
+    pub track: Track,
+    /// Service latency, one histogram a second.
+    pub service: Vec<Sparse>,
+    /// Response time from the intended start, one histogram a second; empty without a schedule.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub response: Vec<Sparse>,
+}
+
+/// All samples of one step on one target: what statistics, live view, verdict and report work on, now or from a stored Record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Series {
+    /// Length of an interval: [`GRID`].
+    pub interval_ns: Nanos,
+    /// Length of the window; the last interval may be shorter than the others.
+    pub window_ns: Nanos,
+    /// Reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<Stream>,
+    /// Writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<Stream>,
+    /// Discards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Stream>,
+    /// Flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Stream>,
+    /// Integral of requests in flight over each interval, in request-nanoseconds.
+    pub in_flight_ns: Vec<u64>,
+    /// I/Os of each worker over the grid, all directions together.
+    pub workers: Vec<WorkerTrack>,
+}
+
+/// What one worker contributed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerTrack {
+    /// Number within the step.
+    pub worker: u32,
+    /// I/Os of each interval.
+    pub ios: Vec<u64>,
+}
+
+impl Series {
+    /// The stream of a direction, when anything happened there.
+    pub fn stream(&self, d: Direction) -> Option<&Stream> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => self.sync.as_ref(),
+        }
+    }
+
+    /// The stream of a direction, made when missing.
+    pub fn stream_mut(&mut self, d: Direction) -> &mut Stream {
+        let slot = match d {
+            Direction::Read => &mut self.read,
+            Direction::Write => &mut self.write,
+            Direction::Trim => &mut self.trim,
+            Direction::Sync => &mut self.sync,
+        };
+        slot.get_or_insert_default()
+    }
+
+    /// Adds what a worker did in an interval; intervals of the ramp do not count.
+    pub fn add(&mut self, interval: &Interval) {
+        let Ok(index) = usize::try_from(interval.index) else { return };
+        self.interval_ns = GRID;
+        let mut ios = 0;
+        for (d, counts) in interval.counts.iter().filter(|(_, c)| c.ios > 0) {
+            self.stream_mut(d).track.add(index, counts);
+            ios += counts.ios;
+        }
+        add_at(&mut self.in_flight_ns, index, interval.in_flight);
+        let place = match self.workers.iter().position(|w| w.worker == interval.worker) {
+            Some(p) => p,
+            None => {
+                self.workers.push(WorkerTrack { worker: interval.worker, ios: Vec::new() });
+                self.workers.len() - 1
+            }
+        };
+        add_at(&mut self.workers[place].ios, index, ios);
+        if let Some(second) = &interval.second {
+            let at = index / PER_SECOND as usize;
+            for d in Direction::ALL {
+                if !second.service[d].buckets.is_empty() {
+                    merge_at(&mut self.stream_mut(d).service, at, &second.service[d]);
+                }
+                if !second.response[d].buckets.is_empty() {
+                    merge_at(&mut self.stream_mut(d).response, at, &second.response[d]);
+                }
+            }
+        }
+    }
+
+    /// Ends the window: all columns get its length, so that an interval without I/O is a zero and not a gap.
+    pub fn close(&mut self, window: Nanos) {
+        self.interval_ns = GRID;
+        self.window_ns = window;
+        let n = window.0.div_ceil(GRID.0) as usize;
+        let seconds = window.0.div_ceil(GRID.0 * PER_SECOND) as usize;
+        for d in Direction::ALL.into_iter().filter(|d| self.stream(*d).is_some()).collect::<Vec<_>>() {
+            let stream = self.stream_mut(d);
+            for column in [&mut stream.track.ios, &mut stream.track.bytes, &mut stream.track.latency_ns] {
+                column.resize(n, 0);
+            }
+            stream.service.resize(seconds, Sparse::default());
+            if !stream.response.is_empty() {
+                stream.response.resize(seconds, Sparse::default());
+            }
+        }
+        self.in_flight_ns.resize(n, 0);
+        for worker in &mut self.workers {
+            worker.ios.resize(n, 0);
+        }
+        self.workers.sort_by_key(|w| w.worker);
+    }
+
+    /// Time-averaged requests in flight over the window.
+    pub fn in_flight_mean(&self) -> f64 {
+        if self.window_ns.0 == 0 {
+            return 0.0;
+        }
+        self.in_flight_ns.iter().map(|n| *n as f64).sum::<f64>() / self.window_ns.0 as f64
+    }
+}
+
+fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {
+    if column.len() <= index {
+        column.resize(index + 1, 0);
+    }
+    column[index] += value;
+}
+
+fn merge_at(column: &mut Vec<Sparse>, index: usize, value: &Sparse) {
+    if column.len() <= index {
+        column.resize(index + 1, Sparse::default());
+    }
+    column[index].merge(value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_add_up_on_one_grid() {
+        let interval = |worker, index, ios| {
+            let mut counts = PerDirection::<Counts>::default();
+            counts[Direction::Read] = Counts { ios, bytes: Bytes(ios * 4096), latency: Nanos(ios * 10) };
+            Interval { worker, index, length: GRID, counts, in_flight: 7, second: None }
+        };
+        let mut series = Series::default();
+        for i in [interval(1, 0, 5), interval(0, 0, 3), interval(0, 2, 4), interval(0, -1, 99)] {
+            series.add(&i);
+        }
+        series.close(Nanos::millis(350));
+        let read = series.read.as_ref().unwrap();
+        assert_eq!(read.track.ios, [8, 0, 4, 0]);
+        assert_eq!(read.track.total().bytes, Bytes(12 * 4096));
+        assert_eq!(series.in_flight_ns, [14, 0, 7, 0]);
+        assert_eq!(series.workers[1], WorkerTrack { worker: 1, ios: vec![5, 0, 0, 0] });
+        let json = serde_json::to_string(&series).unwrap();
+        assert_eq!(serde_json::from_str::<Series>(&json).unwrap(), series);
+    }
 }

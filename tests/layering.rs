@@ -11,7 +11,7 @@ const LAYERS: &[&[&str]] = &[
     &["ui"],
     &["guard", "tune", "engine", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
-    &["plan", "device", "topo", "stats", "spec", "sample", "warn"],
+    &["observe", "plan", "device", "topo", "stats", "spec", "sample", "warn"],
     &["unit", "hist"],
 ];
 
@@ -20,6 +20,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("hist", "unit"),
     ("run", "cli"),
     ("engine", "guard"),
+    ("observe", "device"),
     ("plan", "sample"),
     ("stats", "sample"),
     ("topo", "warn"),

@@ -6,6 +6,8 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use super::finding::{Code, Finding};
 use super::{Check, Consent, Examined, GuardError, check_block, consent, outcome, rules};
 use crate::device::{self, Block, BlockFacts, DevNumber, Facts, Root};
@@ -39,7 +41,6 @@ pub struct Clearance {
     root: Root,
     facts: Facts,
     notes: Vec<Finding>,
-    direct: bool,
     hold: Hold,
 }
 
@@ -124,8 +125,7 @@ fn open(
 
 fn read(root: &Root, facts: Facts, direct: bool) -> Result<Clearance, GuardError> {
     let file = open(root, facts.path(), false, false, 0, direct)?;
-    let clearance =
-        Clearance { file, root: root.clone(), facts, notes: Vec::new(), direct, hold: Hold::Read };
+    let clearance = Clearance { file, root: root.clone(), facts, notes: Vec::new(), hold: Hold::Read };
     clearance.same_target()?;
     Ok(clearance)
 }
@@ -139,14 +139,13 @@ fn create(root: &Root, check: Check, path: &Path, name: &str, direct: bool) -> R
     let facts = device::facts(root, path).inspect_err(|_| {
         let _ = std::fs::remove_file(root.path(path));
     })?;
-    Ok(Clearance { file, root: root.clone(), facts, notes: check.findings, direct, hold: Hold::Created })
+    Ok(Clearance { file, root: root.clone(), facts, notes: check.findings, hold: Hold::Created })
 }
 
 fn overwrite(root: &Root, check: Check, direct: bool) -> Result<Clearance, GuardError> {
     let file = open(root, check.facts.path(), true, false, 0, direct)?;
     let hold = Hold::Overwrite { confirmed: false };
-    let clearance =
-        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, direct, hold };
+    let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
     clearance.same_target()?;
     Ok(clearance)
 }
@@ -169,7 +168,7 @@ fn destroy(
     let file = open(root, check.facts.path(), true, false, libc::O_EXCL, direct)?;
     let hold = Hold::Destroy { digest, confirmed: false };
     let mut clearance =
-        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, direct, hold };
+        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
     // Between the look and the open there was a moment in which nothing held the device.
     clearance.look_again()?;
     Ok(clearance)
@@ -187,7 +186,27 @@ impl Clearance {
 
     /// Whether the descriptor bypasses the page cache.
     pub fn is_direct(&self) -> bool {
-        self.direct
+        rustix::fs::fcntl_getfl(&self.file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
+    }
+
+    /// Turns direct I/O on or off on the same descriptor: steps of one plan may differ in it.
+    pub fn set_direct(&self, direct: bool) -> Result<(), GuardError> {
+        let set = || {
+            let mut flags = rustix::fs::fcntl_getfl(&self.file)?;
+            flags.set(OFlags::DIRECT, direct);
+            rustix::fs::fcntl_setfl(&self.file, flags)
+        };
+        set().map_err(|e| GuardError::Io {
+            what: "turn direct I/O on or off for",
+            path: self.path().to_path_buf(),
+            source: e.into(),
+            advice: "; this filesystem has no direct I/O, ask for buffered I/O",
+        })
+    }
+
+    /// Whether it is a block device.
+    pub fn is_block(&self) -> bool {
+        matches!(self.facts, Facts::Block(_))
     }
 
     /// The target with all links followed.
@@ -216,7 +235,7 @@ impl Clearance {
     }
 
     /// Takes away a file that this Clearance made; anything else is left alone.
-    pub fn remove_created(self) -> io::Result<()> {
+    pub fn remove_created(&self) -> io::Result<()> {
         let path = self.root.path(self.path());
         let ours = self.file.metadata()?;
         match std::fs::symlink_metadata(&path) {

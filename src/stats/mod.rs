@@ -10,7 +10,6 @@
 
 pub mod bootstrap;
 pub mod change;
-pub mod compare;
 pub mod latency;
 pub mod level;
 pub mod little;

@@ -1,0 +1,202 @@
+//! What the next I/O is: direction, size and place. All choices that do not change from I/O to I/O are made in [`Generator::new`].
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::offsets::Offsets;
+use crate::plan::Step;
+use crate::sample::Direction;
+use crate::unit::Bytes;
+
+/// The part of a target that one job uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Region {
+    /// First byte.
+    pub start: Bytes,
+    /// Length in bytes, at least one block.
+    pub length: Bytes,
+}
+
+impl Region {
+    /// The part of a target for job `job` of a step. Random jobs share the whole part; sequential ones get equal, block-aligned parts of their
+    /// own, since jobs that run after each other over the same blocks would be merged or served from a cache. None when not even one
+    /// block fits.
+    pub fn of_job(step: &Step, target_size: Bytes, job: u32) -> Option<Region> {
+        let block = step.bs.largest().0;
+        let whole = step.size.map_or(target_size.0.checked_sub(step.offset.0)?, |s| s.0);
+        if step.offset.0.checked_add(whole)? > target_size.0 {
+            return None;
+        }
+        let (start, length) = if step.rw.is_random() {
+            (step.offset.0, whole)
+        } else {
+            let share = whole / u64::from(step.numjobs) / block * block;
+            (step.offset.0 + share * u64::from(job), share)
+        };
+        (length >= block).then_some(Region { start: Bytes(start), length: Bytes(length) })
+    }
+}
+
+/// One block size of one direction.
+#[derive(Clone, Debug)]
+struct Size {
+    /// Drawn when a draw from 0..2^32 is below this and not below the one before.
+    below: u64,
+    length: u32,
+    offsets: Offsets,
+}
+
+/// Draws the I/Os of one job.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    rng: Xoshiro256PlusPlus,
+    region: Region,
+    /// First or only direction, and the second of a mix.
+    directions: [Direction; 2],
+    /// The first direction is taken when a draw from 0..2^32 is below this; 2^32 for always.
+    first_below: u64,
+    sizes: [Vec<Size>; 2],
+    /// Position of each direction, for sequential patterns.
+    position: [u64; 2],
+    sequential: bool,
+    writes_per_flush: u32,
+    writes_since_flush: u32,
+}
+
+impl Generator {
+    /// The I/Os of a step in a region, from a seed of the job's own.
+    pub fn new(step: &Step, region: Region, seed: u64) -> Generator {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let directions = step.rw.directions();
+        let mixed = directions.len() == 2;
+        let mut sizes = |used: bool| -> Vec<Size> {
+            let mut sum = 0u64;
+            let shares = if used { step.bs.shares() } else { &[] };
+            shares
+                .iter()
+                .map(|(bytes, percent)| {
+                    sum += u64::from(*percent);
+                    let blocks = region.length.0 / bytes.0;
+                    let offsets = Offsets::random(step.distribution, !step.norandommap, blocks, &mut rng);
+                    Size { below: (sum << 32) / 100, length: bytes.0 as u32, offsets }
+                })
+                .collect()
+        };
+        let sizes = [sizes(true), sizes(mixed)];
+        Generator {
+            rng,
+            region,
+            directions: [directions[0], directions[directions.len() - 1]],
+            first_below: if mixed { (u64::from(step.rwmix) << 32) / 100 } else { 1 << 32 },
+            sizes,
+            position: [0; 2],
+            sequential: !step.rw.is_random(),
+            writes_per_flush: step.fsync,
+            writes_since_flush: 0,
+        }
+    }
+
+    /// Direction, offset and length of the next I/O.
+    #[inline(always)]
+    pub fn next(&mut self) -> (Direction, u64, u32) {
+        let which = if self.first_below == 1 << 32 {
+            0
+        } else {
+            usize::from(u64::from(self.rng.next_u64() as u32) >= self.first_below)
+        };
+        let direction = self.directions[which];
+        if self.writes_per_flush > 0 && direction == Direction::Write {
+            if self.writes_since_flush == self.writes_per_flush {
+                self.writes_since_flush = 0;
+                return (Direction::Sync, 0, 0);
+            }
+            self.writes_since_flush += 1;
+        }
+        let sizes = &mut self.sizes[which];
+        let size = if sizes.len() == 1 {
+            &mut sizes[0]
+        } else {
+            let draw = u64::from(self.rng.next_u64() as u32);
+            let at = sizes.iter().position(|s| draw < s.below).unwrap_or(sizes.len() - 1);
+            &mut sizes[at]
+        };
+        let length = u64::from(size.length);
+        let offset = if self.sequential {
+            let mut at = self.position[which];
+            if at + length > self.region.length.0 {
+                at = 0;
+            }
+            self.position[which] = at + length;
+            at
+        } else {
+            size.offsets.next(&mut self.rng) * length
+        };
+        (direction, self.region.start.0 + offset, size.length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Pattern;
+    use proptest::prelude::*;
+
+    fn region(kib: u64) -> Region {
+        Region { start: Bytes(8192), length: Bytes::kib(kib) }
+    }
+
+    #[test]
+    fn sequential_jobs_get_their_own_parts() {
+        let step = Step { rw: Pattern::Write, numjobs: 3, ..Step::default() };
+        let parts: Vec<_> = (0..3).map(|j| Region::of_job(&step, Bytes(100_000), j).unwrap()).collect();
+        assert_eq!(parts[0].length, Bytes(32_768));
+        assert_eq!(parts[2].start, Bytes(65_536));
+        let random = Step { rw: Pattern::RandRead, ..step.clone() };
+        assert_eq!(Region::of_job(&random, Bytes(100_000), 2).unwrap().length, Bytes(100_000));
+        assert_eq!(Region::of_job(&step, Bytes(4096), 0), None);
+        let beyond = Step { offset: Bytes(8192), ..Step::default() };
+        assert_eq!(Region::of_job(&beyond, Bytes(4096), 0), None);
+    }
+
+    #[test]
+    fn a_mix_keeps_its_shares() {
+        let step =
+            Step { rw: Pattern::RandRw, rwmix: 70, bs: "4k/75:64k/25".parse().unwrap(), ..Step::default() };
+        let mut g = Generator::new(&step, region(1 << 20), 5);
+        let all: Vec<_> = (0..100_000).map(|_| g.next()).collect();
+        let reads = all.iter().filter(|r| r.0 == Direction::Read).count();
+        let small = all.iter().filter(|r| r.2 == 4096).count();
+        assert!((69_300..70_700).contains(&reads), "{reads}");
+        assert!((74_300..75_700).contains(&small), "{small}");
+    }
+
+    #[test]
+    fn flushes_come_after_so_many_writes() {
+        let step = Step { rw: Pattern::Write, fsync: 3, ..Step::default() };
+        let mut g = Generator::new(&step, region(64), 5);
+        let kinds: Vec<_> = (0..8).map(|_| g.next().0).collect();
+        use Direction::{Sync, Write};
+        assert_eq!(kinds, [Write, Write, Write, Sync, Write, Write, Write, Sync]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_io_lies_in_its_region(kib in 64u64..4096, seed in any::<u64>(), pattern in 0usize..8, mix in 0u32..=100) {
+            let names = ["read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim"];
+            let step = Step {
+                rw: names[pattern].parse().unwrap(),
+                rwmix: mix,
+                bs: "4k/50:20k/50".parse().unwrap(),
+                ..Step::default()
+            };
+            let r = region(kib);
+            let mut g = Generator::new(&step, r, seed);
+            for _ in 0..300 {
+                let (_, offset, length) = g.next();
+                prop_assert!(offset >= r.start.0);
+                prop_assert!(offset + u64::from(length) <= r.start.0 + r.length.0);
+                prop_assert_eq!((offset - r.start.0) % 4096, 0);
+            }
+        }
+    }
+}

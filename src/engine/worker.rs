@@ -1,0 +1,614 @@
+//! The worker loop: fill, one system call that submits and waits, reap everything. One thread, one backend, one clock, all chosen at
+//! compile time; nothing is decided inside that could be decided before.
+//!
+//! Stamps. An I/O's submission is stamped once per batch just before its requests are prepared for the call that carries
+//! them, its completion when the loop sees it in the completion queue: before any of our own bookkeeping for the batch,
+//! so that latency never includes it. Up to the length of one batch preparation (some 10 ns an I/O) is counted as latency, never
+//! left out.
+//!
+//! Closed loop: a free slot is used at once and the loop waits for one completion, not for a batch. Open loop: arrivals come
+//! from a [`Schedule`] that knows nothing of completions; while no slot is free they wait, in order, with the time they
+//! were meant to start. The backlog needs no queue, since the schedule can be asked for the next intended time whenever a slot becomes free.
+//!
+//! The loop allocates nothing, takes no lock and makes no system call besides submitting and waiting, except once per interval of
+//! the grid in [`Worker::event`].
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+
+use super::backend::{Backend, Request};
+use super::buffers::Buffers;
+use super::clock::{Clock, SPIN};
+use super::generator::Generator;
+use super::schedule::Schedule;
+use crate::hist::Histogram;
+use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
+use crate::unit::{Bytes, Nanos};
+
+/// How long requests in flight are waited for after the end.
+pub const DRAIN: Nanos = Nanos::seconds(5);
+
+/// Errors that are kept with their place; more are only counted.
+const ERRORS_KEPT: usize = 10;
+
+/// What the workers of a step share.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Ends the load soon: within one interval, or at once for a thread that is waiting and gets a signal.
+    pub stop: AtomicBool,
+    /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
+    pub start: AtomicU64,
+}
+
+/// When a worker's load ends, and what counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Load before the window.
+    pub ramp: Nanos,
+    /// Length of the window; `None` when only the amount of I/O ends it.
+    pub runtime: Option<Nanos>,
+    /// The worker sends no more than this many bytes.
+    pub amount: Option<Bytes>,
+}
+
+/// An I/O that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it did.
+    pub direction: Direction,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How much was asked for, in bytes.
+    pub length: u32,
+    /// Bytes moved (a short I/O), or a negative error number.
+    pub result: i64,
+}
+
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user space.
+    pub user: Nanos,
+    /// In the kernel on our behalf.
+    pub system: Nanos,
+    /// Voluntary and involuntary context switches.
+    pub switches: u64,
+}
+
+/// What a worker has to say at its end, beyond its intervals.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// The worker.
+    pub worker: u32,
+    /// Length of its window, up to the last moment that counts.
+    pub window: Nanos,
+    /// Failed I/Os.
+    pub errors: u64,
+    /// The first of them.
+    pub failures: Vec<Failure>,
+    /// CPU time used within the window.
+    pub cpu: CpuTime,
+    /// Completed after the window, and the longest of them.
+    pub drained: (u64, Nanos),
+    /// Still not complete when we gave up waiting.
+    pub lost: u32,
+    /// Open loop only.
+    pub open: Option<OpenEnd>,
+    /// The backend's agreement with the kernel.
+    pub features: Vec<String>,
+    /// Why the worker could not go on.
+    pub failed: Option<String>,
+}
+
+/// The end of an open loop.
+#[derive(Clone, Debug, Default)]
+pub struct OpenEnd {
+    /// Arrivals of the window.
+    pub arrivals: u64,
+    /// Response times of arrivals of the window that completed after its end, per direction.
+    pub late: PerDirection<Histogram>,
+    /// Arrivals of the window without a completion: their response is known to be longer than this.
+    pub censored: Histogram,
+    /// Start later than intended although a slot was free: the generator's own delay.
+    pub lag: Histogram,
+}
+
+/// What a worker tells the thread that watches.
+pub enum Message {
+    /// An interval of the grid has passed.
+    Interval(Interval),
+    /// The worker is done.
+    End(Box<End>),
+}
+
+/// A request in flight.
+#[derive(Clone, Copy)]
+struct Slot {
+    sent: u64,
+    /// Open loop: when it was meant to start.
+    intended: u64,
+    offset: u64,
+    length: u32,
+    direction: Direction,
+}
+
+/// Samples of the running second.
+struct Tally {
+    service: [Histogram; 4],
+    response: [Histogram; 4],
+    counts: [Counts; 4],
+}
+
+/// One load thread.
+pub struct Worker<B: Backend, C: Clock> {
+    id: u32,
+    clock: C,
+    backend: B,
+    buffers: Buffers,
+    generator: Generator,
+    schedule: Option<Schedule>,
+    window: Window,
+    compressible: u32,
+    continue_on_error: bool,
+    control: Arc<Control>,
+    messages: Sender<Message>,
+
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    tally: Tally,
+    /// Sum of latencies at the last interval, per direction: the difference is the interval's.
+    summed: [u64; 4],
+    bytes_left: u64,
+    /// Largest block, in bytes.
+    largest: u64,
+
+    /// Start of the window, and of the load, in ticks.
+    origin: u64,
+    begin: u64,
+    /// End of the window in ticks; `u64::MAX` without a runtime.
+    end: u64,
+    /// Next end of an interval of the grid, and its index.
+    next_event: u64,
+    index: i64,
+    /// Requests in flight times ticks in this interval, up to `settled`.
+    occupancy: u64,
+    settled: u64,
+    /// The window is over: whatever completes now is late.
+    closed: bool,
+    closed_at: u64,
+    cpu_at_origin: CpuTime,
+    outcome: End,
+}
+
+/// What a worker is made of, beyond backend and clock.
+pub struct Job {
+    /// Number within the step.
+    pub id: u32,
+    /// Requests in flight.
+    pub depth: u32,
+    /// Largest block of the load.
+    pub largest: Bytes,
+    /// Draws the I/Os.
+    pub generator: Generator,
+    /// Arrivals, in an open loop.
+    pub schedule: Option<Schedule>,
+    /// When it ends.
+    pub window: Window,
+    /// Share of zeros in written data, percent.
+    pub compressible: u32,
+    /// Errors do not end the load.
+    pub continue_on_error: bool,
+    /// Shared with the others.
+    pub control: Arc<Control>,
+    /// To the watching thread.
+    pub messages: Sender<Message>,
+}
+
+impl<B: Backend, C: Clock> Worker<B, C> {
+    /// Puts a worker together; no I/O yet.
+    pub fn new(job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
+        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, direction: Direction::Read };
+        let histograms = || std::array::from_fn(|_| Histogram::new());
+        Worker {
+            id: job.id,
+            clock,
+            outcome: End {
+                worker: job.id,
+                features: backend.features(),
+                open: job.schedule.is_some().then(OpenEnd::default),
+                ..End::default()
+            },
+            backend,
+            buffers,
+            generator: job.generator,
+            schedule: job.schedule,
+            window: job.window,
+            compressible: job.compressible,
+            continue_on_error: job.continue_on_error,
+            control: job.control,
+            messages: job.messages,
+            slots: vec![empty; job.depth as usize],
+            free: (0..job.depth).rev().collect(),
+            tally: Tally { service: histograms(), response: histograms(), counts: Default::default() },
+            summed: [0; 4],
+            bytes_left: job.window.amount.map_or(u64::MAX, |b| b.0),
+            largest: job.largest.0.max(1),
+            origin: 0,
+            begin: 0,
+            end: u64::MAX,
+            next_event: 0,
+            index: 0,
+            occupancy: 0,
+            settled: 0,
+            closed: false,
+            closed_at: 0,
+            cpu_at_origin: CpuTime::default(),
+        }
+    }
+
+    /// Runs the load from `start` (ticks) to its end. Intervals and the end go to the watching thread.
+    pub fn run(mut self, start: u64) {
+        self.begin = start;
+        self.origin = start + self.clock.ticks(self.window.ramp);
+        self.end = self.window.runtime.map_or(u64::MAX, |r| self.origin + self.clock.ticks(r));
+        self.index = -(self.window.ramp.0.div_ceil(GRID.0) as i64);
+        self.settled = start;
+        self.next_event = self.grid(self.index + 1).min(self.end);
+        if self.index == 0 {
+            self.open_window();
+        }
+        self.clock.idle_until(start);
+        let result = match self.schedule.take() {
+            Some(schedule) => self.open_loop(schedule),
+            None => self.closed_loop(),
+        };
+        if let Err(e) = result {
+            self.outcome.failed = Some(format!("submitting I/O failed: {e}"));
+            self.control.stop.store(true, Ordering::Relaxed);
+            self.close(self.clock.now());
+        }
+        self.finish();
+    }
+
+    fn closed_loop(&mut self) -> io::Result<()> {
+        while !self.closed && self.bytes_left > 0 {
+            let now = self.clock.now();
+            if now >= self.next_event {
+                self.event(now);
+                continue;
+            }
+            self.settle(now);
+            if !self.free.is_empty() {
+                self.fill(self.free.len() as u32, now, now);
+            }
+            self.backend.submit_and_wait(1, None)?;
+            self.collect::<false>();
+        }
+        self.drain::<false>()
+    }
+
+    fn open_loop(&mut self, mut schedule: Schedule) -> io::Result<()> {
+        let spin = self.clock.ticks(SPIN);
+        let mut next = self.begin + self.clock.ticks(schedule.next());
+        // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
+        let mut freed = self.begin;
+        while !self.closed && self.bytes_left > 0 {
+            let now = self.clock.now();
+            if now >= self.next_event {
+                self.event(now);
+                continue;
+            }
+            self.settle(now);
+            while next <= now && !self.free.is_empty() && self.bytes_left > 0 {
+                if let Some(open) = &mut self.outcome.open
+                    && next >= self.origin
+                {
+                    open.arrivals += 1;
+                    open.lag.record(self.clock.ns(now - next.max(freed).min(now)));
+                }
+                self.fill(1, now, next);
+                next = self.begin + self.clock.ticks(schedule.next());
+            }
+            let full = self.free.is_empty();
+            let wake = next.min(self.next_event);
+            let gap = wake.saturating_sub(now);
+            if self.free.len() == self.slots.len() {
+                self.clock.idle_until(wake);
+                continue;
+            }
+            if full {
+                self.backend.submit_and_wait(1, None)?;
+            } else if gap > 2 * spin {
+                self.backend.submit_and_wait(1, Some(Nanos(self.clock.ns(gap - spin))))?;
+            } else {
+                self.backend.submit_and_wait(0, None)?;
+                self.clock.pause();
+            }
+            self.collect::<true>();
+            if full && !self.free.is_empty() {
+                freed = self.clock.now();
+            }
+        }
+        self.drain::<true>()?;
+        self.censor(schedule, next);
+        Ok(())
+    }
+
+    /// Arrivals of the window without a completion waited at least until now.
+    fn censor(&mut self, mut schedule: Schedule, mut next: u64) {
+        let now = self.clock.now();
+        let Some(open) = &mut self.outcome.open else { return };
+        let in_window = |t: u64| (self.origin..self.closed_at).contains(&t);
+        let mut in_flight = vec![true; self.slots.len()];
+        for slot in &self.free {
+            in_flight[*slot as usize] = false;
+        }
+        for (slot, _) in self.slots.iter().zip(&in_flight).filter(|(s, busy)| **busy && in_window(s.intended))
+        {
+            open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
+        }
+        while next < self.closed_at && self.bytes_left > 0 {
+            if in_window(next) {
+                open.arrivals += 1;
+                open.censored.record(self.clock.ns(now.saturating_sub(next)));
+            }
+            next = self.begin + self.clock.ticks(schedule.next());
+        }
+    }
+
+    /// Counts the requests in flight up to now.
+    #[inline(always)]
+    fn settle(&mut self, now: u64) {
+        let busy = (self.slots.len() - self.free.len()) as u64;
+        self.occupancy += busy * now.saturating_sub(self.settled);
+        self.settled = now;
+    }
+
+    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
+    #[inline(always)]
+    fn fill(&mut self, n: u32, now: u64, intended: u64) {
+        let Worker { backend, generator, slots, free, buffers, bytes_left, compressible, largest, .. } = self;
+        let n =
+            if *bytes_left == u64::MAX { n } else { bytes_left.div_ceil(*largest).min(u64::from(n)) as u32 };
+        backend.fill(n, || {
+            let slot = free.pop().expect("n is at most the number of free slots");
+            let (direction, offset, length) = generator.next();
+            if direction == Direction::Write {
+                buffers.stamp(slot, length, *compressible);
+            }
+            if *bytes_left != u64::MAX {
+                *bytes_left = bytes_left.saturating_sub(u64::from(length));
+            }
+            slots[slot as usize] = Slot { sent: now, intended, offset, length, direction };
+            Request { slot, direction, offset, length }
+        });
+    }
+
+    /// Takes what has completed.
+    #[inline(always)]
+    fn collect<const OPEN: bool>(&mut self) {
+        let n = self.backend.ready();
+        let now = self.clock.now();
+        if n == 0 {
+            return self.nothing(now);
+        }
+        if now >= self.next_event {
+            self.event(now);
+            if self.closed {
+                return self.reap_late::<OPEN>(n, now);
+            }
+        }
+        self.settle(now);
+        let Worker { backend, slots, free, tally, clock, origin, outcome, .. } = self;
+        let errors = outcome.errors;
+        backend.reap(n, |id, result| {
+            let slot = &slots[id as usize];
+            free.push(id);
+            if result != i64::from(slot.length) {
+                return outcome.fail(slot, result);
+            }
+            let d = slot.direction as usize;
+            tally.service[d].record(clock.ns(now - slot.sent));
+            tally.counts[d].ios += 1;
+            tally.counts[d].bytes.0 += u64::from(slot.length);
+            if OPEN && slot.intended >= *origin {
+                tally.response[d].record(clock.ns(now - slot.intended));
+            }
+        });
+        if outcome.errors != errors && !self.continue_on_error {
+            self.control.stop.store(true, Ordering::Relaxed);
+            self.close(now);
+        }
+    }
+
+    /// Takes completions that came after the window.
+    #[cold]
+    fn reap_late<const OPEN: bool>(&mut self, n: u32, now: u64) {
+        let Worker { backend, slots, free, clock, origin, closed_at, outcome, .. } = self;
+        backend.reap(n, |id, result| {
+            let slot = &slots[id as usize];
+            free.push(id);
+            if result != i64::from(slot.length) {
+                return outcome.fail(slot, result);
+            }
+            let latency = clock.ns(now - slot.sent);
+            outcome.drained.0 += 1;
+            outcome.drained.1 = outcome.drained.1.max(Nanos(latency));
+            if OPEN
+                && (*origin..*closed_at).contains(&slot.intended)
+                && let Some(open) = &mut outcome.open
+            {
+                open.late[slot.direction].record(clock.ns(now - slot.intended));
+            }
+        });
+    }
+
+    /// A wait ended without a completion: a time-out, or a signal that says to look at the time and the flag.
+    #[cold]
+    fn nothing(&mut self, now: u64) {
+        if now >= self.next_event {
+            self.event(now);
+        }
+        if self.control.stop.load(Ordering::Relaxed) {
+            self.close(now);
+        }
+    }
+
+    /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.
+    fn drain<const OPEN: bool>(&mut self) -> io::Result<()> {
+        while !self.closed && self.free.len() < self.slots.len() {
+            self.backend.submit_and_wait(1, None)?;
+            self.collect::<OPEN>();
+        }
+        self.close(self.clock.now());
+        let slice = Nanos::millis(100);
+        let deadline = self.clock.now() + self.clock.ticks(DRAIN);
+        while self.free.len() < self.slots.len() && self.clock.now() < deadline {
+            self.backend.submit_and_wait(1, Some(slice))?;
+            let n = self.backend.ready();
+            if n > 0 {
+                self.reap_late::<OPEN>(n, self.clock.now());
+            }
+        }
+        Ok(())
+    }
+
+    /// The time at which an interval of the grid begins, in ticks.
+    fn grid(&self, index: i64) -> u64 {
+        let distance = self.clock.ticks(Nanos(index.unsigned_abs() * GRID.0));
+        if index < 0 { self.origin.saturating_sub(distance) } else { self.origin + distance }
+    }
+
+    /// Closes the intervals that have passed; begins and ends the window.
+    #[cold]
+    #[inline(never)]
+    fn event(&mut self, now: u64) {
+        while !self.closed && self.next_event <= now {
+            let boundary = self.next_event;
+            if boundary >= self.end {
+                self.close(boundary);
+                break;
+            }
+            self.settle(boundary);
+            self.emit(boundary, (self.index + 1).rem_euclid(PER_SECOND as i64) == 0);
+            self.index += 1;
+            if self.index == 0 {
+                self.open_window();
+            }
+            self.next_event = self.grid(self.index + 1).min(self.end);
+        }
+        if self.control.stop.load(Ordering::Relaxed) {
+            self.close(now);
+        }
+    }
+
+    /// The ramp is over: from here on it counts.
+    fn open_window(&mut self) {
+        self.clear();
+        self.cpu_at_origin = CpuTime::of_thread();
+    }
+
+    fn clear(&mut self) {
+        for h in self.tally.service.iter_mut().chain(&mut self.tally.response) {
+            if !h.is_empty() {
+                h.clear();
+            }
+        }
+        self.summed = [0; 4];
+    }
+
+    /// The window ends here; harmless when it already has.
+    #[cold]
+    fn close(&mut self, at: u64) {
+        if self.closed {
+            return;
+        }
+        self.settle(at);
+        self.emit(at, true);
+        self.closed = true;
+        self.closed_at = at;
+        self.outcome.window = Nanos(self.clock.ns(at.saturating_sub(self.origin)));
+        if self.index >= 0 {
+            self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
+        }
+    }
+
+    /// Sends the interval that ends at `until`, with the histograms of its second when that ends too.
+    fn emit(&mut self, until: u64, ends_second: bool) {
+        let mut counts = PerDirection(std::mem::take(&mut self.tally.counts));
+        for d in Direction::ALL {
+            let sum = self.tally.service[d as usize].sum().0;
+            counts[d].latency = Nanos(sum - std::mem::replace(&mut self.summed[d as usize], sum));
+        }
+        let second = (ends_second && self.index >= 0).then(|| {
+            let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
+            Box::new(Second { service: stored(&self.tally.service), response: stored(&self.tally.response) })
+        });
+        if second.is_some() {
+            self.clear();
+        }
+        let interval = Interval {
+            worker: self.id,
+            index: self.index,
+            length: Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index)))),
+            counts,
+            in_flight: self.clock.ns(std::mem::take(&mut self.occupancy)),
+            second,
+        };
+        // Nobody listens when the watching thread has given up on us: then there is nobody to tell.
+        let _ = self.messages.send(Message::Interval(interval));
+    }
+
+    fn finish(mut self) {
+        self.outcome.lost = (self.slots.len() - self.free.len()) as u32;
+        let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
+        if self.slots.len() > self.free.len() {
+            // The kernel may still write to these buffers: they must never be used for anything else.
+            std::mem::forget(self.backend);
+            std::mem::forget(self.buffers);
+        }
+    }
+}
+
+impl End {
+    #[cold]
+    fn fail(&mut self, slot: &Slot, result: i64) {
+        self.errors += 1;
+        if self.failures.len() < ERRORS_KEPT {
+            let Slot { direction, offset, length, .. } = *slot;
+            self.failures.push(Failure { direction, offset, length, result });
+        }
+    }
+}
+
+impl CpuTime {
+    /// What the calling thread has used since it began.
+    pub fn of_thread() -> CpuTime {
+        // SAFETY: rusage is plain data, and getrusage fills it.
+        let r = unsafe {
+            let mut r = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
+            r
+        };
+        let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
+        CpuTime { user: ns(r.ru_utime), system: ns(r.ru_stime), switches: (r.ru_nvcsw + r.ru_nivcsw) as u64 }
+    }
+
+    /// What was used since an earlier reading.
+    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
+        CpuTime {
+            user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
+            system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
+            switches: self.switches.saturating_sub(earlier.switches),
+        }
+    }
+
+    /// Adds another thread's.
+    pub fn add(&mut self, other: &CpuTime) {
+        self.user.0 += other.user.0;
+        self.system.0 += other.system.0;
+        self.switches += other.switches;
+    }
+}

@@ -1,0 +1,369 @@
+//! What the kernel counts beside us while a step runs: the disk's own statistics, CPU time, softirqs, interrupts.
+//!
+//! Sampled once a second and kept in the Record, so that a run can be diagnosed again later. Reads only; everything lies under a [`Root`].
+//! Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::Root;
+use crate::unit::Nanos;
+
+/// What was counted beside a step. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Evidence {
+    /// When the samples were taken.
+    pub at_ns: Vec<Nanos>,
+    /// When the window began, on the same clock.
+    pub window_starts_ns: Nanos,
+    /// The disks under the targets.
+    pub disks: Vec<DiskTrack>,
+    /// All CPUs together.
+    pub cpu: CpuTrack,
+    /// Each CPU over the whole load.
+    pub per_cpu: Vec<CpuShare>,
+    /// CPU time of io_uring's helper threads (io-wq) over the whole load: not 0 when requests were handed to threads.
+    pub io_wq_ns: Nanos,
+    /// CPU bandwidth throttling of our own cgroup: periods in which it was throttled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cgroup_throttled_periods: Option<u64>,
+}
+
+/// `/sys/block/NAME/stat` as differences.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiskTrack {
+    /// Name under /sys/block.
+    pub name: String,
+    /// Reads completed by the device.
+    pub reads: Vec<u64>,
+    /// Reads merged with another.
+    pub reads_merged: Vec<u64>,
+    /// Bytes read.
+    pub read_bytes: Vec<u64>,
+    /// Writes completed by the device.
+    pub writes: Vec<u64>,
+    /// Writes merged with another.
+    pub writes_merged: Vec<u64>,
+    /// Bytes written.
+    pub written_bytes: Vec<u64>,
+    /// Discards completed.
+    pub discards: Vec<u64>,
+    /// Flushes completed.
+    pub flushes: Vec<u64>,
+    /// Time that reads and writes spent in the block layer and device, summed.
+    pub busy_ns: Vec<u64>,
+    /// Requests in the driver at the moment of the sample.
+    pub in_flight: Vec<u64>,
+}
+
+/// CPU time of all CPUs, from `/proc/stat`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuTrack {
+    /// User space, nice included.
+    pub user_ns: Vec<u64>,
+    /// Kernel.
+    pub system_ns: Vec<u64>,
+    /// Interrupts, hard and soft.
+    pub interrupt_ns: Vec<u64>,
+    /// Taken by the host for somebody else.
+    pub steal_ns: Vec<u64>,
+    /// Idle, waiting for I/O included.
+    pub idle_ns: Vec<u64>,
+}
+
+/// One CPU over the whole load.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuShare {
+    /// Number of the CPU.
+    pub cpu: u32,
+    /// Share of time in user space, 0 to 1.
+    pub user: f64,
+    /// Share in the kernel.
+    pub system: f64,
+    /// Share in hard interrupts.
+    pub irq: f64,
+    /// Share in soft interrupts.
+    pub softirq: f64,
+    /// Share taken by the host.
+    pub steal: f64,
+    /// Share idle.
+    pub idle: f64,
+    /// BLOCK softirqs: completions finished on this CPU by way of the softirq.
+    pub block_softirqs: u64,
+    /// Interrupts of all kinds.
+    pub interrupts: u64,
+}
+
+/// The kernel's tick for `/proc` times (`USER_HZ`), 100 on every architecture Linux runs volproof on.
+const JIFFY_NS: u64 = 10_000_000;
+
+/// Cumulative counters of one CPU: user, nice, system, idle, iowait, irq, softirq, steal in jiffies.
+type Jiffies = [u64; 8];
+
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    disks: Vec<[u64; 17]>,
+    all: Jiffies,
+    cpus: BTreeMap<u32, Jiffies>,
+}
+
+/// Takes samples while a step runs.
+pub struct Observer {
+    root: Root,
+    disks: Vec<String>,
+    first: Reading,
+    last: Reading,
+    softirqs: Vec<u64>,
+    interrupts: Vec<u64>,
+    throttled: Option<u64>,
+    io_wq: BTreeMap<u32, u64>,
+    next: Nanos,
+    evidence: Evidence,
+}
+
+impl Observer {
+    /// Begins to observe these disks (names under /sys/block).
+    pub fn start(root: &Root, disks: &[String], ramp: Nanos) -> Observer {
+        let tracks =
+            disks.iter().map(|name| DiskTrack { name: name.clone(), ..DiskTrack::default() }).collect();
+        let mut observer = Observer {
+            root: root.clone(),
+            disks: disks.to_vec(),
+            first: Reading::default(),
+            last: Reading::default(),
+            softirqs: per_cpu_row(&root.text("/proc/softirqs").unwrap_or_default(), "BLOCK"),
+            interrupts: all_interrupts(&root.text("/proc/interrupts").unwrap_or_default()),
+            throttled: throttled_periods(root),
+            io_wq: BTreeMap::new(),
+            next: Nanos::seconds(1),
+            evidence: Evidence { disks: tracks, window_starts_ns: ramp, ..Evidence::default() },
+        };
+        observer.first = observer.read();
+        observer.last = observer.first.clone();
+        observer
+    }
+
+    fn read(&self) -> Reading {
+        let stat = self.root.text("/proc/stat").unwrap_or_default();
+        let mut reading = Reading {
+            disks: self.disks.iter().map(|d| disk_counters(&self.root, d)).collect(),
+            ..Reading::default()
+        };
+        for line in stat.lines() {
+            let Some(rest) = line.strip_prefix("cpu") else { continue };
+            let mut words = rest.split_ascii_whitespace();
+            if rest.starts_with(' ') {
+                reading.all = jiffies(words);
+            } else if let Some(cpu) = words.next().and_then(|c| c.parse().ok()) {
+                reading.cpus.insert(cpu, jiffies(words));
+            }
+        }
+        reading
+    }
+
+    /// Takes a sample when one is due. Cheap otherwise.
+    pub fn poll(&mut self, elapsed: Nanos) {
+        if elapsed >= self.next {
+            self.sample(elapsed);
+            // No burst of samples after a pause.
+            self.next = Nanos((elapsed.0 / 1_000_000_000 + 1) * 1_000_000_000);
+        }
+    }
+
+    fn sample(&mut self, elapsed: Nanos) {
+        let now = self.read();
+        self.evidence.at_ns.push(elapsed);
+        for ((track, now), last) in self.evidence.disks.iter_mut().zip(&now.disks).zip(&self.last.disks) {
+            let d = |i: usize| now[i].saturating_sub(last[i]);
+            track.reads.push(d(0));
+            track.reads_merged.push(d(1));
+            track.read_bytes.push(d(2) * 512);
+            track.writes.push(d(4));
+            track.writes_merged.push(d(5));
+            track.written_bytes.push(d(6) * 512);
+            track.discards.push(d(11));
+            track.flushes.push(d(15));
+            track.busy_ns.push((d(3) + d(7)) * 1_000_000);
+            track.in_flight.push(now[8]);
+        }
+        let d = |i: usize| now.all[i].saturating_sub(self.last.all[i]) * JIFFY_NS;
+        let cpu = &mut self.evidence.cpu;
+        cpu.user_ns.push(d(0) + d(1));
+        cpu.system_ns.push(d(2));
+        cpu.interrupt_ns.push(d(5) + d(6));
+        cpu.steal_ns.push(d(7));
+        cpu.idle_ns.push(d(3) + d(4));
+        self.last = now;
+        self.see_io_wq();
+    }
+
+    /// CPU time of io-wq threads of this process; they come and go, so the largest reading of each counts.
+    fn see_io_wq(&mut self) {
+        for task in self.root.names("/proc/self/task") {
+            let Ok(id) = task.parse::<u32>() else { continue };
+            let Some(stat) = self.root.text(format!("/proc/self/task/{task}/stat")) else { continue };
+            let Some((head, tail)) = stat.rsplit_once(')') else { continue };
+            if !head.contains("(iou-wrk-") {
+                continue;
+            }
+            let fields: Vec<u64> =
+                tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse().ok()).collect();
+            let time = fields.iter().sum::<u64>() * JIFFY_NS;
+            let seen = self.io_wq.entry(id).or_default();
+            *seen = (*seen).max(time);
+        }
+    }
+
+    /// Ends the observation.
+    pub fn finish(mut self, elapsed: Nanos) -> Evidence {
+        self.sample(elapsed);
+        let softirqs = per_cpu_row(&self.root.text("/proc/softirqs").unwrap_or_default(), "BLOCK");
+        let interrupts = all_interrupts(&self.root.text("/proc/interrupts").unwrap_or_default());
+        let since = |now: &[u64], then: &[u64], i: usize| {
+            now.get(i).copied().unwrap_or(0).saturating_sub(then.get(i).copied().unwrap_or(0))
+        };
+        for (place, (cpu, now)) in self.last.cpus.iter().enumerate() {
+            let first = self.first.cpus.get(cpu).copied().unwrap_or(*now);
+            let d: Vec<f64> = now.iter().zip(first).map(|(a, b)| a.saturating_sub(b) as f64).collect();
+            let total = d.iter().sum::<f64>().max(1.0);
+            self.evidence.per_cpu.push(CpuShare {
+                cpu: *cpu,
+                user: (d[0] + d[1]) / total,
+                system: d[2] / total,
+                irq: d[5] / total,
+                softirq: d[6] / total,
+                steal: d[7] / total,
+                idle: (d[3] + d[4]) / total,
+                block_softirqs: since(&softirqs, &self.softirqs, place),
+                interrupts: since(&interrupts, &self.interrupts, place),
+            });
+        }
+        self.evidence.io_wq_ns = Nanos(self.io_wq.values().sum());
+        self.evidence.cgroup_throttled_periods =
+            throttled_periods(&self.root).zip(self.throttled).map(|(now, then)| now.saturating_sub(then));
+        self.evidence
+    }
+}
+
+impl Evidence {
+    /// Share of all CPU time that the host took away, over the whole load.
+    pub fn steal_share(&self) -> f64 {
+        let sum = |v: &[u64]| v.iter().sum::<u64>() as f64;
+        let cpu = &self.cpu;
+        let total = sum(&cpu.user_ns)
+            + sum(&cpu.system_ns)
+            + sum(&cpu.interrupt_ns)
+            + sum(&cpu.steal_ns)
+            + sum(&cpu.idle_ns);
+        if total > 0.0 { sum(&cpu.steal_ns) / total } else { 0.0 }
+    }
+}
+
+fn disk_counters(root: &Root, name: &str) -> [u64; 17] {
+    let mut counters = [0; 17];
+    let text = root.text(format!("/sys/block/{name}/stat")).unwrap_or_default();
+    for (to, word) in counters.iter_mut().zip(text.split_ascii_whitespace()) {
+        *to = word.parse().unwrap_or(0);
+    }
+    counters
+}
+
+fn jiffies<'a>(words: impl Iterator<Item = &'a str>) -> Jiffies {
+    let mut out = [0; 8];
+    for (to, word) in out.iter_mut().zip(words) {
+        *to = word.parse().unwrap_or(0);
+    }
+    out
+}
+
+/// The counts per CPU of one row of `/proc/softirqs`.
+fn per_cpu_row(text: &str, name: &str) -> Vec<u64> {
+    let row = text.lines().find(|l| l.trim_start().starts_with(&format!("{name}:"))).unwrap_or_default();
+    row.split_ascii_whitespace().skip(1).map_while(|w| w.parse().ok()).collect()
+}
+
+/// Interrupts per CPU, all rows of `/proc/interrupts` together.
+fn all_interrupts(text: &str) -> Vec<u64> {
+    let cpus = text.lines().next().map_or(0, |l| l.split_ascii_whitespace().count());
+    let mut sums = vec![0; cpus];
+    for line in text.lines().skip(1) {
+        let counts: Vec<u64> =
+            line.split_ascii_whitespace().skip(1).map_while(|w| w.parse().ok()).take(cpus).collect();
+        if counts.len() == cpus {
+            sums.iter_mut().zip(counts).for_each(|(s, c)| *s += c);
+        }
+    }
+    sums
+}
+
+/// `nr_throttled` of our own cgroup (v2).
+fn throttled_periods(root: &Root) -> Option<u64> {
+    let group = root.text("/proc/self/cgroup")?;
+    let path = group.lines().find_map(|l| l.strip_prefix("0::"))?.to_string();
+    let stat = root.text(format!("/sys/fs/cgroup{path}/cpu.stat"))?;
+    stat.lines().find_map(|l| l.strip_prefix("nr_throttled ")).and_then(|n| n.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(reads: u64, user: u64, block: u64) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), reads, user, block);
+        dir
+    }
+
+    fn write(at: &std::path::Path, reads: u64, user: u64, block: u64) {
+        fs::create_dir_all(at.join("proc/self/task/7")).unwrap();
+        fs::create_dir_all(at.join("sys/block/vdb")).unwrap();
+        fs::write(
+            at.join("proc/stat"),
+            format!("cpu  {user} 0 10 100 0 0 0 0 0 0\ncpu0 {user} 0 10 100 0 0 0 0\n"),
+        )
+        .unwrap();
+        fs::write(at.join("proc/softirqs"), format!("          CPU0\n   BLOCK: {block}\n")).unwrap();
+        fs::write(at.join("proc/interrupts"), format!("     CPU0\n 1: {block} edge\nERR: 5\n")).unwrap();
+        fs::write(
+            at.join("proc/self/task/7/stat"),
+            format!("7 (iou-wrk-3) S 1 1 1 0 -1 0 0 0 0 0 {user} 1 0 0"),
+        )
+        .unwrap();
+        fs::write(
+            at.join("sys/block/vdb/stat"),
+            format!("{reads} 1 {} 5 0 0 0 0 3 0 0 0 0 0 0 0 0", reads * 8),
+        )
+        .unwrap();
+    }
+
+    #[test]
+    fn differences_of_counters_become_columns() {
+        let dir = tree(100, 50, 7);
+        let root = Root::tree(dir.path());
+        let mut o = Observer::start(&root, &["vdb".into()], Nanos(0));
+        o.poll(Nanos::millis(900));
+        write(dir.path(), 160, 60, 27);
+        o.poll(Nanos::millis(1001));
+        let e = o.finish(Nanos::millis(1500));
+        assert_eq!(e.at_ns, [Nanos::millis(1001), Nanos::millis(1500)]);
+        assert_eq!(e.disks[0].reads, [60, 0]);
+        assert_eq!(e.disks[0].read_bytes, [60 * 4096, 0]);
+        assert_eq!(e.disks[0].in_flight, [3, 3]);
+        assert_eq!(e.cpu.user_ns, [10 * JIFFY_NS, 0]);
+        assert_eq!((e.per_cpu[0].block_softirqs, e.per_cpu[0].interrupts), (20, 20));
+        assert_eq!(e.io_wq_ns, Nanos(61 * JIFFY_NS));
+    }
+
+    #[test]
+    fn a_missing_tree_gives_zeros_and_no_panic() {
+        let dir = tempfile::tempdir().unwrap();
+        let o = Observer::start(&Root::tree(dir.path()), &["sdz".into()], Nanos(0));
+        assert_eq!(o.finish(Nanos::seconds(1)).disks[0].reads, [0]);
+    }
+}

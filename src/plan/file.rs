@@ -1,0 +1,87 @@
+//! Plan files: TOML with a `[defaults]` table and one `[[step]]` per step, keys as on the command line.
+
+use serde::Deserialize;
+
+use super::{Plan, Step, StepOptions};
+use crate::unit::{Bytes, text};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct PlanFile {
+    name: Option<String>,
+    seed: Option<u64>,
+    #[serde(default, with = "text::option")]
+    file_size: Option<Bytes>,
+    #[serde(default)]
+    continue_on_error: bool,
+    #[serde(default)]
+    defaults: StepOptions,
+    #[serde(default)]
+    step: Vec<StepOptions>,
+}
+
+/// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
+///
+/// # Errors
+/// Unknown keys and bad values, with line and column.
+pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
+    let file: PlanFile = toml::from_str(text)?;
+    let steps = file.step.iter().enumerate().map(|(i, options)| {
+        let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
+        file.defaults.apply(&mut step);
+        if file.defaults.name.is_some() {
+            step.name = format!("{}-{}", step.name, i + 1);
+        }
+        options.apply(&mut step);
+        step
+    });
+    Ok(Plan {
+        name: file.name.unwrap_or_else(|| default_name.to_string()),
+        targets: Vec::new(),
+        file_size: file.file_size,
+        keep: false,
+        overwrite: false,
+        continue_on_error: file.continue_on_error,
+        seed: file.seed.unwrap_or(super::presets::SEED),
+        steps: steps.collect(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Pattern;
+    use crate::unit::Nanos;
+    use proptest::prelude::*;
+
+    #[test]
+    fn steps_lie_over_defaults() {
+        let plan = parse(
+            "name = 'oltp'\nseed = 3\n[defaults]\nruntime = '5m'\nbs = '16k'\n[[step]]\nrw = 'randrw'\nrwmix = 70\nrate-iops = 900.0\n[[step]]\nname = 'log'\nrw = 'write'\nbs = '4k'\nfsync = 1\n",
+            "file",
+        )
+        .unwrap();
+        assert_eq!((plan.name.as_str(), plan.seed, plan.steps.len()), ("oltp", 3, 2));
+        assert_eq!(plan.steps[0].runtime, Nanos::seconds(300));
+        assert_eq!(plan.steps[0].name, "step-1");
+        assert_eq!(plan.steps[0].bs.to_string(), "16KiB");
+        assert_eq!(plan.steps[1].rw, Pattern::Write);
+        assert_eq!(plan.steps[1].bs.to_string(), "4KiB");
+        assert_eq!(plan.problem(), None);
+    }
+
+    #[test]
+    fn mistakes_have_line_and_column() {
+        let e = parse("[[step]]\nrw = 'randread'\niodeph = 4\n", "f").unwrap_err().to_string();
+        assert!(e.contains("line 3") && e.contains("iodeph"), "{e}");
+        let e = parse("[[step]]\nbs = '4q'\n", "f").unwrap_err().to_string();
+        assert!(e.contains("line 2") && e.contains("'q' is not a unit"), "{e}");
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_answered(text in ".{0,80}") {
+            let _ = parse(&text, "f");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The options of a workload as a user gives them, on the command line and in a plan file alike: all optional, laid over
+//! a step. One struct feeds clap, TOML and the presets, so that a name means the same everywhere.
+
+use serde::Deserialize;
+
+use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern};
+use super::{Simulated, Step};
+use crate::unit::{Bytes, Nanos, text};
+
+/// Options of one step; what is absent keeps the value beneath.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, clap::Args)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+#[command(
+    next_help_heading = "Workload (alone: one ad-hoc step; with --preset or --plan: changes every step)"
+)]
+pub struct StepOptions {
+    /// Name of the step
+    #[arg(skip)]
+    pub name: Option<String>,
+    /// read, write, randread, randwrite, rw, randrw, trim, randtrim
+    #[arg(long, value_name = "PATTERN")]
+    pub rw: Option<Pattern>,
+    /// Share of reads in a mixed pattern, percent [default: 50]
+    #[arg(long, value_name = "PCT", visible_alias = "rwmixread")]
+    #[serde(alias = "rwmixread")]
+    pub rwmix: Option<u32>,
+    /// Block size, or a split such as 4k/70:64k/30 [default: 4k]
+    #[arg(long, value_name = "SIZE")]
+    pub bs: Option<BlockSizes>,
+    /// Requests kept in flight by each job [default: 1]
+    #[arg(long, value_name = "N")]
+    pub iodepth: Option<u32>,
+    /// Jobs for each target, each a thread [default: 1]
+    #[arg(long, value_name = "N")]
+    pub numjobs: Option<u32>,
+    /// Use only this much of the target
+    #[arg(long, value_name = "SIZE")]
+    #[serde(with = "text::option")]
+    pub size: Option<Bytes>,
+    /// Start of the used part
+    #[arg(long, value_name = "SIZE")]
+    #[serde(with = "text::option")]
+    pub offset: Option<Bytes>,
+    /// End a job after so many bytes instead of after the runtime alone
+    #[arg(long, value_name = "SIZE")]
+    #[serde(with = "text::option")]
+    pub io_size: Option<Bytes>,
+    /// Share of each written block that compresses away, percent [default: 0]
+    #[arg(long, value_name = "PCT")]
+    pub compressible: Option<u32>,
+    /// uniform, zipf:THETA, pareto:H or normal:DEVIATION [default: uniform]
+    #[arg(long, value_name = "DIST", visible_alias = "random_distribution")]
+    pub distribution: Option<Distribution>,
+    /// Draw random offsets independently, instead of each block once per pass
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    pub norandommap: Option<bool>,
+    /// Flush after so many writes
+    #[arg(long, value_name = "N")]
+    pub fsync: Option<u32>,
+
+    /// Measured time, such as 30s or 5m [default: 30s]
+    #[arg(long, value_name = "TIME", help_heading = "Time and rate")]
+    #[serde(with = "text::option")]
+    pub runtime: Option<Nanos>,
+    /// Load before the measurement, not counted
+    #[arg(long, value_name = "TIME", visible_alias = "ramp_time", help_heading = "Time and rate")]
+    #[serde(with = "text::option")]
+    pub ramp: Option<Nanos>,
+    /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
+    #[arg(long, value_name = "N", help_heading = "Time and rate")]
+    pub rate_iops: Option<f64>,
+    /// The same as bytes a second
+    #[arg(long, value_name = "SIZE", help_heading = "Time and rate")]
+    #[serde(with = "text::option")]
+    pub rate_bw: Option<Bytes>,
+    /// Spacing of the schedule: fixed or poisson [default: fixed]
+    #[arg(long, value_name = "KIND", help_heading = "Time and rate", hide_possible_values = true)]
+    pub arrival: Option<Arrival>,
+
+    /// io_uring, libaio, psync or null [default: io_uring]
+    #[arg(
+        long,
+        value_name = "ENGINE",
+        visible_alias = "ioengine",
+        help_heading = "Engine",
+        hide_possible_values = true
+    )]
+    pub engine: Option<EngineKind>,
+    /// Go through the page cache (direct I/O otherwise)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    pub buffered: Option<bool>,
+    /// Pin the jobs to these CPUs in turn, such as 0-3,8
+    #[arg(long, value_name = "LIST", help_heading = "Engine")]
+    pub cpus: Option<CpuList>,
+    /// Poll the device for completions (io_uring, needs poll queues)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    pub iopoll: Option<bool>,
+    /// Let a kernel thread submit (io_uring; costs a whole CPU)
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    pub sqpoll: Option<bool>,
+    /// A device played in virtual time (plan files only)
+    #[arg(skip)]
+    pub simulate: Option<Simulated>,
+}
+
+impl StepOptions {
+    /// No workload option was given.
+    pub fn is_empty(&self) -> bool {
+        *self == StepOptions::default()
+    }
+
+    /// Lays these options over a step.
+    pub fn apply(&self, step: &mut Step) {
+        fn set<T: Clone>(to: &mut T, from: &Option<T>) {
+            if let Some(v) = from {
+                to.clone_from(v);
+            }
+        }
+        fn some<T: Clone>(to: &mut Option<T>, from: &Option<T>) {
+            if from.is_some() {
+                to.clone_from(from);
+            }
+        }
+        set(&mut step.name, &self.name);
+        set(&mut step.rw, &self.rw);
+        set(&mut step.rwmix, &self.rwmix);
+        set(&mut step.bs, &self.bs);
+        set(&mut step.iodepth, &self.iodepth);
+        set(&mut step.numjobs, &self.numjobs);
+        some(&mut step.size, &self.size);
+        set(&mut step.offset, &self.offset);
+        some(&mut step.io_size, &self.io_size);
+        set(&mut step.compressible, &self.compressible);
+        set(&mut step.distribution, &self.distribution);
+        set(&mut step.norandommap, &self.norandommap);
+        set(&mut step.fsync, &self.fsync);
+        set(&mut step.runtime, &self.runtime);
+        set(&mut step.ramp, &self.ramp);
+        some(&mut step.rate_iops, &self.rate_iops);
+        some(&mut step.rate_bw, &self.rate_bw);
+        set(&mut step.arrival, &self.arrival);
+        set(&mut step.engine, &self.engine);
+        if let Some(buffered) = self.buffered {
+            step.direct = !buffered;
+        }
+        some(&mut step.cpus, &self.cpus);
+        set(&mut step.iopoll, &self.iopoll);
+        set(&mut step.sqpoll, &self.sqpoll);
+        some(&mut step.simulate, &self.simulate);
+    }
+}

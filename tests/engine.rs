@@ -1,0 +1,323 @@
+//! The worker loop against devices of known behaviour in virtual time, and against real files through every backend.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use volproof::device::Root;
+use volproof::engine::{self, Load, Outcome, Target, Timer, Watch};
+use volproof::guard::{Access, clear};
+use volproof::hist::Histogram;
+use volproof::plan::{Arrival, EngineKind, Pattern, Simulated, Step};
+use volproof::sample::Direction;
+use volproof::unit::{Bytes, Nanos};
+
+fn simulated(step: Step, device: Simulated) -> Outcome {
+    let step = Step { engine: EngineKind::Null, simulate: Some(device), ..step };
+    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    run(&step, EngineKind::Null, &targets, false)
+}
+
+fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: bool) -> Outcome {
+    assert_eq!(step.problem(), None);
+    let timer = Timer::choose(std::path::Path::new("/"));
+    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus: &[] };
+    engine::run(&load, &timer, &mut |_: Watch<'_>| true).unwrap()
+}
+
+fn device(latency: Nanos) -> Simulated {
+    Simulated {
+        latency,
+        jitter: Nanos(0),
+        iops_cap: None,
+        cap_period: None,
+        stall_at: None,
+        stall_for: Nanos(0),
+        error_every: 0,
+    }
+}
+
+fn all(outcome: &Outcome, response: bool) -> Histogram {
+    let mut h = Histogram::new();
+    let stream = outcome.series[0].read.as_ref().unwrap();
+    for s in if response { &stream.response } else { &stream.service } {
+        h.merge_sparse(s);
+    }
+    if response {
+        for end in &outcome.ends {
+            let open = end.open.as_ref().unwrap();
+            h.merge(&open.late[Direction::Read]);
+            h.merge(&open.censored);
+        }
+    }
+    h
+}
+
+#[test]
+fn a_constant_device_gives_its_latency_and_rate() {
+    let step = Step { iodepth: 8, runtime: Nanos::seconds(5), ramp: Nanos::millis(250), ..Step::default() };
+    let o = simulated(step, device(Nanos::millis(1)));
+    let series = &o.series[0];
+    assert_eq!(series.window_ns, Nanos::seconds(5));
+    let read = series.read.as_ref().unwrap();
+    assert_eq!(read.track.ios.len(), 50);
+    let total = read.track.total();
+    // Eight in flight, 1 ms each: 8000 a second; the edges of the window may cut one round.
+    assert!(total.ios.abs_diff(40_000) <= 8, "{}", total.ios);
+    assert_eq!(total.bytes.0, total.ios * 4096);
+    let h = all(&o, false);
+    assert_eq!((h.min(), h.max()), (Some(Nanos::millis(1)), Some(Nanos::millis(1))));
+    assert!((series.in_flight_mean() - 8.0).abs() < 0.01, "{}", series.in_flight_mean());
+    assert_eq!((o.ends[0].errors, o.ends[0].lost, o.stuck), (0, 0, 0));
+    assert_eq!(read.service.len(), 5);
+}
+
+#[test]
+fn a_stall_shows_in_the_response_time_as_the_formula_says() {
+    // One stall of D in a run of T at rate l with drain rate m: P(response > x) = (D-x)/T * m/(m-l).
+    let (t, d, rate) = (Nanos::seconds(20), Nanos::millis(1400), 2000.0);
+    let step = Step { iodepth: 4, runtime: t, rate_iops: Some(rate), ..Step::default() };
+    let stall = Simulated { stall_at: Some(Nanos::seconds(5)), stall_for: d, ..device(Nanos::micros(200)) };
+    let o = simulated(step, stall);
+    let response = all(&o, true);
+    let (n, drain) = (response.count() as f64, 4.0 / 200e-6);
+    assert_eq!(n, 40_000.0, "every arrival is counted");
+    for x in [0.2, 0.5, 1.0] {
+        let expected = (1.4 - x) / 20.0 * drain / (drain - rate);
+        let got = response.count_above(Nanos((x * 1e9) as u64)) as f64 / n;
+        assert!((got / expected - 1.0).abs() < 0.02, "above {x} s: {got} instead of {expected}");
+    }
+    // Service time hides it: only the four in flight waited.
+    let service = all(&o, false);
+    assert_eq!(service.count_above(Nanos::millis(100)), 4);
+    let lag = &o.ends[0].open.as_ref().unwrap().lag;
+    assert!(lag.quantile(0.99).unwrap() <= Nanos::micros(20), "our own delay: {:?}", lag.quantile(0.99));
+}
+
+#[test]
+fn arrivals_that_never_complete_are_counted_as_longer() {
+    let step = Step { iodepth: 2, runtime: Nanos::seconds(2), rate_iops: Some(100.0), ..Step::default() };
+    // The device hangs for good after a second.
+    let hang = Simulated {
+        stall_at: Some(Nanos::seconds(1)),
+        stall_for: Nanos::seconds(3600),
+        ..device(Nanos::millis(1))
+    };
+    let o = simulated(step, hang);
+    let end = &o.ends[0];
+    assert_eq!(end.lost, 2);
+    let open = end.open.as_ref().unwrap();
+    assert_eq!(open.arrivals, 200);
+    assert_eq!(all(&o, true).count(), 200);
+    assert!(open.censored.min().unwrap() >= engine::DRAIN, "known to be longer than the drain");
+}
+
+#[test]
+fn poisson_arrivals_keep_their_rate() {
+    let step = Step {
+        iodepth: 64,
+        runtime: Nanos::seconds(20),
+        rate_iops: Some(5000.0),
+        arrival: Arrival::Poisson,
+        ..Step::default()
+    };
+    let o = simulated(step, device(Nanos::micros(300)));
+    let total = o.series[0].read.as_ref().unwrap().track.total().ios as f64;
+    assert!((total / 100_000.0 - 1.0).abs() < 0.02, "{total}");
+}
+
+#[test]
+fn a_token_bucket_caps_the_rate_exactly() {
+    let step = Step { iodepth: 128, runtime: Nanos::seconds(10), ramp: Nanos::seconds(1), ..Step::default() };
+    let capped = Simulated { iops_cap: Some(20_000.0), ..device(Nanos::millis(1)) };
+    let o = simulated(step, capped);
+    let series = &o.series[0];
+    let rate = series.read.as_ref().unwrap().track.total().ios as f64 / 10.0;
+    assert!((rate / 20_000.0 - 1.0).abs() < 0.005, "{rate}");
+    let h = all(&o, false);
+    // Little's law on what was measured independently.
+    let n = rate * h.mean().unwrap() / 1e9;
+    assert!((n / series.in_flight_mean() - 1.0).abs() < 0.01, "{n} and {}", series.in_flight_mean());
+    // Fast within the quota, held until the next one: the two modes of a throttle.
+    assert!(h.quantile(0.5).unwrap() < Nanos::micros(1020), "{:?}", h.quantile(0.5));
+    assert!(h.max().unwrap() > Nanos::millis(70));
+}
+
+#[test]
+fn an_error_ends_the_load_and_is_named() {
+    let step = Step { iodepth: 4, runtime: Nanos::seconds(5), ..Step::default() };
+    let failing = Simulated { error_every: 1000, ..device(Nanos::millis(1)) };
+    let o = simulated(step.clone(), failing.clone());
+    let end = &o.ends[0];
+    assert_eq!(end.errors, 1);
+    assert_eq!(end.failures[0].result, -i64::from(libc::EIO));
+    assert_eq!(end.failures[0].length, 4096);
+    assert!(end.window < Nanos::seconds(1), "ended early: {}", end.window);
+    assert_eq!(o.series[0].read.as_ref().unwrap().track.total().ios, 999, "what came before is kept");
+
+    let step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
+    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let o = run(&step, EngineKind::Null, &targets, true);
+    assert_eq!(o.ends[0].window, Nanos::seconds(5));
+    assert_eq!(o.ends[0].errors, 20);
+    assert_eq!(o.ends[0].failures.len(), 10);
+}
+
+#[test]
+fn an_amount_ends_the_load_and_all_of_it_counts() {
+    let step = Step {
+        iodepth: 8,
+        runtime: Nanos(0),
+        io_size: Some(Bytes::mib(1)),
+        bs: "16k".parse().unwrap(),
+        ..Step::default()
+    };
+    let o = simulated(step, device(Nanos::millis(1)));
+    let total = o.series[0].read.as_ref().unwrap().track.total();
+    assert_eq!((total.ios, total.bytes), (64, Bytes::mib(1)));
+    assert_eq!(o.series[0].window_ns, Nanos::millis(8));
+}
+
+fn file(size: usize) -> (tempfile::TempDir, std::path::PathBuf) {
+    // Direct I/O needs a filesystem that has it: the target folder, not a tmpfs.
+    let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = dir.path().join("data");
+    let mut f = std::fs::File::create(&path).unwrap();
+    let mut x = 1u64;
+    let data: Vec<u8> = (0..size)
+        .map(|_| {
+            x = x.wrapping_mul(6364136223846793005).wrapping_add(1);
+            (x >> 56) as u8
+        })
+        .collect();
+    f.write_all(&data).unwrap();
+    f.sync_all().unwrap();
+    (dir, path)
+}
+
+/// Every engine that exists here, with the depth it can keep.
+fn engines() -> Vec<(EngineKind, u32)> {
+    let mut found = Vec::new();
+    for (engine, depth) in [(EngineKind::IoUring, 16), (EngineKind::Libaio, 16), (EngineKind::Psync, 1)] {
+        match engine::choose(engine) {
+            Ok(choice) if choice.fallback.is_none() => found.push((engine, depth)),
+            Ok(choice) => println!("skipped: {engine}: {}", choice.fallback.unwrap()),
+            Err(e) => println!("skipped: {e}"),
+        }
+    }
+    found
+}
+
+#[test]
+fn every_backend_reads_each_block_once() {
+    let (_dir, path) = file(1 << 20);
+    for (engine, depth) in engines() {
+        for direct in [true, false] {
+            let clearance = clear(&Root::system(), &path, Access::Read, direct).unwrap();
+            let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+            let step = Step {
+                engine,
+                direct,
+                iodepth: depth,
+                runtime: Nanos(0),
+                io_size: Some(Bytes::mib(1)),
+                ..Step::default()
+            };
+            let o = run(&step, engine, &targets, false);
+            let total = o.series[0].read.as_ref().unwrap().track.total();
+            assert_eq!((total.ios, o.ends[0].errors), (256, 0), "{engine} direct={direct}: {:?}", o.ends);
+            assert_eq!(all(&o, false).count(), 256, "{engine}");
+            assert!(all(&o, false).min().unwrap() > Nanos(0));
+        }
+    }
+}
+
+#[test]
+fn every_backend_writes_what_no_sector_repeats_and_flushes() {
+    for (engine, depth) in engines() {
+        let (_dir, path) = file(1 << 20);
+        let before = std::fs::read(&path).unwrap();
+        let mut clearance = clear(&Root::system(), &path, Access::Overwrite, false).unwrap();
+        clearance.confirm().unwrap();
+        let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+        let step = Step {
+            rw: Pattern::Write,
+            engine,
+            direct: false,
+            fsync: 16,
+            iodepth: depth,
+            runtime: Nanos(0),
+            io_size: Some(Bytes::mib(1)),
+            ..Step::default()
+        };
+        let o = run(&step, engine, &targets, false);
+        assert_eq!(
+            o.series[0].write.as_ref().unwrap().track.total().bytes,
+            Bytes::mib(1),
+            "{engine}: {:?}",
+            o.ends
+        );
+        assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 15, "{engine}");
+        let after = std::fs::read(&path).unwrap();
+        assert_eq!(after.len(), before.len());
+        let sectors: std::collections::HashSet<&[u8]> = after.chunks(512).collect();
+        assert_eq!(sectors.len(), after.len() / 512, "{engine}: a sector was written twice or not at all");
+        assert!(before.chunks(512).all(|s| !sectors.contains(s)), "{engine}: old data is left");
+    }
+}
+
+#[test]
+fn writing_through_a_read_clearance_is_refused() {
+    let (_dir, path) = file(8192);
+    let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
+    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) }];
+    let step = Step { rw: Pattern::RandWrite, engine: EngineKind::Psync, direct: false, ..Step::default() };
+    let load = Load {
+        step: &step,
+        engine: EngineKind::Psync,
+        targets: &targets,
+        seed: 1,
+        continue_on_error: false,
+        cpus: &[],
+    };
+    let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
+    assert!(e.to_string().contains("cleared for reading only"), "{e}");
+}
+
+#[test]
+fn stopping_from_outside_keeps_what_was_measured() {
+    let step =
+        Step { engine: EngineKind::Null, iodepth: 4, runtime: Nanos::seconds(3600), ..Step::default() };
+    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let load = Load {
+        step: &step,
+        engine: EngineKind::Null,
+        targets: &targets,
+        seed: 1,
+        continue_on_error: false,
+        cpus: &[],
+    };
+    let mut calls = 0;
+    let o = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {
+        calls += 1;
+        calls < 3
+    })
+    .unwrap();
+    assert!(o.interrupted && o.stuck == 0);
+    assert!(o.series[0].read.as_ref().unwrap().track.total().ios > 0);
+    assert!(o.series[0].window_ns > Nanos(0));
+}
+
+#[test]
+fn a_file_that_shrinks_gives_a_short_read_with_its_place() {
+    let (_dir, path) = file(1 << 20);
+    let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4096 * 10 + 100).unwrap();
+    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+    for (engine, _) in engines() {
+        let step =
+            Step { rw: Pattern::Read, engine, direct: false, runtime: Nanos::seconds(5), ..Step::default() };
+        let o = run(&step, engine, &targets, false);
+        let failure = &o.ends[0].failures[0];
+        assert_eq!((failure.offset, failure.result), (40_960, 100), "{engine}");
+    }
+}
