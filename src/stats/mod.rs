@@ -10,6 +10,7 @@
 
 pub mod bootstrap;
 pub mod change;
+pub mod compare;
 pub mod latency;
 pub mod level;
 pub mod little;

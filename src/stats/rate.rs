@@ -23,7 +23,7 @@ const LONGEST_PERIOD: usize = 5 * BINS;
 const PERIOD_CORRELATION: f64 = 0.3;
 /// A period stands out by this much from the trough before it; drifts and slow noise have no trough.
 const PERIOD_PROMINENCE: f64 = 0.15;
-/// The longest interval that no rule calls too short has at least this many seconds.
+/// A run shorter than this has no interval that should be quoted.
 pub const MINUTE: f64 = 60.0;
 
 /// Rate of one run, with its error.
@@ -117,9 +117,16 @@ impl Reason {
 impl Estimate {
     /// Rate from counts on the 100 ms grid; `None` without any bin.
     pub fn of(bins: &[u64]) -> Option<Estimate> {
-        if bins.is_empty() {
-            return None;
-        }
+        Estimate::after(0, bins)
+    }
+
+    /// Rate of what follows the first `cut` bins; `None` when nothing does.
+    ///
+    /// A run of a minute does not become too short because a cut takes up to a sixth of it: noise alone makes the
+    /// warm-up rule cut a second or two.
+    pub fn after(cut: usize, bins: &[u64]) -> Option<Estimate> {
+        let run = bins.len() as f64 / BINS as f64;
+        let bins = bins.get(cut..).filter(|rest| !rest.is_empty())?;
         let length = bins.len() as f64 / BINS as f64;
         let mut found = Estimate {
             mean_per_second: bins.iter().map(|&n| n as f64).sum::<f64>() / length,
@@ -138,6 +145,9 @@ impl Estimate {
         let period = period(bins);
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
         found.cut_batches(bins, period.map_or(BINS, |p| p * BINS.div_ceil(p)));
+        if found.interval.is_some() && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
+            found.ask(Reason::BelowAMinute, 2.0 * found.seconds);
+        }
         Some(found)
     }
 
@@ -208,9 +218,6 @@ impl Estimate {
         self.effective_seconds =
             Some(if real > independent { self.seconds * independent / real } else { self.seconds });
 
-        if self.seconds < MINUTE {
-            self.ask(Reason::BelowAMinute, 2.0 * self.seconds);
-        }
         self.batch_correlation = autocorrelation(&batches, 1).map(|r| r[1]);
         // Ten independent values have a lag-1 correlation of -0.1 +- 1/sqrt(10): one in twenty exceeds this bound.
         let bound = 1.645 / (BATCHES as f64).sqrt() - 0.1;
@@ -318,6 +325,19 @@ mod tests {
         assert!(e.too_short.contains(&Reason::LongMemory), "{:?}", e.too_short);
         assert!(e.extend_to_seconds.unwrap() >= 600);
         assert!(e.effective_seconds.unwrap() < 20.0);
+    }
+
+    #[test]
+    fn a_small_cut_does_not_shorten_a_minute() {
+        let bins: Vec<u64> = (0..600).map(|i| 1000 + i * i * 31 % 101).collect();
+        assert!(Estimate::after(100, &bins).unwrap().too_short.is_empty());
+        let e = Estimate::after(110, &bins).unwrap();
+        assert_eq!(
+            (e.seconds, e.too_short, e.extend_to_seconds),
+            (49.0, vec![Reason::BelowAMinute], Some(98))
+        );
+        assert_eq!(Estimate::of(&bins[..590]).unwrap().too_short, [Reason::BelowAMinute]);
+        assert_eq!(Estimate::after(600, &bins), None);
     }
 
     #[test]

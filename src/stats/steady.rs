@@ -158,7 +158,7 @@ fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
 pub fn assess(bins: &[u64]) -> Option<(Estimate, Steadiness)> {
     let steadiness = Steadiness::of(bins);
     let cut = if steadiness.warmup.settled { steadiness.warmup.cut_bins as usize } else { 0 };
-    let mut estimate = Estimate::of(&bins[cut..])?;
+    let mut estimate = Estimate::after(cut, bins)?;
     // Below a second per fifth the rule has nothing to say, and the estimate is too short anyway.
     if bins.len() - cut >= ROUNDS * PER_SECOND as usize
         && estimate.mean_per_second > 0.0
