@@ -6,6 +6,7 @@
 mod block;
 mod file;
 mod ioctl;
+mod magic;
 mod mounts;
 mod number;
 mod opinion;

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::signature::{Scan, is_called};
+use super::magic::is_called;
+use super::signature::Scan;
 
 /// What `blkid` said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -123,7 +124,7 @@ impl Usage {
                 .into_iter()
                 .filter(|n| relatives.iter().any(|r| r.node.name == *n))
                 .collect(),
-            openers: openers(root, &relatives),
+            openers: lasting_openers(root, &relatives),
             system_disk,
             same_serial,
             relatives,
@@ -240,6 +241,20 @@ fn beneath(root: &Root, name: &str, files: bool, found: &mut BTreeSet<String>) {
             beneath(root, &device.name, files, found);
         }
     }
+}
+
+/// How long an open must last to count: udev, blkid and losetup open every device for a moment.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// The openers that are still there after a moment.
+fn lasting_openers(root: &Root, relatives: &[Relative]) -> Vec<Opener> {
+    let mut found = openers(root, relatives);
+    if !found.is_empty() && root.is_system() {
+        std::thread::sleep(A_MOMENT);
+        let still = openers(root, relatives);
+        found.retain(|o| still.contains(o));
+    }
+    found
 }
 
 /// Other processes with one of the devices open, as far as this user may look. Databases on raw devices open them without
