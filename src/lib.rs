@@ -15,5 +15,6 @@ pub mod sample;
 pub mod spec;
 pub mod stats;
 pub mod topo;
+pub mod tune;
 pub mod unit;
 pub mod warn;

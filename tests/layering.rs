@@ -9,9 +9,9 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "run"],
     &["promise"],
     &["ui"],
-    &["guard", "tune", "engine", "verdict", "diagnose", "report", "history", "fio"],
+    &["guard", "engine", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
-    &["observe", "plan", "device", "topo", "stats", "spec", "sample", "warn"],
+    &["observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
     &["unit", "hist"],
 ];
 
@@ -24,6 +24,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("plan", "sample"),
     ("stats", "sample"),
     ("topo", "warn"),
+    ("tune", "stats"),
 ];
 
 fn layer(module: &str) -> usize {

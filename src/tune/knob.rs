@@ -1,0 +1,299 @@
+//! The knobs, each a row of data: where it is, what we want and why, and who says so.
+
+use std::fs;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::Places;
+
+/// One kernel setting.
+#[derive(Debug)]
+pub struct Knob {
+    /// Its name in tables.
+    pub name: &'static str,
+    /// Its file; `{disk}` stands for the name in /sys/block, `*` for every name.
+    pub path: &'static str,
+    /// The value for a run.
+    pub want: Want,
+    /// Why.
+    pub reason: &'static str,
+    /// Where that is written.
+    pub source: &'static str,
+    /// Knobs that the kernel resets when this one is written; they come back too.
+    pub disturbs: &'static [&'static str],
+}
+
+/// How a wanted value is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// This value.
+    Exactly(&'static str),
+    /// This value, if the bracketed or sibling list of choices has it.
+    IfOffered {
+        /// The value.
+        value: &'static str,
+        /// A file beside the knob that lists the choices; none if the knob lists them itself.
+        choices: Option<&'static str>,
+    },
+    /// Room for the requests that a run keeps in flight on one queue, up to the device's own tags.
+    Tags,
+    /// Room for the events of all the run's asynchronous contexts.
+    AioEvents,
+}
+
+/// Whom a knob belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// One disk: nobody else may run on it meanwhile.
+    Disk,
+    /// The machine: runs on several disks share it, and the last one puts it back.
+    Machine,
+}
+
+/// What a run needs room for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Need {
+    /// Workers.
+    pub jobs: u64,
+    /// Requests each keeps in flight.
+    pub depth: u64,
+}
+
+/// Written in this order, put back in this order: the scheduler first, because switching it resets others.
+pub const KNOBS: &[Knob] = &[
+    Knob {
+        name: "scheduler",
+        path: "/sys/block/{disk}/queue/scheduler",
+        want: Want::IfOffered { value: "none", choices: None },
+        reason: "requests go straight to the hardware queues",
+        source: "kernel Documentation/block/switching-sched",
+        disturbs: &["nr_requests", "wbt_lat_usec"],
+    },
+    Knob {
+        name: "rq_affinity",
+        path: "/sys/block/{disk}/queue/rq_affinity",
+        want: Want::Exactly("2"),
+        reason: "completions run on the CPU that submitted",
+        source: "source procedure (test100w.sh); kernel ABI sysfs-block",
+        disturbs: &[],
+    },
+    Knob {
+        name: "nomerges",
+        path: "/sys/block/{disk}/queue/nomerges",
+        want: Want::Exactly("2"),
+        reason: "each I/O that is counted is one request at the device",
+        source: "kernel ABI sysfs-block",
+        disturbs: &[],
+    },
+    Knob {
+        name: "nr_requests",
+        path: "/sys/block/{disk}/queue/nr_requests",
+        want: Want::Tags,
+        reason: "the run's depth fits into a hardware queue",
+        source: "kernel ABI sysfs-block",
+        disturbs: &[],
+    },
+    Knob {
+        name: "wbt_lat_usec",
+        path: "/sys/block/{disk}/queue/wbt_lat_usec",
+        want: Want::Exactly("0"),
+        reason: "writeback throttling would slow buffered writes",
+        source: "kernel ABI sysfs-block; block/blk-wbt.c",
+        disturbs: &[],
+    },
+    Knob {
+        name: "add_random",
+        path: "/sys/block/{disk}/queue/add_random",
+        want: Want::Exactly("0"),
+        reason: "no entropy is gathered at each completion",
+        source: "kernel ABI sysfs-block",
+        disturbs: &[],
+    },
+    Knob {
+        name: "io_poll_delay",
+        path: "/sys/block/{disk}/queue/io_poll_delay",
+        want: Want::Exactly("-1"),
+        reason: "polled I/O spins instead of sleeping first",
+        source: "kernel ABI sysfs-block",
+        disturbs: &[],
+    },
+    Knob {
+        name: "governor",
+        path: "/sys/devices/system/cpu/cpufreq/*/scaling_governor",
+        want: Want::IfOffered { value: "performance", choices: Some("scaling_available_governors") },
+        reason: "latency without waiting for a CPU to speed up",
+        source: "kernel Documentation/admin-guide/pm/cpufreq",
+        disturbs: &[],
+    },
+    Knob {
+        name: "aio-max-nr",
+        path: "/proc/sys/fs/aio-max-nr",
+        want: Want::AioEvents,
+        reason: "libaio contexts of all workers can be set up",
+        source: "kernel Documentation/admin-guide/sysctl/fs; fs/aio.c",
+        disturbs: &[],
+    },
+];
+
+impl Knob {
+    /// Whom it belongs to.
+    pub fn scope(&self) -> Scope {
+        if self.path.contains("{disk}") { Scope::Disk } else { Scope::Machine }
+    }
+}
+
+/// The row of a name.
+pub(super) fn named(name: &str) -> Option<&'static Knob> {
+    KNOBS.iter().find(|k| k.name == name)
+}
+
+/// Whether a path is one that a knob can have: what restores as root writes nowhere else.
+pub(super) fn is_knob(path: &str) -> bool {
+    KNOBS.iter().any(|k| {
+        let pattern = k.path.replace("{disk}", "*");
+        let (pattern, path): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
+        let fits = |(p, t): (&&str, &&str)| {
+            if *p == "*" { !t.is_empty() && *t != ".." && *t != "." } else { p == t }
+        };
+        pattern.len() == path.len() && pattern.iter().zip(&path).all(fits)
+    })
+}
+
+/// A knob of this machine: what it says, and what a run wants.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// The knob's name.
+    pub knob: String,
+    /// Its file, from `/`.
+    pub path: String,
+    /// The disk it belongs to; absent for one of the machine.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub disk: Option<String>,
+    /// Its value.
+    pub now: String,
+    /// The value for a run.
+    pub wanted: String,
+    /// Why that value.
+    pub reason: String,
+    /// Who says so.
+    pub source: String,
+}
+
+impl Setting {
+    /// Whether there is something to write.
+    pub fn differs(&self) -> bool {
+        self.now != self.wanted
+    }
+}
+
+/// Reads the knobs that the machine has, for disks as `/sys/block` names them. What is absent (an older kernel, a bio-based
+/// device, no frequency scaling) is no row.
+pub fn survey(places: &Places, disks: &[String], need: Need) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for knob in KNOBS {
+        let paths: Vec<(Option<String>, String)> = match knob.scope() {
+            Scope::Disk => disks.iter().map(|d| (Some(d.clone()), knob.path.replace("{disk}", d))).collect(),
+            Scope::Machine => spread(&places.root, knob.path).into_iter().map(|p| (None, p)).collect(),
+        };
+        for (disk, path) in paths {
+            let Some(now) = value(places, &path) else { continue };
+            let Some(wanted) = wanted(places, knob, &path, disk.as_deref(), &now, need) else { continue };
+            settings.push(Setting {
+                knob: knob.name.to_string(),
+                path,
+                disk,
+                now,
+                wanted,
+                reason: knob.reason.to_string(),
+                source: knob.source.to_string(),
+            });
+        }
+    }
+    settings
+}
+
+/// A knob's value as it would be written: of a list of choices, the bracketed one.
+pub(super) fn value(places: &Places, path: &str) -> Option<String> {
+    read(&places.knob(path)).ok()
+}
+
+/// As [`value`], for callers who must tell a vanished device from a failure.
+pub(super) fn read(file: &Path) -> std::io::Result<String> {
+    let text = fs::read_to_string(file)?;
+    // One line is all that a knob says.
+    let text = text.lines().next().unwrap_or_default().trim();
+    let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    Ok(bracketed.map_or(text, |(choice, _)| choice).to_string())
+}
+
+fn wanted(
+    places: &Places,
+    knob: &Knob,
+    path: &str,
+    disk: Option<&str>,
+    now: &str,
+    need: Need,
+) -> Option<String> {
+    let number = |path: &str| value(places, path)?.parse::<u64>().ok();
+    match knob.want {
+        Want::Exactly(value) => Some(value.to_string()),
+        Want::IfOffered { value, choices } => {
+            let file = choices.map_or(path.to_string(), |c| {
+                path.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/{c}"))
+            });
+            let list = fs::read_to_string(places.knob(&file)).ok()?;
+            let mut offered = list.split_whitespace().map(|c| c.trim_matches(['[', ']']));
+            offered.any(|c| c == value).then(|| value.to_string())
+        }
+        Want::Tags => {
+            let folder = format!("/sys/block/{}/mq", disk?);
+            let queues = fs::read_dir(places.knob(&folder)).ok()?.count().max(1) as u64;
+            let tags = number(&format!("{folder}/0/nr_tags")).unwrap_or(u64::MAX);
+            let room = need.jobs.div_ceil(queues).saturating_mul(need.depth).min(tags);
+            Some(now.parse::<u64>().ok()?.max(room).to_string())
+        }
+        // Kernels before 4.19 count an event twice (fs/aio.c), so twice the depth is always enough.
+        Want::AioEvents => {
+            let used = number("/proc/sys/fs/aio-nr").unwrap_or(0);
+            let room = used.saturating_add(need.jobs.saturating_mul(need.depth).saturating_mul(2));
+            Some(now.parse::<u64>().ok()?.max(room).to_string())
+        }
+    }
+}
+
+/// The existing paths behind a pattern with at most one `*`.
+fn spread(root: &Path, pattern: &str) -> Vec<String> {
+    let Some((before, after)) = pattern.split_once("/*/") else { return vec![pattern.to_string()] };
+    let Ok(entries) = fs::read_dir(root.join(before.trim_start_matches('/'))) else { return Vec::new() };
+    let mut names: Vec<String> = entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
+    names.sort_by_key(|n| (n.len(), n.clone()));
+    names.into_iter().map(|n| format!("{before}/{n}/{after}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_knobs_are_written() {
+        assert!(is_knob("/sys/block/nvme0c0n1/queue/rq_affinity"));
+        assert!(is_knob("/sys/devices/system/cpu/cpufreq/policy3/scaling_governor"));
+        assert!(is_knob("/proc/sys/fs/aio-max-nr"));
+        for path in
+            ["/etc/shadow", "/sys/block/../queue/scheduler", "/sys/block/vda/vda1/queue/scheduler", "", "/"]
+        {
+            assert!(!is_knob(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn evidence_is_never_switched_off() {
+        assert!(KNOBS.iter().all(|k| !k.path.contains("iostats")));
+        for knob in KNOBS {
+            assert!(knob.disturbs.iter().all(|d| named(d).is_some()), "{}", knob.name);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Kernel settings for the length of a run, and their way back.
+//!
+//! What is written is first written down: the [`journal`] is on disk before a knob is touched, so that a run that ends by
+//! error, panic, signal or `kill -9` leaves enough behind for the next start of the program to put everything back. A
+//! value that somebody else changed meanwhile is theirs and stays. Sysfs and procfs are found under a root path; nothing
+//! here prints, except for a guard that is dropped and cannot put a value back.
+//!
+//! `iostats` is deliberately no knob: switching it off would blind the evidence that the device really did the I/O.
+
+pub mod ab;
+mod journal;
+mod knob;
+mod owner;
+mod restore;
+mod tuned;
+
+use std::io;
+use std::path::PathBuf;
+
+pub use journal::{Entry, Journal, State};
+pub use knob::{KNOBS, Knob, Need, Scope, Setting, Want, survey};
+pub use owner::Owner;
+pub use restore::{Outcome, Put, Restoration, Which, restore};
+pub use tuned::{Applied, Attempt, Tuned, tune};
+
+/// Where knobs and journals are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
+    /// Below which /sys and /proc are found.
+    pub root: PathBuf,
+    /// The folder of journals and locks.
+    pub journals: PathBuf,
+}
+
+impl Places {
+    /// This machine. /run is emptied by a reboot, like the knobs themselves.
+    pub fn system() -> Places {
+        Places { root: "/".into(), journals: "/run/volproof".into() }
+    }
+
+    /// The file behind a knob's path.
+    pub(crate) fn knob(&self, path: &str) -> PathBuf {
+        self.root.join(path.trim_start_matches('/'))
+    }
+}
+
+/// Why nothing was tuned. Whatever had been written by then has been put back.
+#[derive(Debug, thiserror::Error)]
+pub enum TuneError {
+    /// Another run holds the device.
+    #[error("{disk} is in use by another volproof{}: wait for it, or test another device", who(*pid))]
+    Busy {
+        /// The disk.
+        disk: String,
+        /// Its process, where it left its number.
+        pid: Option<u32>,
+    },
+    /// Journals or locks cannot be kept, so nothing may be changed.
+    #[error("{path}: {why}; without a journal nothing is tuned: run as root, or with --tune off", path = path.display())]
+    NoJournal {
+        /// The file or folder.
+        path: PathBuf,
+        /// What went wrong.
+        why: io::Error,
+    },
+    /// The journal folder could be written by others, who could then have root write for them.
+    #[error("{path} belongs to user {uid} with mode {mode:o}: it must be ours and writable by nobody else; remove it", path = path.display())]
+    Unsafe {
+        /// The folder.
+        path: PathBuf,
+        /// Its owner.
+        uid: u32,
+        /// Its mode.
+        mode: u32,
+    },
+}
+
+fn who(pid: Option<u32>) -> String {
+    pid.map(|p| format!(" (process {p})")).unwrap_or_default()
+}

@@ -1,0 +1,92 @@
+//! Knobs of a real device: a loop device of our own over a temporary file. Needs root; says so and passes without.
+
+use std::fs;
+use std::process::Command;
+
+use tempfile::TempDir;
+use volproof::topo::{Topology, place};
+use volproof::tune::{Attempt, Need, Outcome, Places, survey, tune};
+
+/// A loop device that is detached however the test ends.
+struct Loop {
+    name: String,
+    _dir: TempDir,
+}
+
+impl Loop {
+    fn attach() -> Loop {
+        let dir = TempDir::new().unwrap();
+        let image = dir.path().join("image");
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        let out = Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
+        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+        let name = String::from_utf8(out.stdout).unwrap().trim().strip_prefix("/dev/").unwrap().to_string();
+        Loop { name, _dir: dir }
+    }
+
+    fn knobs(&self) -> Vec<(String, String)> {
+        ["scheduler", "rq_affinity", "nomerges", "nr_requests", "wbt_lat_usec", "add_random", "iostats"]
+            .iter()
+            .filter_map(|k| {
+                let path = format!("/sys/block/{}/queue/{k}", self.name);
+                Some((path.clone(), fs::read_to_string(path).ok()?))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let status = Command::new("losetup").args(["-d", &format!("/dev/{}", self.name)]).status();
+        assert!(
+            status.is_ok_and(|s| s.success()) || std::thread::panicking(),
+            "{} stays attached",
+            self.name
+        );
+    }
+}
+
+#[test]
+fn a_loop_device_is_tuned_and_left_as_it_was() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: attaching a loop device needs root");
+        return;
+    }
+    let device = Loop::attach();
+    let dir = TempDir::new().unwrap();
+    let places = Places { root: "/".into(), journals: dir.path().join("journals") };
+    let topology = Topology::read("/".as_ref(), &[&format!("/dev/{}", device.name)]).unwrap();
+    assert_eq!(topology.targets[0].carried_by, std::slice::from_ref(&device.name));
+    assert_eq!(place(&topology, 1, true).unwrap().seats[0].queue, Some(0));
+
+    let before = device.knobs();
+    let disks = [device.name.clone()];
+    let tuned = tune(&places, &disks, Need::default()).unwrap();
+    let ours = |path: &str| path.contains(&format!("/{}/", device.name));
+    let written: Vec<_> = tuned.applied().iter().filter(|a| ours(&a.path)).collect();
+    assert!(written.iter().any(|a| a.knob == "rq_affinity" && a.attempt == Attempt::Written), "{written:?}");
+    for row in survey(&places, &disks, Need::default()).iter().filter(|r| ours(&r.path)) {
+        assert!(!row.differs(), "{row:?}");
+    }
+    let done = tuned.restore();
+    assert!(done.complete(), "{done:?}");
+    assert!(
+        done.knobs.iter().all(|k| matches!(k.outcome, Outcome::Restored | Outcome::Unchanged)),
+        "{done:?}"
+    );
+    assert_eq!(device.knobs(), before);
+
+    // With a scheduler first: switching it away resets nr_requests and wbt, and both come back.
+    let path = |knob: &str| format!("/sys/block/{}/queue/{knob}", device.name);
+    let other = fs::read_to_string(path("scheduler")).unwrap();
+    if other.contains("mq-deadline") && fs::write(path("scheduler"), "mq-deadline").is_ok() {
+        fs::write(path("nr_requests"), "77").unwrap();
+        let before = device.knobs();
+        let tuned = tune(&places, &disks, Need::default()).unwrap();
+        assert!(fs::read_to_string(path("scheduler")).unwrap().contains("[none]"));
+        assert_ne!(fs::read_to_string(path("nr_requests")).unwrap().trim(), "77", "the kernel resets it");
+        assert!(tuned.restore().complete());
+        assert_eq!(device.knobs(), before);
+        fs::write(path("scheduler"), "none").unwrap();
+    }
+}
