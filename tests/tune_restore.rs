@@ -359,24 +359,22 @@ fn a_lost_journal_folder_does_not_lose_the_values() {
 
 #[test]
 fn surveys_and_switches_for_a_comparison() {
-    use volproof::tune::ab::{Finding, Side, run};
+    use volproof::stats::compare::Outcome::{Equivalent, Faster};
+    use volproof::tune::ab::{Side, each_knob};
     let (_dir, places) = tree();
     let rows = survey(&places, &disks(&["vdb"]), NEED);
     assert!(rows.iter().any(|r| r.knob == "io_poll_delay" && !r.differs()));
     let tuned = tune(&places, &disks(&["vdb"]), NEED).unwrap();
     let path = "/sys/block/vdb/queue/rq_affinity";
-    // A device on which completing where it was submitted is worth a fifth.
-    let effect = run(
-        8,
-        1,
-        |side| tuned.set(path, side),
-        |side| {
-            let two = value(&places, path) == "2";
-            assert_eq!(two, side == Side::After);
-            Ok(if two { 120_000.0 } else { 100_000.0 })
-        },
-    );
-    assert_eq!(effect.unwrap().unwrap().finding, Finding::Faster);
+    // A device on which completing where it was submitted is worth a fifth, and nothing else anything.
+    let rate =
+        || -> std::io::Result<f64> { Ok(if value(&places, path) == "2" { 120_000.0 } else { 100_000.0 }) };
+    let effects = each_knob(&tuned, 8, 1, rate).unwrap();
+    assert_eq!(effects.len(), tuned.applied().len());
+    for effect in effects {
+        let expected = if effect.path == path { Faster } else { Equivalent };
+        assert_eq!(effect.comparison.unwrap().outcome, expected, "{}", effect.knob);
+    }
     assert!(tuned.set("/sys/block/vdb/queue/iostats", Side::Before).is_err());
     tuned.set(path, Side::Before).unwrap();
     assert!(tuned.restore().complete());

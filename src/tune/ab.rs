@@ -1,22 +1,14 @@
 //! What a setting really does: short runs with and without it, paired and alternating, instead of folklore.
 //!
-//! Method: paired comparison on one machine. The order within a pair is drawn, balanced over pairs (AB BA ...), so that
-//! drift hits both sides alike. Each pair gives one log ratio; its mean has a Student interval, and an exact sign-flip test
-//! needs no assumption about their distribution. Five pairs can never reach p < 0.05 (2/2^5 = 0.0625), so six is the least.
-//! This module measures nothing itself: it schedules and estimates over two closures.
+//! The order within a pair is drawn, and turned round in the pair after it (AB BA ...), so that drift hits both sides
+//! alike; what the pairs show is said by [`crate::stats::compare`]. Nothing is measured here: two closures switch the
+//! setting and do one short run.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use serde::{Deserialize, Serialize};
 
-use crate::stats::moments::{mean, student, variance};
-
-/// Fewest pairs that can show an effect at p < 0.05.
-pub const FEWEST_PAIRS: u32 = 6;
-/// Most pairs whose sign flips are all counted (2^16).
-const MOST_PAIRS: usize = 16;
-/// Effects smaller than this are noise whatever the test says.
-pub const NOISE_FLOOR: f64 = 0.01;
+use crate::stats::compare::{Comparison, NOISE};
 
 /// With the setting, or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,45 +20,25 @@ pub enum Side {
     After,
 }
 
-/// The effect of one setting on a rate.
+/// What a knob did to the rate of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
-    /// Pairs measured.
-    pub pairs: u32,
-    /// Rate after over rate before.
-    pub ratio: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end of its 95 % interval.
-    pub high: f64,
-    /// Two-sided p of the sign-flip test.
-    pub p: f64,
-    /// The smallest effect that this many pairs would have shown four times out of five, as a part of the rate.
-    pub detectable: f64,
-    /// What may be said.
-    pub finding: Finding,
-}
-
-/// What a comparison showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Finding {
-    /// The setting raises the rate.
-    Faster,
-    /// The setting lowers the rate.
-    Slower,
-    /// Its effect is below the noise floor.
-    Equivalent,
-    /// The runs vary too much to say.
-    Undecided {
-        /// Pairs that would show an effect of this size, or of the noise floor.
-        pairs_needed: u32,
-    },
+    /// The knob's name.
+    pub knob: String,
+    /// Its file.
+    pub path: String,
+    /// The value that was found.
+    pub before: String,
+    /// The value that is wanted.
+    pub after: String,
+    /// The rate with the wanted value over the rate without, other knobs as wanted; absent if a run did no I/O.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub comparison: Option<Comparison>,
 }
 
 /// Which side comes first in each pair: drawn for every other pair, and the opposite in the one after it.
-pub fn order(pairs: u32, seed: u64) -> Vec<[Side; 2]> {
+pub fn order(pairs: usize, seed: u64) -> Vec<[Side; 2]> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let sides = [[Side::Before, Side::After], [Side::After, Side::Before]];
     let mut first = 0;
@@ -78,142 +50,112 @@ pub fn order(pairs: u32, seed: u64) -> Vec<[Side; 2]> {
         .collect()
 }
 
-/// Measures pairs: `set` switches the setting, `measure` does one short run and returns its rate (IOPS).
-pub fn run<E>(
-    pairs: u32,
+/// Measures pairs: `set` switches the setting, `measure` does one short run and returns its rate (IOPS). Fewer than
+/// [`crate::stats::compare::FEWEST_PAIRS`] pairs cannot decide. Ends with the setting as wanted, also after an error.
+pub fn compare<E>(
+    pairs: usize,
     seed: u64,
     mut set: impl FnMut(Side) -> Result<(), E>,
     mut measure: impl FnMut(Side) -> Result<f64, E>,
-) -> Result<Option<Effect>, E> {
+) -> Result<Option<Comparison>, E> {
     let mut rates = Vec::new();
-    for pair in order(pairs, seed) {
-        let mut rate = [0.0; 2];
-        for side in pair {
-            set(side)?;
-            rate[side as usize] = measure(side)?;
+    let mut all = || -> Result<(), E> {
+        for pair in order(pairs, seed) {
+            let mut rate = [0.0; 2];
+            for side in pair {
+                set(side)?;
+                rate[side as usize] = measure(side)?;
+            }
+            rates.push((rate[Side::After as usize], rate[Side::Before as usize]));
         }
-        rates.push((rate[0], rate[1]));
-    }
-    set(Side::After)?;
-    Ok(effect(&rates))
-}
-
-/// Estimates the effect from (before, after) rates; none for fewer than two pairs, or a rate that is not positive.
-pub fn effect(rates: &[(f64, f64)]) -> Option<Effect> {
-    if rates.len() < 2 || rates.iter().any(|(b, a)| !(*b > 0.0 && *a > 0.0 && (a / b).is_finite())) {
-        return None;
-    }
-    let d: Vec<f64> = rates.iter().map(|(before, after)| (after / before).ln()).collect();
-    let (k, centre, spread) = (d.len(), mean(&d), variance(&d).sqrt());
-    let freedom = (k - 1) as f64;
-    let error = spread / (k as f64).sqrt();
-    let half = student(0.975, freedom) * error;
-    let p = sign_flip(&d);
-    let detectable = (student(0.975, freedom) + student(0.80, freedom)) * error;
-    let floor = NOISE_FLOOR.ln_1p();
-    let clear = p < 0.05 && half < centre.abs() && centre.abs() > floor;
-    let finding = if clear && centre > 0.0 {
-        Finding::Faster
-    } else if clear {
-        Finding::Slower
-    } else if centre.abs() + half < floor && k >= FEWEST_PAIRS as usize {
-        Finding::Equivalent
-    } else {
-        Finding::Undecided { pairs_needed: needed(spread, centre.abs().max(floor), k) }
+        Ok(())
     };
-    Some(Effect {
-        pairs: k as u32,
-        ratio: centre.exp(),
-        low: (centre - half).exp(),
-        high: (centre + half).exp(),
-        p,
-        detectable: detectable.exp_m1(),
-        finding,
-    })
+    let measured = all();
+    let reset = set(Side::After);
+    measured.and(reset)?;
+    Ok(Comparison::of(&rates, NOISE))
 }
 
-/// Share of all sign patterns whose mean is at least as far from zero. More than 2^16 patterns are not counted: then the
-/// first sixteen differences stand for all; the interval still uses every one.
-fn sign_flip(d: &[f64]) -> f64 {
-    let d = &d[..d.len().min(MOST_PAIRS)];
-    let seen = d.iter().sum::<f64>().abs();
-    let patterns = 1u32 << d.len();
-    let sum = |pattern: u32| -> f64 {
-        d.iter().enumerate().map(|(i, x)| if pattern >> i & 1 == 1 { -x } else { *x }).sum()
-    };
-    // Sums of the same terms in another order of signs differ by rounding.
-    let tolerance = 1e-12 * d.iter().map(|x| x.abs()).sum::<f64>();
-    let as_far = (0..patterns).filter(|p| sum(*p).abs() >= seen - tolerance).count();
-    as_far as f64 / f64::from(patterns)
-}
-
-/// Pairs with which an effect of `size` shows four times out of five, from (1.96 + 0.84)^2 of the normal approximation.
-fn needed(spread: f64, size: f64, have: usize) -> u32 {
-    let normal = (2.8 * spread / size).powi(2).ceil().min(1e6) as u32;
-    normal.max(have as u32 + 1).max(FEWEST_PAIRS)
+/// Compares each knob that was written, one after the other, with the rest as wanted.
+pub fn each_knob<E: From<std::io::Error>>(
+    tuned: &super::Tuned,
+    pairs: usize,
+    seed: u64,
+    mut measure: impl FnMut() -> Result<f64, E>,
+) -> Result<Vec<Effect>, E> {
+    let written = tuned.applied().iter().filter(|a| a.attempt == super::Attempt::Written);
+    let mut effects = Vec::new();
+    for (n, knob) in (0u64..).zip(written) {
+        let set = |side| tuned.set(&knob.path, side).map_err(E::from);
+        let comparison = compare(pairs, seed.wrapping_add(n), set, |_| measure())?;
+        effects.push(Effect {
+            knob: knob.knob.clone(),
+            path: knob.path.clone(),
+            before: knob.before.clone(),
+            after: knob.wanted.clone(),
+            comparison,
+        });
+    }
+    Ok(effects)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::stats::compare::Outcome;
 
     /// A machine whose rate drifts, and on which the setting is worth `gain`.
-    fn machine(gain: f64, noise: f64, pairs: u32, seed: u64) -> Effect {
+    fn machine(gain: f64, noise: f64, pairs: usize, seed: u64) -> Comparison {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let (mut now, mut runs) = (Side::Before, 0);
-        let state = std::cell::Cell::new(now);
-        run::<()>(
-            pairs,
-            seed,
-            |side| {
-                now = side;
-                state.set(now);
-                Ok(())
-            },
-            |side| {
-                assert_eq!(state.get(), side, "measured what was not set");
-                runs += 1;
-                let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
-                let drift = 1.0 - 0.002 * f64::from(runs);
-                Ok(100_000.0 * drift * (1.0 + noise * uniform) * if side == Side::After { gain } else { 1.0 })
-            },
-        )
-        .unwrap()
-        .unwrap()
+        let (state, mut runs) = (Cell::new(Side::Before), 0);
+        let set = |side| {
+            state.set(side);
+            Ok::<_, ()>(())
+        };
+        let measure = |side| {
+            assert_eq!(state.get(), side, "measured what was not set");
+            runs += 1;
+            let uniform = (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+            let drift = 1.0 - 0.002 * f64::from(runs);
+            Ok(100_000.0 * drift * (1.0 + noise * uniform) * if side == Side::After { gain } else { 1.0 })
+        };
+        let comparison = compare(pairs, seed, set, measure).unwrap().unwrap();
+        assert_eq!(state.get(), Side::After, "it ends as wanted");
+        comparison
     }
 
     #[test]
     fn an_effect_is_found_in_spite_of_drift() {
-        let e = machine(1.10, 0.02, 8, 7);
-        assert_eq!(e.finding, Finding::Faster);
-        assert!(e.low <= 1.10 && 1.10 <= e.high && e.low > 1.05, "{e:?}");
-        assert!((e.p - 2.0 / 256.0).abs() < 1e-12, "all eight pairs agree: 2/2^8, not {}", e.p);
-        assert_eq!(machine(0.90, 0.02, 8, 7).finding, Finding::Slower);
-    }
-
-    #[test]
-    fn no_effect_is_equivalent_or_undecided_never_faster() {
-        assert_eq!(machine(1.0, 0.002, 10, 3).finding, Finding::Equivalent);
-        match machine(1.0, 0.2, 6, 3).finding {
-            Finding::Undecided { pairs_needed } => assert!(pairs_needed > 6),
-            other => panic!("{other:?}"),
-        }
+        let c = machine(1.10, 0.02, 8, 7);
+        assert_eq!(c.outcome, Outcome::Faster);
+        assert!(c.low_ratio <= 1.10 && 1.10 <= c.high_ratio && c.low_ratio > 1.05, "{c:?}");
+        assert_eq!(machine(0.90, 0.02, 8, 7).outcome, Outcome::Slower);
+        assert_eq!(machine(1.0, 0.002, 10, 3).outcome, Outcome::Equivalent);
     }
 
     #[test]
     fn false_alarms_are_rare() {
         let alarms = (0..400)
-            .filter(|s| matches!(machine(1.0, 0.1, 8, *s).finding, Finding::Faster | Finding::Slower));
+            .filter(|s| matches!(machine(1.0, 0.1, 8, *s).outcome, Outcome::Faster | Outcome::Slower));
         let alarms = alarms.count();
         assert!(alarms <= 32, "{alarms} of 400 at a nominal 5 %");
     }
 
     #[test]
-    fn five_pairs_cannot_show_an_effect() {
-        let five =
-            effect(&[(100.0, 150.0), (100.0, 151.0), (101.0, 150.0), (99.0, 150.0), (100.0, 149.0)]).unwrap();
-        assert_eq!(five.p, 0.0625);
-        assert!(matches!(five.finding, Finding::Undecided { pairs_needed: 6 }), "{five:?}");
+    fn an_error_ends_it_with_the_setting_as_wanted() {
+        let state = Cell::new(Side::Before);
+        let mut runs = 0;
+        let set = |side| {
+            state.set(side);
+            Ok(())
+        };
+        let failed = compare(6, 1, set, |_| {
+            runs += 1;
+            if runs == 4 { Err("the device is gone") } else { Ok(1.0) }
+        });
+        assert_eq!((failed, state.get()), (Err("the device is gone"), Side::After));
     }
 
     #[test]
@@ -224,12 +166,5 @@ mod tests {
         }
         assert_ne!(all, order(64, 2));
         assert_eq!(all, order(64, 1));
-    }
-
-    #[test]
-    fn nothing_is_said_about_nothing() {
-        assert_eq!(effect(&[(1.0, 2.0)]), None);
-        assert_eq!(effect(&[(1.0, 2.0), (0.0, 2.0)]), None);
-        assert_eq!(effect(&[(1.0, f64::NAN), (1.0, 2.0)]), None);
     }
 }
