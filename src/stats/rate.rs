@@ -233,7 +233,8 @@ impl Estimate {
 
 /// Counts of whole seconds; a last part of a second is left out.
 pub fn per_second(bins: &[u64]) -> Vec<u64> {
-    bins.chunks_exact(BINS).map(|c| c.iter().sum()).collect()
+    // Saturating, because a stored Record may hold any number.
+    bins.chunks_exact(BINS).map(|c| c.iter().fold(0, |sum: u64, n| sum.saturating_add(*n))).collect()
 }
 
 /// Period of the series in bins: the shortest lag whose correlation peak comes close to the highest one.
