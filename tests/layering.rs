@@ -25,6 +25,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("stats", "sample"),
     ("topo", "warn"),
     ("tune", "stats"),
+    ("device", "spec"),
 ];
 
 fn layer(module: &str) -> usize {

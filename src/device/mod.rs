@@ -4,6 +4,7 @@
 //! names of their keys. Everything is read under a [`Root`]; nothing is written.
 
 mod block;
+pub mod cloud;
 mod file;
 mod ioctl;
 mod magic;

@@ -55,6 +55,8 @@ pub struct Provider {
     /// Paths below the base that are worth reading.
     #[serde(default)]
     pub metadata_paths: Vec<String>,
+    /// Path below the base that holds the instance type; `#/a/b` is a JSON pointer into the document at the base.
+    pub metadata_instance: Option<String>,
     /// Fields of a disk in the metadata.
     #[serde(default)]
     pub metadata_disk_fields: Vec<String>,
@@ -64,6 +66,9 @@ pub struct Provider {
     /// Model strings of NVMe controllers; `<N>` stands for a number.
     #[serde(default)]
     pub nvme_model: Vec<String>,
+    /// Model strings of disks inside the host.
+    #[serde(default)]
+    pub local_model: Vec<String>,
     /// What the NVMe serial holds.
     pub nvme_serial: Option<String>,
     /// PCI vendor of the NVMe controller.
