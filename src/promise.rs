@@ -1,14 +1,17 @@
 //! `volproof promise`: what a volume is promised, which volume promises what is needed, and what is known of this
 //! machine's own.
 //!
-//! Arguments in, the text of the answer out. Every error is one of input (exit code 2). Nothing is measured or changed;
-//! the one network request goes to the provider's metadata service, and only where the firmware names that provider.
+//! Arguments in, the text of the answer out. Every error is one of input (exit code 2). Nothing is measured or changed.
+//! The only host that is asked is the provider's metadata service, only where the firmware names that provider, and the
+//! answer says so.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::device::cloud::{self, CloudVolume, Machine};
+use crate::device::{self, Block, Root};
 use crate::report::promise as report;
 use crate::spec::catalogue::{Catalogue, Volume};
 use crate::spec::level::Choice;
@@ -20,7 +23,8 @@ use crate::unit::Bytes;
 /// Arguments of `promise`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseArgs {
-    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; with --list and --need-*, a provider
+    /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; with --list and --need-*, a provider; or a device of this
+    /// machine, such as /dev/vdb; without it, all disks of this machine
     #[arg(value_name = "TYPE")]
     pub kind: Option<String>,
     /// Capacity of the volume
@@ -62,6 +66,9 @@ pub struct PromiseArgs {
     /// A file whose entries replace or add to the catalogue
     #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
     pub catalog: Option<PathBuf>,
+    /// Does not ask the metadata service which instance this machine is
+    #[arg(long, help_heading = "Volume")]
+    pub offline: bool,
     /// Writes JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -82,6 +89,16 @@ fn parse_need_throughput(text: &str) -> Result<Bytes, String> {
 
 /// The answer to what was asked, to be printed as it is.
 pub fn answer(args: &PromiseArgs) -> anyhow::Result<String> {
+    let root = Root::system();
+    answer_on(args, &root, &|catalogue| cloud::machine(&root, catalogue, args.offline))
+}
+
+/// The same on a given machine.
+fn answer_on(
+    args: &PromiseArgs,
+    root: &Root,
+    machine: &dyn Fn(&Catalogue) -> Option<Machine>,
+) -> anyhow::Result<String> {
     let catalogue = match &args.catalog {
         Some(path) => Cow::Owned(Catalogue::with_file(path)?),
         None => Cow::Borrowed(Catalogue::shipped()),
@@ -92,21 +109,107 @@ pub fn answer(args: &PromiseArgs) -> anyhow::Result<String> {
     if args.need_iops.is_some() || args.need_throughput.is_some() {
         return fitting(args, &catalogue);
     }
-    let Some(kind) = &args.kind else {
-        bail!("which volume? Give a type such as alibaba:cloud_essd.PL1; --list and --search show them");
-    };
-    let promise = Promise::of(&catalogue, &request(args, kind))?;
-    if args.json { json(&report::json(&promise)) } else { Ok(report::text(&promise)) }
+    match args.kind.as_deref() {
+        None => here(args, &catalogue, root, machine(&catalogue), None),
+        Some(path) if path.starts_with('/') => {
+            here(args, &catalogue, root, machine(&catalogue), Some(Path::new(path)))
+        }
+        Some(kind) => promised(args, &catalogue, kind, root, machine),
+    }
 }
 
-fn request(args: &PromiseArgs, kind: &str) -> Request {
-    let volume = Asked { kind: kind.into(), size: args.size, iops: args.iops, throughput: args.throughput };
-    Request {
-        volume,
+/// The promise of a volume type, on this machine's instance where it is of the same provider.
+fn promised(
+    args: &PromiseArgs,
+    catalogue: &Catalogue,
+    kind: &str,
+    root: &Root,
+    machine: &dyn Fn(&Catalogue) -> Option<Machine>,
+) -> anyhow::Result<String> {
+    let mut request = Request {
+        volume: Asked { kind: kind.into(), size: args.size, iops: args.iops, throughput: args.throughput },
         with: args.with.clone(),
         instance: args.instance.clone(),
         block: args.bs,
         at: args.at.clone(),
+    };
+    // Everything that is wrong with the input is said before anybody is asked.
+    let mut promise = Promise::of(catalogue, &request)?;
+    let volume = catalogue.find(kind, args.at.as_deref())?.volume;
+    let ours = cloud::provider(root, catalogue).is_some_and(|(p, _)| p.id == volume.provider);
+    let mut said = None;
+    if ours
+        && args.instance.is_none()
+        && let Some(m) = machine(catalogue)
+    {
+        said = Some(match &m.instance {
+            None => format!("this machine's instance: {}", m.instance_from),
+            Some(name) => {
+                request.instance = Some(name.clone());
+                match Promise::of(catalogue, &request) {
+                    Ok(on_instance) => {
+                        promise = on_instance;
+                        format!("{name} is this machine ({}); --offline leaves it out", m.instance_from)
+                    }
+                    Err(e) => format!(
+                        "{name} is this machine ({}), but its limits are not known: {e}",
+                        m.instance_from
+                    ),
+                }
+            }
+        });
+    }
+    if args.json {
+        let mut value = report::json(&promise);
+        value["detected"] = said.into();
+        return json(&value);
+    }
+    Ok(report::text(&promise) + &said.map(|s| report::remark(&s)).unwrap_or_default())
+}
+
+/// What is known of this machine's disks, or of one.
+fn here(
+    args: &PromiseArgs,
+    catalogue: &Catalogue,
+    root: &Root,
+    machine: Option<Machine>,
+    path: Option<&Path>,
+) -> anyhow::Result<String> {
+    let disks: Vec<Block> = match path {
+        Some(path) => {
+            let facts = device::facts(root, path)?;
+            let Some(disk) = facts.disk() else { bail!("{} lies on no block device", path.display()) };
+            Block::read(root, &disk.name).into_iter().collect()
+        }
+        None => root.names("/sys/block").iter().filter_map(|name| Block::read(root, name)).collect(),
+    };
+    let Some(machine) = machine else {
+        let size = match (path, disks.first()) {
+            (Some(path), Some(disk)) => format!(" ({} has {})", path.display(), disk.size_bytes.exact()),
+            _ => String::new(),
+        };
+        bail!(
+            "which volume? The firmware of this machine names no provider of the catalogue: give a type such as \
+             alibaba:cloud_essd.PL1 and --size{size}; 'promise --list' shows the types"
+        );
+    };
+    let provider = catalogue.provider(&machine.provider).context("the provider is not in the catalogue")?;
+    let found: Vec<(String, Bytes, CloudVolume)> = disks
+        .iter()
+        .filter_map(|d| Some((d.dev_path().display().to_string(), d.size_bytes, cloud::volume(provider, d)?)))
+        .collect();
+    if let Some(path) = path
+        && found.is_empty()
+    {
+        bail!(
+            "{} shows neither model nor serial of a volume of {}: give its type",
+            path.display(),
+            machine.name
+        );
+    }
+    match args.json {
+        true => json(&report::machine_json(&machine, &found)),
+        false => Ok(report::machine_text(&machine, &found)),
     }
 }
 
@@ -157,7 +260,87 @@ mod tests {
     fn run(line: &str) -> Result<String, String> {
         let words = std::iter::once("promise").chain(line.split_whitespace());
         let command = Command::try_parse_from(words).map_err(|e| e.to_string())?;
-        answer(&command.args).map_err(|e| format!("{e:#}"))
+        let nowhere = Root::tree("/nonexistent");
+        answer_on(&command.args, &nowhere, &|_| None).map_err(|e| format!("{e:#}"))
+    }
+
+    /// The same on an Alibaba Cloud machine with one volume; the instance is what the metadata service would tell.
+    fn run_on_alibaba(line: &str, instance: Option<&str>) -> Result<String, String> {
+        let dir = tempfile::tempdir().unwrap();
+        for (file, text) in [
+            ("sys/class/dmi/id/sys_vendor", "Alibaba Cloud"),
+            ("sys/devices/vdb/size", "1677721600"),
+            ("sys/devices/vdb/dev", "253:16"),
+            ("sys/devices/vdb/serial", "bp1abcdefghij"),
+            ("sys/devices/vdb/queue/logical_block_size", "512"),
+        ] {
+            let path = dir.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        for class in ["sys/block", "sys/class/block"] {
+            std::fs::create_dir_all(dir.path().join(class)).unwrap();
+            let up = "../".repeat(class.split('/').count() - 1);
+            std::os::unix::fs::symlink(format!("{up}devices/vdb"), dir.path().join(class).join("vdb"))
+                .unwrap();
+        }
+        let words = std::iter::once("promise").chain(line.split_whitespace());
+        let args = Command::try_parse_from(words).map_err(|e| e.to_string())?.args;
+        let machine = |_: &Catalogue| {
+            Some(Machine {
+                provider: "alibaba".into(),
+                name: "Alibaba Cloud (Aliyun) ECS".into(),
+                evidence: "sys_vendor is 'Alibaba Cloud'".into(),
+                instance: instance.filter(|_| !args.offline).map(str::to_string),
+                instance_from: if args.offline { "not asked: --offline" } else { "metadata service" }.into(),
+            })
+        };
+        answer_on(&args, &Root::tree(dir.path()), &machine).map_err(|e| format!("{e:#}"))
+    }
+
+    #[test]
+    fn this_machine_says_what_it_knows_and_asks_for_the_rest() {
+        insta::assert_snapshot!(run_on_alibaba("", Some("ecs.g7.8xlarge")).unwrap(), @r#"
+        This machine: Alibaba Cloud (Aliyun) ECS
+          recognised by     sys_vendor is 'Alibaba Cloud'
+          instance          ecs.g7.8xlarge (metadata service)
+
+        /dev/vdb  800 GiB, a volume
+          recognised by     serial 'bp1abcdefghij'
+          volume id         d-bp1abcdefghij
+          not known here    Category, PerformanceLevel, ProvisionedIops,
+                            BurstingEnabled, IOPSRead/IOPSWrite
+                            (AdditionalAttributes.N=IOPS)
+          told by           aliyun ecs DescribeDisks --RegionId <region> --DiskIds
+                            '["d-bp1abcdefghij"]' --AdditionalAttributes.1 IOPS
+          then              volproof promise alibaba:TYPE --size 800GiB --instance
+                            ecs.g7.8xlarge
+        "#);
+        let json = run_on_alibaba("--json", Some("ecs.g7.8xlarge")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["disks"][0]["volume"]["id"], "d-bp1abcdefghij");
+        assert!(run("/dev/null").unwrap_err().contains("/dev/null"));
+    }
+
+    #[test]
+    fn the_instance_of_this_machine_caps_by_itself_and_that_is_said() {
+        let line = "alibaba:cloud_essd.PL2 --size 1600GiB";
+        let text = run_on_alibaba(line, Some("ecs.g6.8xlarge")).unwrap();
+        assert!(
+            text.contains("IOPS: the instance") && text.contains("ecs.g6.8xlarge is this machine"),
+            "{text}"
+        );
+        let json = run_on_alibaba(&format!("{line} --json"), Some("ecs.g6.8xlarge")).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(json["iops"], 60_000);
+        assert!(json["detected"].as_str().unwrap().contains("ecs.g6.8xlarge"));
+        let text = run_on_alibaba(&format!("{line} --offline"), Some("ecs.g6.8xlarge")).unwrap();
+        assert!(!text.contains("the instance;") && text.contains("not asked: --offline"), "{text}");
+        let text = run_on_alibaba(line, Some("ecs.new.large")).unwrap();
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("its limits are not known") && text.lines().all(|l| l.len() <= 80), "{text}");
+        let other = run_on_alibaba("aws:gp2 --size 100GiB", Some("ecs.g6.8xlarge")).unwrap();
+        assert!(!other.contains("this machine"), "{other}");
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! A promise as people and programs read it. Nothing is computed here that the promise does not already say.
 
 mod json;
+mod machine;
 mod text;
 
 pub use json::{fits_json, json, list_json};
-pub use text::{fits_text, list_text, text};
+pub use machine::{machine_json, machine_text};
+pub use text::{fits_text, list_text, remark, text};
 
 use crate::spec::level::Direction;
 use crate::spec::promise::{Promise, Reading};

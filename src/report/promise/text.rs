@@ -43,24 +43,31 @@ pub fn text(promise: &Promise) -> String {
     page.out
 }
 
+/// A line about where the answer is from, under its page.
+pub fn remark(text: &str) -> String {
+    let mut page = Page::default();
+    page.field("detected", text);
+    page.out
+}
+
 /// Lines with a label on the left.
 #[derive(Default)]
-struct Page {
-    out: String,
+pub(super) struct Page {
+    pub(super) out: String,
 }
 
 impl Page {
-    fn gap(&mut self) {
+    pub(super) fn gap(&mut self) {
         self.out.push('\n');
     }
 
-    fn line(&mut self, text: &str) {
+    pub(super) fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }
 
     /// A labelled text, wrapped behind its label.
-    fn field(&mut self, label: &str, text: &str) {
+    pub(super) fn field(&mut self, label: &str, text: &str) {
         const INDENT: usize = 20;
         for (i, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
             let label = if i == 0 { label } else { "" };
