@@ -37,18 +37,19 @@ signature() {
   conclude "$name"
 }
 
-# use NAME WORD MAKE UNDO [TARGET]: a disk in use is refused, with consent too; reads are allowed.
+# use NAME WORD MAKE UNDO [TARGET [PREFIX]]: a disk in use is refused, with consent too; reads are
+# allowed. The prefix stands before every volproof.
 use() {
-  name=guard/use/$1 word=$2 target=${5:-$disk}
+  name=guard/use/$1 word=$2 target=${5:-$disk} volproof=${6:-volproof}
   wipe
   if ! eval "$3" >/tmp/made 2>&1; then
     cat /tmp/made
     fail "$name" "could not be made: $(tail -n 1 /tmp/made)"
   elif can check "$name"; then
-    wants 3 "$word" volproof check "$target"
-    wants 3 "$word" volproof check "$target" --destroy $serial
-    wants 3 "$word" volproof run "$target" $write --destroy $serial
-    wants 0 "" volproof run "$target" --rw randread --bs 4k --runtime 1 --size 16m
+    wants 3 "$word" $volproof check "$target"
+    wants 3 "$word" $volproof check "$target" --destroy $serial
+    wants 3 "$word" $volproof run "$target" $write --destroy $serial
+    wants 0 "" $volproof run "$target" --rw randread --bs 4k --runtime 1 --size 16m
     conclude "$name"
   fi
   eval "$4" >/tmp/made 2>&1 || { cat /tmp/made; fail "$name: undo" "$(tail -n 1 /tmp/made)"; }
@@ -140,3 +141,92 @@ use loop-over-the-disk "loop" \
 use read-only-flag "read-only|read only" \
   "blockdev --setro $disk" "blockdev --setrw $disk"
 wipe
+
+use open-for-writing "open" \
+  "sleep 600 1<>$disk & writer=\$!" "kill \$writer"
+use system-disk "system" \
+  "filesystem && mount $disk /mnt && mkdir /mnt/dev /mnt/proc /mnt/sys && cp /job/bin/volproof /mnt/ &&
+   mount --bind /dev /mnt/dev && mount --bind /proc /mnt/proc && mount --bind /sys /mnt/sys" \
+  "umount /mnt/dev /mnt/proc /mnt/sys /mnt" "$disk" "chroot /mnt /volproof"
+# Partition, RAID, encryption, logical volume, filesystem: whatever is asked for, the mount is found.
+stack() {
+  table gpt && until_true 5 test -b "$partition" &&
+    { yes | mdadm --create /dev/md0 --run --force --level=1 --raid-devices=2 --metadata=1.2 "$partition" missing; } &&
+    echo secret | cryptsetup luksFormat -q --type luks2 --pbkdf pbkdf2 --pbkdf-force-iterations 1000 /dev/md0 - &&
+    echo secret | cryptsetup open --key-file=- /dev/md0 rig-crypt &&
+    lvm vgcreate -q -y rig /dev/mapper/rig-crypt && lvm lvcreate -q -y -n volume -L 64M rig &&
+    mke2fs -q -F -t ext4 /dev/rig/volume && mount /dev/rig/volume /mnt
+}
+unstack() {
+  umount /mnt && lvm vgchange -q -an rig && lvm vgremove -q -ff rig && cryptsetup close rig-crypt && mdadm --stop /dev/md0
+}
+use stack-seen-from-the-disk "mount" stack unstack "$disk"
+use stack-seen-from-the-partition "mount" stack unstack "$partition"
+use stack-seen-from-the-array "mount" stack unstack /dev/md0
+use stack-seen-from-the-volume "mount" stack unstack /dev/rig/volume
+
+# accepted NAME DEVICE: a blank disk is ready, and only its own string unlocks it.
+accepted() {
+  name=guard/blank/$1
+  can check "$name" || return
+  string=$(volproof check "$2" --json | jq -r .consent)
+  echo "consent of $2: $string"
+  [ "$string" != null ] || because "no consent string for $2"
+  wants 0 "ready" volproof check "$2"
+  wants 0 "" volproof check "$2" --destroy "$string"
+  wants 3 "" volproof check "$2" --destroy "${string}x"
+  wants 3 "" volproof check "$2" --destroy ""
+  wants 3 "" volproof run "$2" $write
+  wants 3 "" volproof run "$2" $write --destroy "${string}x"
+  wants 0 "" volproof run "$2" $write --size 16m --destroy "$string"
+  conclude "$name"
+}
+wipe
+null_blk nullb9 memory_backed=1 size=64
+truncate -s 64M /tmp/loop-image
+losetup /dev/loop0 /tmp/loop-image
+echo 64M >/sys/block/zram0/disksize
+accepted virtio "$disk"
+accepted nvme "$(disk NV0)"
+accepted scsi "$(scsi_disk)"
+accepted null_blk /dev/nullb9
+accepted loop /dev/loop0
+accepted brd /dev/ram0
+accepted zram /dev/zram0
+echo 1 >/sys/block/zram0/reset
+losetup -d /dev/loop0
+rm /tmp/loop-image
+remove_null_blk nullb9
+
+if can check guard/race; then
+  # A string that would fit two disks names neither.
+  for entry in $(grep -l '^TWIN' /sys/block/vd*/serial); do
+    twin=/dev/$(basename "$(dirname "$entry")")
+    wants 3 "" volproof check "$twin" --destroy TWIN
+    wants 0 "" volproof check "$twin" --destroy "$(volproof check "$twin" --json | jq -r .consent)"
+  done
+  conclude guard/two-disks-of-one-serial
+
+  wipe
+  wants 0 "" volproof check "$disk" --destroy $serial
+  filesystem && mount "$disk" /mnt || because "could not mount"
+  wants 3 "mount" volproof run "$disk" $write --destroy $serial
+  umount /mnt
+  wipe
+  conclude guard/race/mounted-after-the-check
+fi
+if can run guard/race/during-a-run; then
+  # While a run writes, nobody else gets the disk.
+  volproof run "$disk" --rw randwrite --bs 4k --runtime 600 --destroy $serial >/tmp/run 2>&1 & pid=$!
+  before=$(sectors_written)
+  written() { [ "$(sectors_written)" -gt $((before + 1000)) ]; }
+  until_true 20 written || because "the run did not write: $(tail -n 2 /tmp/run)"
+  mke2fs -q -F -t ext4 "$disk" 400M && because "mke2fs got the disk"
+  dmsetup create rig-thief --table "0 8192 linear $disk 0" && because "device-mapper got the disk"
+  swapon "$disk" && because "swap got the disk"
+  wants 3 "" volproof run "$disk" $write --destroy $serial
+  kill -INT $pid
+  wait $pid
+  wipe
+  conclude guard/race/during-a-run
+fi

@@ -16,11 +16,11 @@ queues() {
   done | tr '\n' ' ' | sed 's/ $//'
 }
 
-# shows NAME DEVICE QUEUES REQUESTS: the kernel's own view is the one we know ...
+# shows NAME DEVICE QUEUES REQUESTS [CARRIED]: the kernel's own view is the one we know ...
 shows() {
   same "topology/$1: kernel" "$3 requests=$4" \
     "$(queues "$2") requests=$(cat "$(path "$2")/queue/nr_requests" 2>/dev/null || echo none)"
-  map_is_told "$1" "$2" "$3"
+  map_is_told "$1" "$2" "${5:-$3}"
 }
 
 # queues_of_json: the same text from what `topo --json` says.
@@ -30,7 +30,8 @@ queues_of_json() {
     [.. | objects | select(has("queues")) | .queues[] | "\(.index):\(.cpus | each | map(tostring) | join(","))"] | join(" ")'
 }
 
-# ... and ours is the same: every queue with its CPUs.
+# ... and ours is the same: every queue with its CPUs; of a device without any, those of the disks
+# that carry it.
 map_is_told() {
   can topo "topology/$1: volproof" || return 0
   told=$(volproof topo "$2" --json) || { fail "topology/$1: volproof" "exit code $?"; return 0; }
@@ -56,7 +57,7 @@ shows scsi_debug "$(scsi_disk)" "0:0 1:1 2:2 3:3" 192
 shows loop /dev/loop0 "0:0,1,2,3" 128
 shows brd /dev/ram0 "" none
 shows zram /dev/zram0 "" none
-shows device-mapper "/dev/$linear" "" none
+shows device-mapper "/dev/$linear" "" none "0:0 1:1 2:2 3:3 4:0,1,2,3"
 
 dmsetup remove rig-linear
 echo 1 >/sys/block/zram0/reset
