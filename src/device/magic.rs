@@ -226,7 +226,7 @@ static MAGICS: &[Magic] = &[
         at: &[Start(3)],
         mark: b"NTFS    ",
         check: boot_sector,
-        blkid: &["ntfs"],
+        blkid: &["ntfs", "dos"],
         ..ROW
     },
     Magic {
@@ -234,7 +234,7 @@ static MAGICS: &[Magic] = &[
         at: &[Start(3)],
         mark: b"EXFAT   ",
         check: boot_sector,
-        blkid: &["exfat"],
+        blkid: &["exfat", "dos"],
         ..ROW
     },
     Magic {
@@ -243,7 +243,7 @@ static MAGICS: &[Magic] = &[
         mark: b"FAT12   ",
         check: boot_sector,
         label: Some((-11, 11)),
-        blkid: &["vfat"],
+        blkid: &["vfat", "dos"],
         ..ROW
     },
     Magic {
@@ -252,7 +252,7 @@ static MAGICS: &[Magic] = &[
         mark: b"FAT16   ",
         check: boot_sector,
         label: Some((-11, 11)),
-        blkid: &["vfat"],
+        blkid: &["vfat", "dos"],
         ..ROW
     },
     Magic {
@@ -261,7 +261,7 @@ static MAGICS: &[Magic] = &[
         mark: b"FAT32   ",
         check: boot_sector,
         label: Some((-11, 11)),
-        blkid: &["vfat"],
+        blkid: &["vfat", "dos"],
         ..ROW
     },
     Magic {
@@ -310,13 +310,19 @@ impl At {
     }
 }
 
-/// A partition table has four entries that are empty or plain, and one at least in use; a boot sector with the same mark
-/// has code or text there.
+/// A partition table has four entries that are empty or plain; a boot sector with the same mark has code or text there, or
+/// the name of its filesystem before it.
 fn mbr(w: &Windows, mark: u64) -> bool {
     let Some(table) = w.bytes(mark - 64, 64) else { return false };
     let entries = || table.chunks_exact(16);
-    entries().all(|e| matches!(e[0], 0 | 0x80)) && entries().any(|e| e[4] != 0 && e[12..16] != [0; 4])
+    let used = entries().any(|e| e[4] != 0 && e[12..16] != [0; 4]);
+    let boot = BOOT_SECTORS.iter().any(|(at, name)| w.is(*at, name));
+    entries().all(|e| matches!(e[0], 0 | 0x80)) && (used || !boot)
 }
+
+/// Where filesystems with a boot sector write their names.
+const BOOT_SECTORS: &[(u64, &[u8])] =
+    &[(3, b"NTFS    "), (3, b"EXFAT   "), (54, b"FAT12   "), (54, b"FAT16   "), (82, b"FAT32   ")];
 
 /// The last two bytes of a boot sector.
 fn boot_sector(w: &Windows, _: u64) -> bool {
@@ -489,7 +495,8 @@ mod tests {
     #[test]
     fn short_marks_alone_are_not_taken_for_data() {
         let none = Vec::<String>::new();
-        assert_eq!(found(&[BOOT]), none, "an empty partition table");
+        assert_eq!(found(&[BOOT]), ["MBR"], "an empty partition table is one");
+        assert_eq!(found(&[BOOT, (446, b"code")]), none);
         assert_eq!(found(&[(1080, b"\x53\xef")]), none);
         assert_eq!(found(&[(3, b"NTFS    ")]), none);
         assert_eq!(found(&[(0, b"LABELONE")]), none);

@@ -243,16 +243,21 @@ fn beneath(root: &Root, name: &str, files: bool, found: &mut BTreeSet<String>) {
     }
 }
 
-/// How long an open must last to count: udev, blkid and losetup open every device for a moment.
-const A_MOMENT: Duration = Duration::from_millis(100);
+/// How often openers are looked for again: udev, blkid and losetup open every device in passing, the last for half a second
+/// when several of it race for the same device.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// The openers that are still there after a moment.
+/// The openers that stay.
 fn lasting_openers(root: &Root, relatives: &[Relative]) -> Vec<Opener> {
     let mut found = openers(root, relatives);
-    if !found.is_empty() && root.is_system() {
-        std::thread::sleep(A_MOMENT);
+    for _ in 0..LOOKS {
+        if found.is_empty() || !root.is_system() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
         let still = openers(root, relatives);
-        found.retain(|o| still.contains(o));
+        found.retain(|o| still.iter().any(|s| s.pid == o.pid && s.device == o.device));
     }
     found
 }
