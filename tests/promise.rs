@@ -143,6 +143,12 @@ fn pages() {
         })
     );
     insta::assert_snapshot!(
+        "no_number",
+        page(Request { volume: asked("alibaba:cloud", 100), ..Request::default() })
+    );
+    let bought = Asked { iops: Some(Choice::Value(99_999.0)), ..asked("gcp:hyperdisk-balanced", 100) };
+    insta::assert_snapshot!("bought", page(Request { volume: bought, ..Request::default() }));
+    insta::assert_snapshot!(
         "several",
         page(Request {
             volume: asked("alibaba:cloud_auto", 500),
@@ -229,6 +235,7 @@ fn refusals_name_what_would_work() {
         [
             error(asked("alibaba:cloud_essd.PL9", 100)),
             error(asked("alibaba:cloud_essd.PL2", 100)),
+            error(Asked { size: Some(Bytes(800)), ..asked("aws:gp3", 1) }),
             error(asked("aws:io1", 100)),
             error(asked("azure:UltraSSD_LRS", 100)),
             error(Asked { size: None, ..asked("aws:gp3", 1) }),

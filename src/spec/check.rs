@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use super::catalogue::{Catalogue, Cell, Volume};
+use super::catalogue::Catalogue;
+use super::entry::{Cell, Volume};
 
 /// The meanings a cell of an instance row can have.
 const INSTANCE_COLUMNS: &[&str] = &[

@@ -2,7 +2,7 @@
 
 use super::formula::plain;
 use super::level::Range;
-use crate::unit::grouped;
+use crate::unit::{Bytes, grouped};
 
 /// IOPS or throughput.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,15 @@ impl Dimension {
             Dimension::Iops => "--iops",
             Dimension::Throughput => "--throughput",
         }
+    }
+}
+
+/// A size as people read it; a bare number of bytes is nearly always one of GiB whose unit was forgotten.
+fn size(gib: f64) -> String {
+    let bytes = Bytes((gib * Bytes::GIB.0 as f64).round() as u64);
+    match bytes {
+        Bytes(n) if n < Bytes::MIB.0 => format!("{n} bytes (did you mean {n}GiB?)"),
+        _ => format!("{} GiB", plain(gib)),
     }
 }
 
@@ -62,8 +71,8 @@ pub enum SpecError {
         candidates: String,
     },
     /// The type does not come in this size.
-    #[error("{id} does not come in {} GiB: it is sold from {} to {} GiB, nearest is {} GiB",
-            plain(*gib), grouped(*lo as u64), grouped(*hi as u64), plain(gib.clamp(*lo, *hi)))]
+    #[error("{id} does not come in {}: it is sold from {} to {} GiB, nearest is {} GiB",
+            size(*gib), grouped(*lo as u64), grouped(*hi as u64), plain(gib.clamp(*lo, *hi)))]
     SizeOutOfRange {
         /// The full name.
         id: String,

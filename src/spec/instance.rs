@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::{Catalogue, Cell, Confidence, InstanceFamily, Volume};
+use super::catalogue::Catalogue;
+use super::entry::{Cell, Confidence, InstanceFamily, Volume};
 use super::error::SpecError;
 use super::level::Each;
 use super::lookup::{nearest, not_after};

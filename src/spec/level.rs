@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::{BurstTerms, Order, Tier, Volume};
+use super::entry::{BurstTerms, Order, Tier, Volume};
 use super::error::{Dimension, SpecError};
 use super::formula::{Formula, Inputs, plain};
 
@@ -188,7 +188,9 @@ impl Maker<'_> {
             let range = Range { lo: 0.0, hi: hi.value(&self.at) };
             self.level.iops_range = Some(range);
             if let Some(choice) = self.bought.iops {
-                self.at.extra_iops = held(choice, range, "extra IOPS", &mut self.level.notes);
+                let (extra, note) = held(choice, range, "extra IOPS");
+                self.at.extra_iops = extra;
+                self.level.notes.extend(note);
             }
         } else if self.bought.iops.is_some() && bounds.1.is_none() {
             return Err(SpecError::NotSold {
@@ -235,6 +237,7 @@ impl Maker<'_> {
         choice: Option<Choice>,
     ) -> Result<Each, SpecError> {
         let name = dimension.name();
+        let bought = choice.is_some();
         if let (Some(lo), Some(hi)) = bounds {
             let lo_value = lo.value(&self.at);
             let range = Range { lo: lo_value, hi: hi.value(&self.at).max(lo_value) };
@@ -242,28 +245,20 @@ impl Maker<'_> {
                 Dimension::Iops => self.level.iops_range = Some(range),
                 Dimension::Throughput => self.level.throughput_range = Some(range),
             }
-            let choice = match (choice, both) {
-                (Some(choice), _) => choice,
-                (None, Some(default)) => Choice::Value(default.value(&self.at)),
-                (None, None) => {
-                    return Err(SpecError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
-                }
+            let default = both.as_ref().map(|f| f.value(&self.at));
+            let Some(choice) = choice.or(default.map(Choice::Value)) else {
+                return Err(SpecError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
             };
-            let notes = &mut self.level.notes;
-            let before = notes.len();
-            let value = held(choice, range, name, notes);
-            if choice == Choice::Most {
-                self.working(name, hi.text(&self.at), value);
-            } else if self.level.notes.len() == before {
-                let how = if both.as_ref().is_some_and(|d| d.value(&self.at) == value) {
-                    "included"
-                } else {
-                    "bought"
-                };
-                self.working(name, format!("{} ({how})", plain(value)), value);
-            } else {
-                self.working(name, format!("{} (nearest allowed)", plain(value)), value);
-            }
+            let (value, note) = held(choice, range, name);
+            self.level.notes.extend(note.filter(|_| bought));
+            let how = match choice {
+                Choice::Most => hi.text(&self.at),
+                Choice::Least => lo.text(&self.at),
+                Choice::Value(v) if v != value => format!("{} (nearest allowed)", plain(value)),
+                Choice::Value(_) if default == Some(value) => format!("{} (included)", plain(value)),
+                Choice::Value(_) => format!("{} (bought)", plain(value)),
+            };
+            self.working(name, how, value);
             return Ok(Each::both(value));
         }
         let mut value = |formula: &Option<Formula>, of: &str| {
@@ -287,7 +282,8 @@ impl Maker<'_> {
         let range = Range { lo: 0.0, hi: if self.at.gib < unit.min_gib { 0.0 } else { most } };
         self.level.throughput_range = Some(range);
         let Some(choice) = self.bought.throughput else { return Ok(()) };
-        let units = held(choice, range, "extra units", &mut self.level.notes);
+        let (units, note) = held(choice, range, "extra units");
+        self.level.notes.extend(note);
         let (iops, throughput) =
             ((unit.iops * units).min(unit.iops_max), (unit.throughput * units).min(unit.throughput_max));
         self.level.iops = self.add(self.level.iops, iops, Dimension::Iops, self.v.iops_total_max);
@@ -311,25 +307,24 @@ impl Maker<'_> {
     }
 }
 
-/// The choice, held between its bounds; says so where that changes it.
-fn held(choice: Choice, range: Range, what: &str, notes: &mut Vec<String>) -> f64 {
-    match choice {
-        Choice::Least => range.lo,
-        Choice::Most => range.hi,
-        Choice::Value(v) => {
-            let value = v.max(range.lo).min(range.hi);
-            if value != v {
-                notes.push(format!(
-                    "{} {what} cannot be bought at this size: {} to {} can; computed with {}",
-                    plain(v),
-                    plain(range.lo),
-                    plain(range.hi),
-                    plain(value)
-                ));
-            }
-            value
-        }
-    }
+/// The choice, held between its bounds, and what must be said where that changes it.
+fn held(choice: Choice, range: Range, what: &str) -> (f64, Option<String>) {
+    let chosen = match choice {
+        Choice::Least => return (range.lo, None),
+        Choice::Most => return (range.hi, None),
+        Choice::Value(v) => v,
+    };
+    let value = chosen.max(range.lo).min(range.hi);
+    let note = || {
+        format!(
+            "{} {what} cannot be bought at this size: {} to {} can; computed with {}",
+            plain(chosen),
+            plain(range.lo),
+            plain(range.hi),
+            plain(value)
+        )
+    };
+    (value, (value != chosen).then(note))
 }
 
 /// A type with printed sizes: the first whose capacity is not smaller.
@@ -365,19 +360,16 @@ fn tier_burst(v: &Volume, tier: &Tier, iops: f64, throughput: f64) -> Burst {
     let default = BurstTerms::default();
     let terms = v.burst.as_ref().unwrap_or(&default);
     let on_demand = terms.on_demand_tiers.contains(&tier.0);
-    let mut conditions = Vec::new();
-    if on_demand {
-        conditions.push("on-demand bursting must be switched on, and is billed".to_string());
-    } else {
-        conditions.push("from credits of unused IOPS and throughput".to_string());
-    }
-    conditions.extend(terms.note.clone());
+    let how = match on_demand {
+        true => "on-demand bursting must be switched on, and is billed",
+        false => "from credits of unused IOPS and throughput",
+    };
     Burst {
         iops: Some(iops),
         throughput: Some(throughput),
         seconds: terms.credit_seconds.filter(|_| !on_demand),
         refill_seconds: None,
-        conditions,
+        conditions: vec![terms.note.clone().unwrap_or_else(|| how.to_string())],
     }
 }
 

@@ -1,7 +1,8 @@
 //! Finding a volume type by the names people use, and the edition that held at a date.
 
-use super::catalogue::{Catalogue, Volume};
+use super::catalogue::Catalogue;
 use super::check::is_date;
+use super::entry::Volume;
 use super::error::SpecError;
 
 /// A volume type that was found, and what must be said about how.

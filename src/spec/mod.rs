@@ -7,6 +7,7 @@
 
 pub mod catalogue;
 pub mod check;
+pub mod entry;
 pub mod error;
 pub mod formula;
 pub mod instance;

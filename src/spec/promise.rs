@@ -6,7 +6,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::{BlockTable, Catalogue, Confidence, Volume};
+use super::catalogue::Catalogue;
+use super::entry::{BlockTable, Confidence, Volume};
 use super::error::SpecError;
 use super::instance::InstanceCap;
 use super::level::{Bought, Direction, Each, Level};
@@ -72,6 +73,10 @@ pub struct VolumePromise {
     pub level: Level,
     /// The unit of the throughput.
     pub unit: Unit,
+    /// Block size at which the IOPS are stated.
+    pub iops_block: Bytes,
+    /// Block size at which the throughput is stated.
+    pub throughput_block: Bytes,
     /// A larger I/O counts as several of this size.
     pub split: Option<Bytes>,
     /// Published figures by block size.
@@ -242,6 +247,13 @@ impl Promise {
         Some(result)
     }
 
+    /// The least that every reading of the units promises at a block size: a result that meets it is not below promise,
+    /// because a doubt about a unit alone must not decide against the provider.
+    pub fn least(&self, block: Bytes, direction: Direction) -> Option<AtBlock> {
+        let readings = [Reading::Likely, Reading::Other].map(|r| self.at(block, direction, r));
+        readings.into_iter().flatten().min_by(|a, b| a.bytes.total_cmp(&b.bytes))
+    }
+
     /// The IOPS cap of a direction, whatever the block size.
     pub fn iops_cap(&self, direction: Direction) -> Option<Cap> {
         let sum: Option<f64> = self.volumes.iter().map(|v| v.level.iops.of(direction)).sum();
@@ -291,10 +303,11 @@ impl VolumePromise {
             false => Level::of(v, gib, bought)?,
         };
         let table = catalogue.block_table(v);
+        let has = |words: &str| v.notes.as_ref().is_some_and(|n| n.contains(words));
         let mut notes: Vec<String> = doubt.into_iter().chain(level.notes.iter().cloned()).collect();
         for (flag, note) in [
             (v.pool, "shared by all volumes of this type on the instance; name the others with --with"),
-            (v.half_duplex, "reads and writes share both limits"),
+            (v.half_duplex && !has("share both limits"), "reads and writes share both limits"),
             (v.read_only, "for reads: many instances attach the volume read-only"),
             (v.ephemeral, "the data is lost when the instance is released"),
         ] {
@@ -315,6 +328,8 @@ impl VolumePromise {
             gib,
             level,
             unit: Unit { printed: v.throughput_unit.clone(), bytes: v.unit_bytes, certain: v.unit_certain },
+            iops_block: Bytes::kib(v.io.iops_kib.unwrap_or(4)),
+            throughput_block: Bytes::kib(v.io.throughput_kib.unwrap_or(1024)),
             split: v.io.split_kib.map(Bytes::kib),
             published: table.map(published).unwrap_or_default(),
             published_source: table.map(|t| t.source.clone()),
@@ -333,7 +348,9 @@ impl VolumePromise {
     /// The law of block sizes: what this volume is promised at a block size.
     ///
     /// A published figure at this very block size takes precedence over the formulas. It is about a volume with the
-    /// table's largest IOPS; it bounds a smaller volume from above, and says nothing of one beyond the table.
+    /// table's largest IOPS; it bounds a smaller volume from above, and says nothing of one beyond the table. Where only
+    /// IOPS are published nothing is promised above the block size they are stated at, and where only throughput is,
+    /// nothing below its.
     pub fn at(&self, block: Bytes, direction: Direction, reading: Reading) -> Option<AtBlock> {
         let size = block.0 as f64;
         let unit = self.unit.bytes_in(reading) as f64;
@@ -342,6 +359,8 @@ impl VolumePromise {
         let by_bytes = self.level.throughput.of(direction).map(|cap| cap * unit);
         let formula = match (by_iops, by_bytes) {
             (None, None) => return None,
+            (None, Some(_)) if block < self.throughput_block => return None,
+            (Some(_), None) if block > self.iops_block => return None,
             (Some(iops), Some(bytes)) if bytes / size < iops => {
                 AtBlock { iops: (bytes / size).floor(), bytes, binding: Binding::VolumeThroughput }
             }
@@ -404,6 +423,7 @@ mod tests {
         assert_eq!(caps, [350.0 * 1048576.0, 350e6]);
         assert_eq!(at(&p, 16).0, 22_400.0);
         assert_eq!(p.at(Bytes::kib(16), Direction::Read, Reading::Other).unwrap().iops, 21_362.0);
+        assert_eq!(p.least(Bytes::kib(16), Direction::Read).unwrap().iops, 21_362.0);
         assert!(!p.unit_certain() && promise("aws:gp2", 100).unit_certain());
     }
 
@@ -425,6 +445,18 @@ mod tests {
         );
         // A table about a volume that bursts says nothing of one whose baseline is above it.
         assert_eq!(at(&promise("aws:gp2", 5000), 16).0, 15_000.0);
+    }
+
+    #[test]
+    fn nothing_is_promised_where_nothing_is_published() {
+        let at = |p: &Promise, kib| p.at(Bytes::kib(kib), Direction::Read, Reading::Likely);
+        let basic = promise("alibaba:cloud", 100);
+        assert!(
+            at(&basic, 4).is_none() && at(&basic, 1024).is_some(),
+            "'several hundred' IOPS are no number"
+        );
+        let local = promise("gcp:local-ssd", 375);
+        assert!(at(&local, 4).is_some() && at(&local, 1024).is_none());
     }
 
     #[test]

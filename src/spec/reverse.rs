@@ -3,7 +3,8 @@
 //! A need in bytes per second must be met in both readings of a doubtful unit, and in both directions. Promises grow
 //! with capacity and with what is bought, so each is found by halving.
 
-use super::catalogue::{Catalogue, Volume};
+use super::catalogue::Catalogue;
+use super::entry::Volume;
 use super::error::SpecError;
 use super::level::{Bought, Choice, Direction};
 use super::promise::{Promise, Reading, VolumePromise};
@@ -43,6 +44,7 @@ impl Catalogue {
             (v.status == "current" || v.status == "previous generation")
                 && !v.kind.contains('@')
                 && !v.local
+                && !v.read_only
                 && provider.is_none_or(|p| p == v.provider)
         };
         let (mut fits, mut instance_known, mut instance_error) = (Vec::new(), false, None);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{BLOCKS_KIB, BOTH, directions};
-use crate::spec::catalogue::Volume;
+use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
 use crate::spec::level::{Burst, Direction, Each, Range};

@@ -1,7 +1,7 @@
 //! A promise as people read it, within 80 columns. The arithmetic is shown, so that a reader can repeat it.
 
 use super::{BLOCKS_KIB, BOTH, directions};
-use crate::spec::catalogue::Volume;
+use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
 use crate::spec::level::{Direction, Each, Range};
@@ -88,22 +88,25 @@ impl Page {
         {
             self.line(&if i == 0 { line.clone() } else { format!("  {line}") });
         }
-        for w in &v.level.workings {
-            let is_iops = w.of.contains("IOPS") && !w.of.contains("throughput");
-            let unit = if is_iops { String::new() } else { format!(" {}", v.unit.printed) };
-            let result = number(w.value);
-            let text = match w.text.replace(',', "") == result.replace(',', "") {
-                true => format!("{result}{unit}"),
-                false => format!("{} = {result}{unit}", w.text),
-            };
-            self.field(&w.of, &text);
-        }
         if !v.level.workings.iter().any(|w| w.of.contains("IOPS")) {
             let words = v
                 .iops_text
                 .as_ref()
                 .map_or("no number is published".into(), |t| format!("\"{t}\" (no number)"));
             self.field("IOPS", &words);
+        }
+        for w in &v.level.workings {
+            let is_iops = w.of.contains("IOPS") && !w.of.contains("throughput");
+            let unit = if is_iops { String::new() } else { format!(" {}", v.unit.printed) };
+            let result = number(w.value);
+            let bare = |text: &str| text.replace(',', "");
+            let (figure, how) = w.text.split_once(" (").unwrap_or((&w.text, ""));
+            let text = match bare(figure) == plain(w.value) {
+                true if how.is_empty() => format!("{result}{unit}"),
+                true => format!("{result}{unit} ({how}"),
+                false => format!("{} = {result}{unit}", w.text),
+            };
+            self.field(&w.of, &text);
         }
         if !v.level.workings.iter().any(|w| w.of.contains("throughput")) {
             self.field("throughput", "no number is published");
@@ -179,6 +182,7 @@ impl Page {
             None => BLOCKS_KIB.map(Bytes::kib).to_vec(),
         };
         self.line("     block  direction         IOPS      MiB/s       MB/s  limited by");
+        let before = self.out.len();
         for block in blocks {
             let lines: Vec<(&str, AtBlock, AtBlock)> = directions(promise, block)
                 .into_iter()
@@ -196,6 +200,9 @@ impl Page {
                     self.block_line("", "or, in doubt", other);
                 }
             }
+        }
+        if self.out.len() == before {
+            self.line("            nothing is promised: IOPS or throughput is not published");
         }
         for v in &promise.volumes {
             let used = promise.block.and_then(|b| v.published.iter().find(|p| p.block == b));
