@@ -394,6 +394,23 @@ mod tests {
     }
 
     #[test]
+    fn a_users_catalogue_is_taken() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("ours.toml");
+        let entry = "[[volume]]\nprovider = \"aws\"\ntype = \"gold\"\nname = \"Gold\"\nmedia = \"ssd\"\n\
+                     status = \"current\"\ncapacity_gib = [1, 100]\niops = 77\nthroughput = 100\n\
+                     throughput_unit = \"MiB/s\"\nunit_bytes = 1048576\nunit_certain = true\n\
+                     source = \"our contract\"\nas_of = \"2026-11\"\nconfidence = \"high\"\n";
+        std::fs::write(&file, entry).unwrap();
+        let text = run(&format!("aws:gold --size 10GiB --catalog {}", file.display())).unwrap();
+        assert!(text.contains("77") && text.contains("our contract"), "{text}");
+        assert!(run("aws:gold --size 10GiB").unwrap_err().contains("no volume type 'aws:gold'"));
+        assert!(
+            run("aws:gp2 --size 10GiB --catalog /nonexistent/x.toml").unwrap_err().contains("cannot read")
+        );
+    }
+
+    #[test]
     fn what_cannot_be_asked() {
         assert!(run("").unwrap_err().contains("which volume?"));
         assert!(run("gp3 --need-throughput 500").unwrap_err().contains("500MiB"));

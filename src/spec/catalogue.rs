@@ -136,3 +136,46 @@ fn replace<T>(entries: &mut Vec<T>, over: Vec<T>, name: impl Fn(&T) -> String) {
     entries.retain(|e| !names.contains(&name(e)));
     entries.extend(over);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_version_of_the_future_is_refused() {
+        let e = Catalogue::parse("schema_version = 2", "ours.toml").unwrap_err().to_string();
+        assert!(e.contains("ours.toml") && e.contains("reads version 1"), "{e}");
+    }
+
+    proptest! {
+        /// A user's file may hold anything: it is read or refused, and what was read can be checked.
+        #[test]
+        fn any_text_is_answered(text in ".{0,200}", key in "[a-z_]{1,12}", value in "[-0-9a-z.\\[\\]{}\"=, ]{0,24}") {
+            let entry = format!("[[volume]]\n{key} = {value}\n{text}");
+            for text in [text.as_str(), entry.as_str(), &format!("[[instance_family]]\n{key} = {value}")] {
+                if let Ok(catalogue) = Catalogue::parse(text, "test") {
+                    catalogue.faults();
+                }
+            }
+        }
+
+        /// An entry with any number in a formula is read or refused, never a panic in a promise.
+        #[test]
+        fn any_number_is_answered(number in prop_oneof![any::<f64>(), -1e6..1e6, Just(0.0)], key in 0usize..6) {
+            let key = ["base", "per_gib", "min", "max", "over_gib", "per_iops"][key];
+            let text = format!(
+                "[[provider]]\nid = \"p\"\nname = \"P\"\nconfidence = \"low\"\n\
+                 [[volume]]\nprovider = \"p\"\ntype = \"x\"\nname = \"X\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
+                 capacity_gib = [1, 100]\niops = {{ {key} = {number:?} }}\niops_lo = 1\niops_hi = {{ {key} = {number:?} }}\n\
+                 throughput_unit = \"MB/s\"\nunit_bytes = 1000000\nunit_certain = false\nsource = \"test\"\n\
+                 as_of = \"2026\"\nconfidence = \"low\"\n"
+            );
+            if let Ok(read) = Catalogue::parse(&text, "test")
+                && read.faults().is_empty()
+            {
+                super::super::level::Level::of(&read.volumes[0], 50.0, Default::default()).unwrap();
+            }
+        }
+    }
+}
