@@ -7,6 +7,7 @@ pub mod device;
 pub mod engine;
 pub mod guard;
 pub mod hist;
+pub mod machine;
 pub mod observe;
 pub mod plan;
 pub mod promise;

@@ -7,7 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
-    &["promise"],
+    &["machine", "promise"],
     &["ui"],
     &["guard", "engine", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],

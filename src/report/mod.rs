@@ -1,3 +1,5 @@
 //! What people and programs read: text, JSON and pages. Nothing here computes a result.
 
 pub mod promise;
+pub mod topo;
+pub mod tune;

@@ -221,7 +221,7 @@ impl Lane {
         }
         match (cpu.node, self.node) {
             (Some(cpu), Some(own)) if cpu == own => why += &format!(", local node {own}"),
-            (Some(cpu), Some(own)) => why += &format!(", remote node {cpu} (disk is on {own})"),
+            (Some(cpu), Some(own)) => why += &format!(", remote node {cpu} (disk on {own})"),
             _ => {}
         }
         if busy == Some(cpu.id) {

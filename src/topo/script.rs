@@ -113,7 +113,11 @@ fn faults(
     }
     let double = pick(&|c| per_cpu[&c] > 1);
     if !double.is_empty() {
-        faults.push(format!("{} CPUs for {} jobs: CPU {double} carries several", mask.len(), chosen.len()));
+        faults.push(format!(
+            "{} jobs on {} of its CPUs: CPU {double} carries several",
+            chosen.len(),
+            mask.len()
+        ));
     }
     let siblings = pick(&|c| {
         topology.cpus.get(c).is_some_and(|own| own.core.iter().any(|o| o < c && per_cpu.contains_key(&o)))

@@ -1,0 +1,166 @@
+//! `volproof topo`, `tune` and `restore`: the machine around a device, without a run.
+//!
+//! Arguments in, the text of the answer and the exit code out. `topo` reads only. `tune` holds its settings until it is
+//! told to stop, because a process that has ended could not put them back; with `--keep` they wait for `restore`.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::json;
+
+use crate::report::{topo as topo_report, tune as tune_report};
+use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
+use crate::tune::{self, Need, Places, Which};
+
+/// Everything is done.
+pub const DONE: u8 = 0;
+/// What was asked cannot be done: no placement for so many jobs.
+pub const REFUSED: u8 = 2;
+/// A knob could not be put back.
+pub const NOT_RESTORED: u8 = 4;
+
+/// Arguments of `topo`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TopoArgs {
+    /// Block devices, such as /dev/vdb, nvme0n1 or /dev/mapper/vg-lv
+    #[arg(value_name = "DEVICE", required = true)]
+    pub devices: Vec<String>,
+    /// Workers to place; without it one per hardware queue
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Places workers for polled I/O, on poll queues
+    #[arg(long)]
+    pub poll: bool,
+    /// Lets the scheduler move the workers
+    #[arg(long)]
+    pub no_pin: bool,
+    /// Shows which CPUs the source script test100w.sh would choose, and why ours differ
+    #[arg(long)]
+    pub like_script: bool,
+    /// Writes JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `tune`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct TuneArgs {
+    /// Block devices, such as /dev/vdb or nvme0n1
+    #[arg(value_name = "DEVICE", required = true)]
+    pub devices: Vec<String>,
+    /// Shows what would be written, and writes nothing
+    #[arg(long, conflicts_with = "keep")]
+    pub dry_run: bool,
+    /// Leaves the values until `volproof restore` or a restart, instead of holding them until Ctrl-C
+    #[arg(long)]
+    pub keep: bool,
+    /// Workers to make room for
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub jobs: u32,
+    /// Requests in flight of each worker
+    #[arg(long, value_name = "N", default_value_t = 128)]
+    pub iodepth: u32,
+    /// Writes JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `restore`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct RestoreArgs {
+    /// Writes JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `topo`: the answer and the exit code.
+pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, u8)> {
+    let names: Vec<&str> = args.devices.iter().map(String::as_str).collect();
+    let topology = Topology::read(root, &names)?;
+    let kind = if args.poll { QueueKind::Poll } else { QueueKind::Default };
+    let jobs = args.jobs.unwrap_or_else(|| jobs_for(&topology, kind));
+    let placement = place_on(&topology, kind, jobs, !args.no_pin);
+    let why = placement.as_ref().map_err(ToString::to_string);
+    let placement: Result<&Placement, &str> = why.as_ref().map(|p| *p).map_err(String::as_str);
+    let mut scripts: Vec<LikeScript> = Vec::new();
+    if args.like_script {
+        for target in &topology.targets {
+            scripts.push(like_script(&topology, &target.disk, jobs, placement.ok()));
+        }
+    }
+    let text = match args.json {
+        true => pretty(&topo_report::json(&topology, placement, &scripts))?,
+        false => topo_report::text(&topology, placement, &scripts),
+    };
+    Ok((text, if placement.is_ok() { DONE } else { REFUSED }))
+}
+
+/// One per hardware queue, but not more than there are usable CPUs; at least one.
+fn jobs_for(topology: &Topology, kind: QueueKind) -> u32 {
+    let queues: usize = topology.disks.iter().map(|d| d.of_kind(kind).count()).sum();
+    queues.clamp(1, topology.cpus.usable().len().max(1)) as u32
+}
+
+/// The disks whose knobs count for devices: those that carry their I/O.
+pub fn disks(root: &Path, devices: &[String]) -> Result<Vec<String>, TopoError> {
+    let names: Vec<&str> = devices.iter().map(String::as_str).collect();
+    Ok(Topology::read(root, &names)?.disks.into_iter().map(|d| d.name).collect())
+}
+
+/// `tune`: says what it writes, holds it until `stop`, and puts it back. Returns the exit code.
+pub fn tune(
+    args: &TuneArgs,
+    places: &Places,
+    stop: &AtomicBool,
+    say: &mut dyn FnMut(&str),
+) -> anyhow::Result<u8> {
+    let disks = disks(&places.root, &args.devices)?;
+    let need = Need { jobs: args.jobs.into(), depth: args.iodepth.into() };
+    if args.dry_run {
+        let settings = tune::survey(places, &disks, need);
+        say(&if args.json { pretty(&json!({ "knobs": settings }))? } else { tune_report::survey(&settings) });
+        return Ok(DONE);
+    }
+    let tuned = tune::tune(places, &disks, need)?;
+    if args.json {
+        say(&pretty(&json!({ "recovered": tuned.recovered(), "applied": tuned.applied() }))?);
+    } else {
+        say(&tune_report::restored(tuned.recovered()));
+        say(&tune_report::applied(tuned.applied()));
+    }
+    if args.keep {
+        tuned.keep()?;
+        say(if args.json {
+            ""
+        } else {
+            "Kept. `volproof restore` puts everything back; so does a restart.\n"
+        });
+        return Ok(DONE);
+    }
+    say(if args.json { "" } else { "Held. Ctrl-C puts everything back.\n" });
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let done = tuned.restore();
+    let complete = done.complete();
+    say(&if args.json { pretty(&json!({ "restored": [done] }))? } else { tune_report::restored(&[done]) });
+    Ok(if complete { DONE } else { NOT_RESTORED })
+}
+
+/// `restore`: puts back what dead runs and `tune --keep` left. Returns the answer and the exit code.
+pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, u8)> {
+    let done = tune::restore(places, Which::Kept)?;
+    let complete = done.iter().all(tune::Restoration::complete);
+    let text = match args.json {
+        true => pretty(&json!({ "restored": done }))?,
+        false if done.is_empty() => "Nothing to put back.\n".to_string(),
+        false => tune_report::restored(&done),
+    };
+    Ok((text, if complete { DONE } else { NOT_RESTORED }))
+}
+
+fn pretty(value: &serde_json::Value) -> anyhow::Result<String> {
+    Ok(serde_json::to_string_pretty(value).context("cannot write the answer as JSON")? + "\n")
+}

@@ -1,0 +1,238 @@
+//! `topo` in text and JSON: the CPUs, the queue map with the workers on it, and what the source script would have done.
+//!
+//! Eighty columns, nothing but ASCII. A CPU list is broken between CPUs; nothing is left out.
+
+use serde_json::{Value, json};
+
+use crate::topo::{CpuSet, Disk, Irq, LikeScript, Placement, QueueKind, Topology};
+use crate::unit::grouped;
+
+const WIDTH: usize = 80;
+
+/// The whole answer of `topo`. `placement` is absent, with the reason, where none is possible.
+pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> String {
+    let mut out = cpus(topology);
+    let mut marks = Marks::default();
+    for disk in &topology.disks {
+        out += "\n";
+        out += &queues(topology, disk, placement.ok(), &mut marks);
+    }
+    out += &marks.legend();
+    match placement {
+        Ok(placement) => out += &seats(placement),
+        Err(why) => out += &format!("\nPlacement\n{}", folded("  none: ", why)),
+    }
+    for script in scripts {
+        out += &like_script(script, placement.ok());
+    }
+    out
+}
+
+/// The same for programs.
+pub fn json(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> Value {
+    let mut value = json!({ "topology": topology });
+    match placement {
+        Ok(placement) => value["placement"] = json!(placement),
+        Err(why) => value["refused"] = json!(why),
+    }
+    if !scripts.is_empty() {
+        value["like_script"] = json!(scripts);
+    }
+    value
+}
+
+fn cpus(topology: &Topology) -> String {
+    let cpus = &topology.cpus;
+    let (cores, nodes, llcs) = (cpus.cores(), cpus.nodes(), cpus.llcs());
+    let mut out = folded(
+        "CPUs      ",
+        &format!(
+            "{} online in {}, {}, {}",
+            cpus.online.len(),
+            count(cores.len(), "core"),
+            count(nodes.len(), "NUMA node"),
+            count(llcs.len(), "last-level cache")
+        ),
+    );
+    let mut row =
+        |name: &str, text: String| out += &folded(&format!("  {name:<10}"), &text.replace(',', ", "));
+    if nodes.len() > 1 {
+        for (node, set) in &nodes {
+            row(&node.map_or("no node".to_string(), |n| format!("node {n}")), set.to_string());
+        }
+    }
+    if llcs.len() > nodes.len() {
+        for (n, set) in llcs.iter().enumerate() {
+            row(&format!("cache {n}"), set.to_string());
+        }
+    }
+    if cores.len() < cpus.online.len() {
+        let pairs: Vec<String> =
+            cores.iter().map(|c| c.iter().map(|c| c.to_string()).collect::<Vec<_>>().join("+")).collect();
+        row("siblings", pairs.join(","));
+    }
+    let slow: CpuSet = cpus.each.iter().filter(|c| c.efficient).map(|c| c.id).collect();
+    let sets = [
+        ("slow", Some(&slow)),
+        ("offline", Some(&cpus.offline)),
+        ("isolated", Some(&cpus.isolated)),
+        ("cpuset", cpus.cpuset.as_ref().filter(|s| **s != cpus.online)),
+        ("affinity", cpus.affinity.as_ref().filter(|s| **s != cpus.online)),
+    ];
+    for (name, set) in sets {
+        if let Some(set) = set.filter(|s| !s.is_empty()) {
+            row(name, set.to_string());
+        }
+    }
+    let usable = cpus.usable();
+    row("usable", if usable.is_empty() { "none".to_string() } else { usable.to_string() });
+    out
+}
+
+/// Which marks stand in the picture.
+#[derive(Default)]
+struct Marks {
+    worker: bool,
+    offline: bool,
+    barred: bool,
+}
+
+impl Marks {
+    fn legend(&self) -> String {
+        let all = [
+            (self.worker, "3=w0: worker 0 is on CPU 3"),
+            (self.offline, "(3): offline"),
+            (self.barred, "[3]: isolated or not allowed"),
+        ];
+        let used: Vec<&str> = all.iter().filter(|(used, _)| *used).map(|(_, text)| *text).collect();
+        if used.is_empty() { String::new() } else { format!("\n{}", folded("", &used.join("; "))) }
+    }
+}
+
+/// The picture: one line per queue with its CPUs, workers where they sit, and the interrupt that completes it.
+fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks: &mut Marks) -> String {
+    let mut title = format!("{}: ", disk.name);
+    title += &match disk.queues.len() {
+        0 => "no hardware queues".to_string(),
+        n => count(n, "hardware queue"),
+    };
+    for kind in [QueueKind::Read, QueueKind::Poll] {
+        let n = disk.of_kind(kind).count();
+        if n > 0 {
+            title +=
+                &format!(", {n} of them for {}", if kind == QueueKind::Poll { "polling" } else { "reads" });
+        }
+    }
+    if let Some(node) = disk.node {
+        title += &format!(", on node {node}");
+    }
+    for target in
+        topology.targets.iter().filter(|t| t.carried_by.contains(&disk.name) && t.asked != disk.name)
+    {
+        title += &format!("; carries {}", target.asked);
+    }
+    let mut out = folded("", &title);
+    let usable = topology.cpus.usable();
+    for queue in &disk.queues {
+        let kind = if queue.kind == QueueKind::Default { "" } else { queue.kind.name() };
+        let mut cells = Vec::new();
+        for cpu in queue.cpus.iter() {
+            let worker = placement.filter(|p| p.pinned).and_then(|p| {
+                p.seats.iter().find(|s| {
+                    s.disk.as_ref() == Some(&disk.name)
+                        && s.queue == Some(queue.index)
+                        && s.cpus.contains(cpu)
+                })
+            });
+            cells.push(match worker {
+                Some(seat) => {
+                    marks.worker = true;
+                    format!("{cpu}=w{}", seat.worker)
+                }
+                None if !topology.cpus.online.contains(cpu) => {
+                    marks.offline = true;
+                    format!("({cpu})")
+                }
+                None if !usable.contains(cpu) => {
+                    marks.barred = true;
+                    format!("[{cpu}]")
+                }
+                None => cpu.to_string(),
+            });
+        }
+        out += &folded(&format!("  queue {:>3} {kind:<4}  CPU ", queue.index), &cells.join(" "));
+    }
+    let irqs: Vec<&Irq> = topology.irqs.disks.iter().filter(|i| i.disk == disk.name).collect();
+    if !irqs.is_empty() {
+        out += "  interrupts since boot, and where they are delivered now\n";
+    }
+    for irq in irqs {
+        let now = irq.affinity.as_ref().map_or("?".to_string(), CpuSet::to_string);
+        let counts: Vec<String> =
+            irq.counts.iter().map(|(cpu, n)| format!("{} on CPU {cpu}", grouped(*n))).collect();
+        let counts = if counts.is_empty() { "none yet".to_string() } else { counts.join(", ") };
+        out += &folded(&format!("  {:>5}  {:<17} -> CPU {now:<5}  ", irq.number, irq.name), &counts);
+    }
+    out
+}
+
+fn seats(placement: &Placement) -> String {
+    let mut out = format!("\nPlacement of {}\n", count(placement.seats.len(), "worker"));
+    if placement.pinned {
+        let several = placement.seats.iter().any(|s| s.disk != placement.seats[0].disk);
+        for seat in &placement.seats {
+            let disk = seat.disk.as_deref().filter(|_| several).map(|d| format!("{d}: ")).unwrap_or_default();
+            let lead = format!("  worker {:>3} on CPU {:<5} ", seat.worker, seat.cpus.to_string());
+            out += &folded(&lead, &format!("{disk}{}", seat.reason));
+        }
+    } else if let Some(seat) = placement.seats.first() {
+        out += &folded("  ", &format!("unpinned: the scheduler moves them over CPU {}", seat.cpus));
+    }
+    for reason in &placement.reasons {
+        out += &folded("  - ", reason);
+    }
+    for warning in &placement.warnings {
+        out += &folded("  ! ", &warning.message);
+        out += &folded("    -> ", &warning.advice);
+    }
+    out
+}
+
+fn like_script(script: &LikeScript, placement: Option<&Placement>) -> String {
+    let mut out = format!("\nWhat test100w.sh would choose for {}\n", script.device);
+    let list = if script.list.is_empty() { "(nothing)" } else { &script.list };
+    out += &folded("  --cpus_allowed=", list);
+    let line = |cpus: Vec<String>| if cpus.is_empty() { "none".to_string() } else { cpus.join(" ") };
+    out += &folded("  its jobs  CPU ", &line(script.jobs.iter().map(u32::to_string).collect()));
+    if let Some(placement) = placement.filter(|p| p.pinned) {
+        out +=
+            &folded("  ours      CPU ", &line(placement.seats.iter().map(|s| s.cpus.to_string()).collect()));
+    }
+    out += if script.differences.is_empty() { "  no objection\n" } else { "  why ours differs\n" };
+    for difference in &script.differences {
+        out += &folded("  - ", difference);
+    }
+    out
+}
+
+fn count(n: usize, noun: &str) -> String {
+    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+}
+
+/// Breaks a text at blanks; later lines are indented to where the first one's text begins.
+pub(super) fn folded(lead: &str, text: &str) -> String {
+    let (mut out, mut column) = (lead.to_string(), lead.len());
+    for (n, word) in text.split(' ').enumerate() {
+        if n > 0 && column + 1 + word.len() > WIDTH {
+            out += &format!("\n{:1$}", "", lead.len());
+            column = lead.len();
+        } else if n > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out += word;
+        column += word.len();
+    }
+    out.truncate(out.trim_end().len());
+    out + "\n"
+}

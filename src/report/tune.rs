@@ -1,0 +1,153 @@
+//! `tune` and `restore` in text: which knobs differ and why, what was written, what came back, what to do by hand.
+//!
+//! The JSON forms are the types themselves.
+
+use super::topo::folded;
+use crate::stats::compare::Outcome as Finding;
+use crate::tune::ab::Effect;
+use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting};
+
+/// Knobs before anything is written: `tune --dry-run`.
+pub fn survey(settings: &[Setting]) -> String {
+    let (differ, same): (Vec<&Setting>, Vec<&Setting>) = settings.iter().partition(|s| s.differs());
+    let mut out = String::new();
+    if settings.is_empty() {
+        return "No knob of volproof's is on this machine and device.\n".to_string();
+    }
+    for (setting, more) in alike(&differ, |a, b| a.knob == b.knob && a.disk.is_none() && a.now == b.now) {
+        out += &folded("", &format!("{}{more}: {} -> {}", setting.path, setting.now, setting.wanted));
+        out += &folded("    ", &format!("{} ({})", setting.reason, setting.source));
+    }
+    if !same.is_empty() {
+        let names: Vec<String> = same
+            .iter()
+            .map(|s| match &s.disk {
+                Some(disk) => format!("{}={} ({disk})", s.knob, s.now),
+                None => format!("{}={}", s.knob, s.now),
+            })
+            .collect();
+        out += &folded("already right: ", &names.join(", "));
+    }
+    out += &folded("never touched: ", "iostats, which shows that the device did the I/O");
+    out
+}
+
+/// What was written.
+pub fn applied(applied: &[Applied]) -> String {
+    if applied.is_empty() {
+        return "Nothing to tune: every knob is as a run wants it.\n".to_string();
+    }
+    let mut out = String::new();
+    let same = |a: &Applied, b: &Applied| {
+        a.knob == b.knob && policy(&a.path) && a.before == b.before && a.attempt == b.attempt
+    };
+    for (knob, more) in alike(&applied.iter().collect::<Vec<_>>(), same) {
+        let how = match &knob.attempt {
+            Attempt::Written => String::new(),
+            Attempt::Already => ", already set by another run".to_string(),
+            Attempt::ReadsBack { found } => format!(", but it reads {found}"),
+            Attempt::Refused { why } => format!(", refused: {why}"),
+        };
+        out += &folded("", &format!("{}{more}: {} -> {}{how}", knob.path, knob.before, knob.wanted));
+        out += &folded("    ", &knob.reason);
+    }
+    out
+}
+
+/// What came back. Empty when there was nothing to do.
+pub fn restored(done: &[Restoration]) -> String {
+    let mut out = String::new();
+    for one in done {
+        if let Some(why) = &one.unreadable {
+            out += &folded("", &format!("journal {}: {why}.", one.journal.display()));
+            out += &folded(
+                "    ",
+                "What it changed is unknown. Compare the knobs with `volproof tune DEVICE --dry-run`, set them by \
+                 hand, then remove the file.",
+            );
+            continue;
+        }
+        let back = one.knobs.iter().filter(|k| k.outcome == Outcome::Restored).count();
+        let (s, pid) = (if back == 1 { "" } else { "s" }, one.pid.unwrap_or_default());
+        out += &format!("Put back {back} knob{s} that process {pid} had changed.\n");
+        let same = |a: &Put, b: &Put| {
+            policy(&a.path) && policy(&b.path) && a.before == b.before && a.outcome == b.outcome
+        };
+        for (knob, more) in alike(&one.knobs.iter().collect::<Vec<_>>(), same) {
+            let (path, before) = (format!("{}{more}", knob.path), &knob.before);
+            out += &match &knob.outcome {
+                Outcome::Restored => folded("  ", &format!("{path}: {before}")),
+                Outcome::Unchanged => continue,
+                Outcome::Changed { found } => {
+                    let text =
+                        format!("{path}: somebody else set it to {found} meanwhile; it stays (was {before})");
+                    folded("  ", &text)
+                }
+                Outcome::Gone => folded("  ", &format!("{path}: the device is gone")),
+                Outcome::Rebooted => {
+                    folded("  ", &format!("{path}: the machine has restarted, which reset it"))
+                }
+                Outcome::HandedOver { pid } => {
+                    folded("  ", &format!("{path}: process {pid} still needs it and puts it back"))
+                }
+                Outcome::Failed { why } => folded("  ", &format!("{path}: NOT put back: {why}")),
+            };
+        }
+        let by_hand = one.by_hand();
+        if !by_hand.is_empty() {
+            out += "As root, put back by hand:\n";
+            // Not folded: it is to be copied.
+            out += &by_hand.iter().map(|c| format!("    {c}\n")).collect::<String>();
+        }
+    }
+    out
+}
+
+/// Whether a knob exists once per group of CPUs.
+fn policy(path: &str) -> bool {
+    path.starts_with("/sys/devices/system/cpu/")
+}
+
+/// Neighbours that say the same, as the first of them and how many more there are: a server has a governor per CPU.
+fn alike<'a, T>(rows: &[&'a T], same: impl Fn(&T, &T) -> bool) -> Vec<(&'a T, String)> {
+    let runs = rows.chunk_by(|a, b| same(a, b));
+    runs.map(|run| match run.len() {
+        1 => (run[0], String::new()),
+        n => (run[0], format!(" and {} more", n - 1)),
+    })
+    .collect()
+}
+
+/// What each knob did to the rate: `--tune ab`.
+pub fn effects(effects: &[Effect]) -> String {
+    let mut out = String::new();
+    for effect in effects {
+        let lead = format!("{:<13} {} -> {}: ", effect.knob, effect.before, effect.after);
+        let Some(c) = &effect.comparison else {
+            out += &folded(&lead, "no I/O completed, so nothing can be said");
+            continue;
+        };
+        let pct = |ratio: f64| 100.0 * (ratio - 1.0);
+        let finding = match c.outcome {
+            Finding::Faster => "raises the rate".to_string(),
+            Finding::Slower => "LOWERS the rate: leave it alone on this device".to_string(),
+            Finding::Equivalent => "makes no difference that matters".to_string(),
+            Finding::Undecided => match c.pairs_needed {
+                Some(n) => format!("undecided: {n} pairs would tell"),
+                None => "undecided: the runs vary too much".to_string(),
+            },
+        };
+        let figures = format!(
+            "{:+.1} % [{:+.1}, {:+.1}], p {:.3}, {} pairs, would show {:.1} %",
+            pct(c.ratio),
+            pct(c.low_ratio),
+            pct(c.high_ratio),
+            c.p_value,
+            c.pairs,
+            c.detectable_pct
+        );
+        out += &folded(&lead, &finding);
+        out += &folded("    ", &figures);
+    }
+    out
+}
