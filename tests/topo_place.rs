@@ -4,6 +4,7 @@ mod topo_trees;
 
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 use topo_trees::{read, unpack};
 use volproof::topo::{
     Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script, place,
@@ -192,7 +193,8 @@ fn a_broken_file_is_named() {
 
 /// A machine in memory: `lists` are the CPUs of each default queue.
 fn machine(cpus: u32, core_of: impl Fn(u32) -> u32, lists: Vec<CpuSet>) -> Topology {
-    let mut t = read("nvme-poll", &["nvme0n1"]);
+    static BASE: LazyLock<Topology> = LazyLock::new(|| read("nvme-poll", &["nvme0n1"]));
+    let mut t = BASE.clone();
     let online: CpuSet = (0..cpus).collect();
     let core = |c: u32| -> CpuSet { (0..cpus).filter(|o| core_of(*o) == core_of(c)).collect() };
     let each = (0..cpus)
