@@ -4,7 +4,6 @@
 //! told to stop, because a process that has ended could not put them back; with `--keep` they wait for `restore`.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -109,11 +108,11 @@ pub fn disks(root: &Path, devices: &[String]) -> Result<Vec<String>, TopoError> 
     Ok(Topology::read(root, &names)?.disks.into_iter().map(|d| d.name).collect())
 }
 
-/// `tune`: says what it writes, holds it until `stop`, and puts it back. Returns the exit code.
+/// `tune`: says what it writes, holds it until `stop` says so, and puts it back. Returns the exit code.
 pub fn tune(
     args: &TuneArgs,
     places: &Places,
-    stop: &AtomicBool,
+    stop: &dyn Fn() -> bool,
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<u8> {
     let disks = disks(&places.root, &args.devices)?;
@@ -140,7 +139,7 @@ pub fn tune(
         return Ok(DONE);
     }
     say(if args.json { "" } else { "Held. Ctrl-C puts everything back.\n" });
-    while !stop.load(Ordering::Relaxed) {
+    while !stop() {
         std::thread::sleep(Duration::from_millis(50));
     }
     let done = tuned.restore();

@@ -3,12 +3,16 @@
 mod tune_tree;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 use tune_tree::{assert_all_back, journals, lay, value};
+use volproof::machine::{self, TuneArgs};
 use volproof::tune::{Journal, Need, Outcome, Places, State, Which, restore, tune};
 
 /// Names the tree on which the child tunes and restores without end.
@@ -41,6 +45,61 @@ fn a_whole_run_leaves_nothing() {
     assert!(journals(&places).is_empty());
 }
 
+/// Holds the tree as `volproof tune` does until a signal raises the flag; alone it is told to stop at once.
+#[test]
+fn held_settings_end_with_the_word_to_stop() {
+    let told = Arc::new(AtomicBool::new(true));
+    let mut own = None;
+    let dir = match std::env::var_os(TREE) {
+        Some(dir) => {
+            told.store(false, Ordering::Relaxed);
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                signal_hook::flag::register(signal, Arc::clone(&told)).unwrap();
+            }
+            PathBuf::from(dir)
+        }
+        None => own.insert(TempDir::new().unwrap()).path().to_path_buf(),
+    };
+    let places = match own {
+        Some(_) => lay(&dir),
+        None => Places { root: dir.join("root"), journals: dir.join("run/volproof") },
+    };
+    fs::write(tune_tree::at(&places, "/sys/devices/system/cpu/online"), "0-3\n").unwrap();
+    let args = TuneArgs { devices: vec!["vdb".into()], iodepth: 128, jobs: 4, ..TuneArgs::default() };
+    let mut said = String::new();
+    let code = machine::tune(&args, &places, &|| told.load(Ordering::Relaxed), &mut |t| said += t).unwrap();
+    assert_eq!(code, 0);
+    assert!(said.contains("Held.") && said.contains("Put back"), "{said}");
+    assert_all_back(&places);
+    assert!(journals(&places).is_empty());
+}
+
+#[test]
+fn signals_put_everything_back() {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let dir = TempDir::new().unwrap();
+        let places = lay(dir.path());
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "held_settings_end_with_the_word_to_stop"])
+            .env(TREE, dir.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The governor is the last knob but one; once it is set the child holds everything or is about to.
+        let begun = Instant::now();
+        while value(&places, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor") != "performance" {
+            assert!(child.try_wait().unwrap().is_none(), "the child ended by itself");
+            assert!(begun.elapsed() < Duration::from_secs(60), "the child never began");
+            std::thread::yield_now();
+        }
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::from_named_raw(signal).unwrap()).unwrap();
+        assert!(child.wait().unwrap().success(), "signal {signal}");
+        assert_all_back(&places);
+        assert!(journals(&places).is_empty());
+    }
+}
+
 #[test]
 fn killed_at_sixty_moments_every_knob_comes_back() {
     let dir = TempDir::new().unwrap();
@@ -67,7 +126,7 @@ fn killed_at_sixty_moments_every_knob_comes_back() {
         child.wait().unwrap();
 
         for path in journals(&places) {
-            let journal: Journal = serde_json::from_str(&std::fs::read_to_string(&path).unwrap())
+            let journal: Journal = serde_json::from_str(&fs::read_to_string(&path).unwrap())
                 .unwrap_or_else(|e| panic!("a journal is whole at any moment: {e}"));
             let furthest = |s: State| journal.entries.iter().any(|e| e.state == s);
             let at = [State::Writing, State::Written, State::Disturbed, State::Planned]

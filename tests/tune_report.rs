@@ -31,7 +31,7 @@ fn args() -> TuneArgs {
 
 fn said(args: &TuneArgs, places: &Places) -> (String, u8) {
     let mut text = String::new();
-    let code = tune(args, places, &AtomicBool::new(true), &mut |t| text += t).unwrap();
+    let code = tune(args, places, &|| true, &mut |t| text += t).unwrap();
     for line in text.lines() {
         assert!(line.len() <= 80, "{line}");
     }
@@ -117,7 +117,8 @@ fn held_until_told_to_stop() {
     // It really waits: the values are there until the flag is raised.
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let holder = scope.spawn(|| tune(&args(), &places, &stop, &mut |_| {}).unwrap());
+        let holder =
+            scope.spawn(|| tune(&args(), &places, &|| stop.load(Ordering::Relaxed), &mut |_| {}).unwrap());
         while value(&places, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor") != "performance" {
             assert!(!holder.is_finished());
             std::thread::yield_now();
@@ -318,11 +319,11 @@ fn what_the_knobs_did() {
 fn busy_and_unknown_devices_are_input_errors() {
     let (_dir, places) = tree();
     let first = volproof::tune::tune(&places, &["vdb".into()], Need::default()).unwrap();
-    let e = tune(&args(), &places, &AtomicBool::new(true), &mut |_| {}).unwrap_err();
+    let e = tune(&args(), &places, &|| true, &mut |_| {}).unwrap_err();
     assert!(e.to_string().contains("vdb is in use by another volproof"), "{e}");
     drop(first);
     let unknown = TuneArgs { devices: vec!["vdz".into()], ..args() };
-    let e = tune(&unknown, &places, &AtomicBool::new(true), &mut |_| {}).unwrap_err();
+    let e = tune(&unknown, &places, &|| true, &mut |_| {}).unwrap_err();
     assert!(e.to_string().starts_with("no block device 'vdz'"), "{e}");
     let many = TopoArgs { devices: vec!["vdb".into()], jobs: Some(5), ..TopoArgs::default() };
     let (text, code) = topo(&many, &places.root).unwrap();

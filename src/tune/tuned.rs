@@ -1,6 +1,7 @@
 //! A tuned machine, for as long as the guard lives.
 
 use std::fs::File;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -251,14 +252,16 @@ impl Drop for Tuned {
     }
 }
 
-/// The last words of a guard that is dropped by an error or a panic: nobody else can say them.
+/// The last words of a guard that is dropped by an error or a panic: nobody else can say them. A standard error that is
+/// closed must not make it panic itself.
 fn report_incomplete(restoration: &Restoration) {
+    let mut out = std::io::stderr().lock();
     for Put { path, outcome, .. } in &restoration.knobs {
         if let Outcome::Failed { why } = outcome {
-            eprintln!("volproof: {path} could not be put back: {why}");
+            let _ = writeln!(out, "volproof: {path} could not be put back: {why}");
         }
     }
     for command in restoration.by_hand() {
-        eprintln!("volproof: as root: {command}");
+        let _ = writeln!(out, "volproof: as root: {command}");
     }
 }
