@@ -247,6 +247,39 @@ fn the_source_script_is_emulated() {
     assert!(head.jobs.is_empty());
 }
 
+/// The lines of the source script that make its list, run by bash on the same tree.
+const SCRIPT: &str = r#"
+cpulist=""
+for ((i=1;i<10;i++)); do
+    list=`cat $1/mq/*/cpu_list | awk '{if(i<=NF) print $i;}' i="$i" | tr -d ',' | tr '\n' ','`
+    if [ -z $list ]; then break; fi
+    cpulist=${cpulist}${list}
+done
+echo $cpulist | cut -d ',' -f 2-$(($2+1))
+"#;
+
+#[test]
+fn the_emulation_is_what_bash_prints() {
+    let trees =
+        [("virtio-1q", "vda"), ("72cpu-16q", "nvme1n1"), ("nvme-poll", "nvme0n1"), ("two-nodes", "nvme3n1")];
+    for (tree, device) in trees.into_iter().chain([("cpuset", "vdb"), ("hybrid", "nvme0n1")]) {
+        let dir = unpack(tree);
+        let topology = Topology::read(dir.path(), &[device]).unwrap();
+        for jobs in [1, 2, 3, 4, 9, 10, 16].into_iter().filter(|n| *n <= topology.cpus.online.len() as u32) {
+            let folder = dir.path().join("sys/block").join(device);
+            let out = std::process::Command::new("bash")
+                .args(["-c", SCRIPT, "bash"])
+                .arg(folder)
+                .arg(jobs.to_string())
+                .output()
+                .unwrap();
+            let printed = String::from_utf8(out.stdout).unwrap();
+            let ours = like_script(&topology, device, jobs, None);
+            assert_eq!(ours.list, printed.trim_end(), "{tree} with {jobs} jobs");
+        }
+    }
+}
+
 proptest! {
     /// Every worker sits on its own CPU: online, allowed, not isolated unless nothing else is, and one that submits into
     /// the queue it is said to; no queue gets its second worker while another with a free CPU has none; nobody shares a
