@@ -3,6 +3,7 @@
 //! The flow, which [`run`] reads like: argv -> Plan -> guard -> tune -> engine -> Interval* -> stats -> verdict -> Record
 //! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
 
+pub mod check;
 pub mod device;
 pub mod engine;
 pub mod guard;

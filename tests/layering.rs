@@ -7,7 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
-    &["machine", "promise"],
+    &["check", "machine", "promise"],
     &["ui"],
     &["guard", "engine", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
@@ -21,6 +21,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("run", "cli"),
     ("engine", "guard"),
     ("observe", "device"),
+    ("report", "guard"),
     ("plan", "sample"),
     ("stats", "sample"),
     ("topo", "warn"),

@@ -45,6 +45,9 @@ pub struct Relative {
     /// What it calls itself: a device mapper name, a RAID level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
+    /// A device mapper's own identity, whose first word tells who made it: `LVM-`, `CRYPT-`, `mpath-`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
 }
 
 /// A mount of one of the devices.
@@ -191,7 +194,8 @@ fn relatives(root: &Root, block: &Block, twins: &[String]) -> Vec<Relative> {
             continue;
         };
         let label = ["dm/name", "md/level"].iter().find_map(|f| root.text(dir(&name).join(f)));
-        found.push(Relative { node, relation, through, label });
+        let uuid = root.text(dir(&name).join("dm/uuid"));
+        found.push(Relative { node, relation, through, label, uuid });
         if relation != Relation::Parent {
             let partitions = partition_names(root, &name).into_iter();
             let kind = if relation == Relation::Itself { Relation::Partition } else { relation };

@@ -104,20 +104,19 @@ pub fn snapshot_command(root: &Root, block: &Block) -> Option<String> {
     Some(provider.snapshot.replace("{}", &id))
 }
 
-/// What to do before a write, in order.
-pub fn before_writing(root: &Root, block: &Block) -> Vec<String> {
+/// What to do before a write, beside the snapshot for which there is a command.
+pub fn before_writing(block: &Block, snapshot: Option<&str>) -> Vec<String> {
     let model = block.model.as_deref().unwrap_or_default();
-    let snapshot = match snapshot_command(root, block) {
-        Some(command) => format!("Take a snapshot first: {command}"),
+    let mut advice = Vec::new();
+    match snapshot {
+        Some(_) => {}
         None if EPHEMERAL.iter().any(|e| model.contains(e)) => {
-            "This disk cannot be snapshotted: copy its data elsewhere first.".to_string()
+            advice.push("This disk cannot be snapshotted: copy its data elsewhere first.".to_string());
         }
-        None => "Take a snapshot or a copy first; a write cannot be undone.".to_string(),
-    };
-    let mut advice =
-        vec![snapshot, "Better: test on a new machine without data, never on the system disk.".to_string()];
-    let misaligned = block.partitions.iter().any(|p| !p.aligned) || !block.aligned();
-    if misaligned {
+        None => advice.push("Take a snapshot or a copy first; a write cannot be undone.".to_string()),
+    }
+    advice.push("Better: test on a new machine without data, never on the system disk.".to_string());
+    if block.partitions.iter().any(|p| !p.aligned) || !block.aligned() {
         advice.push("Align partitions to 4 KiB (parted -a optimal), or test the whole disk.".to_string());
     }
     advice

@@ -27,7 +27,8 @@ pub fn consent(block: &Block, usage: &Usage) -> String {
     format!("{}:{}", block.size_bytes.exact(), without_blanks(&model))
 }
 
-/// A word that a shell takes without quotes, as udev writes names.
+/// A word without blanks and quotes: what a shell would take apart becomes `_`, as udev writes it.
 fn without_blanks(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join("_")
+    let words = text.split_whitespace().collect::<Vec<_>>().join("_");
+    words.chars().map(|c| if c.is_control() || "'\"\\`$".contains(c) { '_' } else { c }).collect()
 }

@@ -31,6 +31,7 @@ pub enum Code {
     Claimed,
     Signature,
     UnknownData,
+    Unreadable,
     OpinionsDiffer,
     NoConsent,
     WrongConsent,

@@ -54,6 +54,9 @@ fn refusal(check: &Check) -> String {
     for f in check.findings.iter().filter(|f| f.severity > Severity::Note) {
         text.push_str(&format!("\n  {}: {} ({})\n    {}", f.code.name(), f.what, f.evidence, f.advice));
     }
+    if let Some(consent) = check.useful_consent() {
+        text.push_str(&format!("\nConsent to overwrite this device, and no other:\n  --destroy '{consent}'"));
+    }
     text
 }
 
@@ -73,7 +76,10 @@ pub struct Check {
     pub overwrites: Option<Overwrites>,
     /// What was found, the gravest first.
     pub findings: Vec<Finding>,
-    /// What to do before a write.
+    /// The provider's own command that takes a snapshot of this volume, where the provider is recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<String>,
+    /// What else to do before a write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// Data seen in the first and last MiB of a block device; absent when it could not be read.
@@ -84,6 +90,14 @@ pub struct Check {
     pub second_opinion: Option<Opinion>,
     /// Everything known about the target.
     pub facts: Facts,
+}
+
+impl Check {
+    /// The consent string, where giving it would help: nothing refuses that consent does not lift.
+    pub fn useful_consent(&self) -> Option<&str> {
+        let hopeless = |f: &Finding| f.severity == Severity::Refused && f.code != Code::WrongConsent;
+        self.consent.as_deref().filter(|_| !self.findings.iter().any(hopeless))
+    }
 }
 
 /// The bytes that a run may write to.
@@ -111,8 +125,10 @@ enum Consent<'a> {
 /// A block device as it was seen at one moment.
 struct Examined {
     facts: BlockFacts,
-    /// What its ends show; absent when it may not be read.
+    /// What its ends show; absent when they could not be read, or when that is no concern any more.
     scan: Option<Scan>,
+    /// Why its ends could not be read.
+    unreadable: Option<io::Error>,
     /// Tells the bytes of both ends from any others.
     digest: Option<u64>,
     opinion: Opinion,
@@ -136,12 +152,19 @@ impl Examined {
                 }
             },
         };
-        let windows = held.or(opened.as_ref()).and_then(|f| Windows::read(f, facts.device.size_bytes).ok());
+        let (mut windows, mut unreadable) = (None, None);
+        if let Some(file) = held.or(opened.as_ref()) {
+            match Windows::read(file, facts.device.size_bytes) {
+                Ok(read) => windows = Some(read),
+                Err(e) => unreadable = Some(e),
+            }
+        }
         drop(opened);
         let opinion = if root.is_system() { Opinion::ask(&node) } else { Opinion::Absent };
         Examined {
             scan: windows.as_ref().map(Windows::scan),
             digest: windows.as_ref().map(Windows::digest),
+            unreadable,
             opinion,
             claim_error,
             facts,
@@ -188,6 +211,7 @@ fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {
         consent: None,
         overwrites: None,
         findings,
+        snapshot: None,
         advice: Vec::new(),
         data: None,
         second_opinion: None,
@@ -208,15 +232,20 @@ fn check_block(
     let wanted = match *consent {
         Consent::NotAsked { wanted } | Consent::Missing { wanted } | Consent::Given { wanted, .. } => wanted,
     };
-    let advice = match rules::is_test_device(device.driver) {
-        true => Vec::new(),
-        false => advice::before_writing(root, device),
+    let (snapshot, advice) = match rules::is_test_device(device.driver) {
+        true => (None, Vec::new()),
+        false => {
+            let snapshot = advice::snapshot_command(root, device);
+            let advice = advice::before_writing(device, snapshot.as_deref());
+            (snapshot, advice)
+        }
     };
     let overwrites =
         Overwrites { path: seen.facts.path.clone(), from_bytes: Bytes(0), to_bytes: device.size_bytes };
     Check {
         consent: Some(wanted.to_string()),
         overwrites: Some(overwrites),
+        snapshot,
         advice,
         data: seen.scan,
         second_opinion: Some(seen.opinion),

@@ -39,12 +39,12 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
             format!("--destroy '{given}' was given, this device is '{wanted}'"),
             "Check that this is the device you mean.",
         )),
-        Consent::Missing { wanted } => found.push(Finding::new(
+        Consent::Missing { .. } => found.push(Finding::new(
             Severity::NeedsConsent,
             Code::NoConsent,
             "writing to a block device needs its owner's consent",
             "no --destroy was given",
-            format!("If all its data may go: --destroy '{wanted}'"),
+            "If all its data may go, consent with --destroy as given below.",
         )),
         _ => {}
     }
@@ -142,7 +142,7 @@ fn claim(errno: i32, unexplained: bool) -> Option<Finding> {
             Code::NoPermission,
             "the device cannot be opened by this user",
             evidence,
-            "Run as root, or join the group that owns the device.",
+            "Run as root; for root, a container or security policy forbids it.",
         )),
         libc::ENOMEDIUM => {
             Some(Finding::refused(Code::NoMedium, "no medium is inserted", evidence, "Insert one."))
@@ -157,12 +157,18 @@ fn claim(errno: i32, unexplained: bool) -> Option<Finding> {
 fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
     let (severity, advice) = match consent {
         Consent::Given { equal: true, .. } => {
-            (Severity::Note, "Consent was given; a snapshot first is wise.".into())
+            (Severity::Note, "Consent was given; a snapshot first is wise.")
         }
-        Consent::Given { wanted, .. } | Consent::Missing { wanted } | Consent::NotAsked { wanted } => {
-            (Severity::NeedsConsent, format!("If that may go: --destroy '{wanted}'"))
-        }
+        _ => (Severity::NeedsConsent, "If that may go, consent with --destroy as given below."),
     };
+    if let Some(error) = &seen.unreadable {
+        return vec![Finding::refused(
+            Code::Unreadable,
+            "it cannot be seen whether there is data",
+            format!("reading the first and last MiB fails: {error}"),
+            "Look at dmesg; a device that cannot be read is not worth measuring.",
+        )];
+    }
     let Some(scan) = &seen.scan else { return Vec::new() };
     let mut found: Vec<Finding> = scan
         .signatures
@@ -174,7 +180,7 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
                 Code::Signature,
                 format!("{}{label} would be lost: {}", s.name, s.loses),
                 format!("its mark stands at byte {}", s.offset_bytes.0),
-                &advice,
+                advice,
             )
         })
         .collect();
@@ -184,7 +190,7 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
             Code::UnknownData,
             "data of no known kind would be lost, a raw database or a volume encrypted whole perhaps",
             "the first or last MiB is not zero and bears no known mark",
-            &advice,
+            advice,
         ));
     }
     if let Some(difference) = seen.opinion.disagrees(scan) {
@@ -277,7 +283,12 @@ fn release(holder: &Relative) -> String {
         (_, n) if n.starts_with("md") => format!("Stop the array first: mdadm --stop /dev/{name}"),
         (_, n) if n.starts_with("dm-") => {
             let dm = label.unwrap_or(name);
-            format!("Deactivate it first: lvchange -an, cryptsetup close, or dmsetup remove {dm}")
+            match holder.uuid.as_deref().and_then(|u| u.split('-').next()) {
+                Some("LVM") => format!("Deactivate it first: lvchange -an /dev/mapper/{dm}"),
+                Some("CRYPT") => format!("Close it first: cryptsetup close {dm}"),
+                Some("mpath") => format!("Flush it first: multipath -f {dm}"),
+                _ => format!("Remove it first: dmsetup remove {dm}"),
+            }
         }
         (_, n) if n.starts_with("bcache") => {
             format!("Stop the cache first: echo 1 > /sys/block/{name}/bcache/stop")

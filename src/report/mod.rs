@@ -1,5 +1,6 @@
 //! What people and programs read: text, JSON and pages. Nothing here computes a result.
 
+pub mod check;
 pub mod promise;
 pub mod topo;
 pub mod tune;

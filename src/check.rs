@@ -1,0 +1,63 @@
+//! `volproof check`: what a run would overwrite, or why it may not.
+//!
+//! Arguments in, the text of the answer out. It looks and never writes; the guard decides, this only asks it.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+use crate::device::Root;
+use crate::guard;
+use crate::report::check as report;
+
+/// Arguments of `check`.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct CheckArgs {
+    /// Block devices, files or folders
+    #[arg(value_name = "TARGET", required = true)]
+    pub targets: Vec<PathBuf>,
+    /// Consent to overwrite the block device with this serial, as check prints it
+    #[arg(long, value_name = "SERIAL")]
+    pub destroy: Option<String>,
+    /// Writes one line of JSON for each target
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is printed, and whether a run may write to every target; exit code 3 when not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// To be printed as it is.
+    pub text: String,
+    /// Whether every target is ready.
+    pub ready: bool,
+}
+
+/// Looks at every target.
+///
+/// # Errors
+/// When a target is not there or cannot be tested, or one consent is given for several targets (exit code 2).
+pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
+    if args.destroy.is_some() && args.targets.len() > 1 {
+        bail!(
+            "--destroy names one device, and {} targets were given: check them one by one",
+            args.targets.len()
+        );
+    }
+    let output = std::env::current_dir().ok();
+    let mut answer = Answer { text: String::new(), ready: true };
+    for (n, target) in args.targets.iter().enumerate() {
+        let check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
+        answer.ready &= check.ready;
+        if args.json {
+            answer.text.push_str(&report::json(&check)?);
+            answer.text.push('\n');
+        } else {
+            if n > 0 {
+                answer.text.push('\n');
+            }
+            answer.text.push_str(&report::text(&check));
+        }
+    }
+    Ok(answer)
+}

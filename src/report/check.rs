@@ -1,0 +1,158 @@
+//! A look at a target as people and programs read it: READY and what would be overwritten, or the findings as a table.
+
+use std::fmt::Write;
+
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+
+use crate::device::{Block, Facts, Place};
+use crate::guard::{Check, Finding, Severity};
+use crate::unit::grouped;
+
+/// What fits a terminal without being asked.
+const COLUMNS: u16 = 80;
+
+/// As one line of JSON: several targets are several lines.
+pub fn json(check: &Check) -> serde_json::Result<String> {
+    serde_json::to_string(check)
+}
+
+/// As text of 80 columns.
+pub fn text(check: &Check) -> String {
+    let mut out = String::new();
+    for line in what_it_is(check) {
+        paragraph(&mut out, "", &line);
+    }
+    out.push('\n');
+    paragraph(&mut out, "", &verdict(check));
+    if !check.findings.is_empty() {
+        out.push('\n');
+        out.push_str(&table(&check.findings));
+    }
+    if let Some(consent) = check.useful_consent() {
+        let _ = writeln!(out, "\nConsent to overwrite this device, and no other:\n  --destroy '{consent}'");
+        before_writing(&mut out, check);
+    }
+    out
+}
+
+/// Commands stand on lines of their own, so that they can be copied.
+fn before_writing(out: &mut String, check: &Check) {
+    if check.snapshot.is_some() || !check.advice.is_empty() {
+        out.push_str("\nBefore writing:\n");
+    }
+    if let Some(command) = &check.snapshot {
+        let _ = writeln!(out, "  - Take a snapshot first:\n      {command}");
+    }
+    for advice in &check.advice {
+        paragraph(out, "  - ", advice);
+    }
+}
+
+/// READY or REFUSED, and what a run would do here.
+fn verdict(check: &Check) -> String {
+    if !check.ready {
+        let lost = check.findings.iter().any(|f| f.severity == Severity::Refused);
+        let why = if lost { "" } else { " without its owner's consent" };
+        return format!("REFUSED: a run may read {}, and may not write to it{why}.", check.target.display());
+    }
+    match &check.overwrites {
+        None => "READY: a run makes a new file here; nothing is overwritten.".to_string(),
+        Some(o) if o.to_bytes.0 == 0 => {
+            format!("READY: {} is empty; nothing is overwritten.", o.path.display())
+        }
+        Some(o) => format!(
+            "READY: a run that writes may overwrite every byte of {}, from {} up to {} ({}).",
+            o.path.display(),
+            o.from_bytes.0,
+            grouped(o.to_bytes.0),
+            o.to_bytes
+        ),
+    }
+}
+
+fn what_it_is(check: &Check) -> Vec<String> {
+    match &check.facts {
+        Facts::Block(b) => device(check, &b.device),
+        Facts::File(f) => {
+            let size = format!("{}: a file of {}", check.target.display(), f.size_bytes);
+            vec![format!("{size}{}", lies_on(&f.place))]
+        }
+        Facts::Folder(p) => {
+            let free = format!("{}: a folder with {} free", check.target.display(), p.free_bytes);
+            vec![format!("{free}{}", lies_on(p))]
+        }
+    }
+}
+
+fn device(check: &Check, b: &Block) -> Vec<String> {
+    let kind = match b.partition {
+        Some(n) => format!("partition {n} of {}", b.disk.name),
+        None => "a whole disk".to_string(),
+    };
+    let blocks = match b.logical_block_bytes == b.physical_block_bytes {
+        true => format!("blocks of {}", b.logical_block_bytes),
+        false => format!("blocks of {} ({} physical)", b.logical_block_bytes, b.physical_block_bytes),
+    };
+    let mut lines = vec![format!("{}: {kind}, {}, {blocks}", check.target.display(), b.size_bytes)];
+    let mut named = Vec::new();
+    named.extend(b.model.as_ref().map(|m| format!("model {m}")));
+    named.extend(b.serial.as_ref().map(|s| format!("serial {s}")));
+    named.extend(b.backing_file.as_ref().map(|f| format!("backed by {}", f.display())));
+    if !named.is_empty() {
+        lines.push(named.join(", "));
+    }
+    lines
+}
+
+fn lies_on(place: &Place) -> String {
+    let filesystem = place.filesystem.as_deref().map(|f| format!(", {f}")).unwrap_or_default();
+    let disk = place.device.as_ref().map(|d| format!(" on {}", d.name)).unwrap_or_default();
+    format!("{filesystem}{disk}")
+}
+
+fn table(findings: &[Finding]) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(COLUMNS)
+        .set_header(["finding", "what was seen", "what to do"])
+        .set_constraints([
+            ColumnConstraint::Absolute(Width::Fixed(19)),
+            ColumnConstraint::Absolute(Width::Fixed(32)),
+            ColumnConstraint::Absolute(Width::Fixed(27)),
+        ]);
+    for f in findings {
+        let word = match f.severity {
+            Severity::Note => "note",
+            Severity::NeedsConsent => "needs consent",
+            Severity::Refused => "refused",
+        };
+        table.add_row([
+            format!("{}\n{word}", f.code.name()),
+            format!("{}\n{}", f.what, f.evidence),
+            f.advice.clone(),
+        ]);
+    }
+    table.trim_fmt() + "\n"
+}
+
+/// Wraps at blanks; a word longer than a line, such as a path, stays whole so that it can be copied.
+fn paragraph(out: &mut String, bullet: &str, text: &str) {
+    let indent = " ".repeat(bullet.len());
+    let mut line = bullet.to_string();
+    let mut empty = true;
+    for word in text.split(' ') {
+        if !empty && line.chars().count() + 1 + word.chars().count() > usize::from(COLUMNS) {
+            let _ = writeln!(out, "{line}");
+            line = indent.clone();
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    let _ = writeln!(out, "{line}");
+}
