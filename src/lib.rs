@@ -4,19 +4,26 @@
 //! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
 
 pub mod check;
+pub mod cli;
 pub mod device;
+pub mod doubts;
 pub mod engine;
+pub mod environment;
 pub mod guard;
 pub mod hist;
 pub mod machine;
 pub mod observe;
 pub mod plan;
+pub mod prepare;
 pub mod promise;
+pub mod record;
 pub mod report;
+pub mod run;
 pub mod sample;
 pub mod spec;
 pub mod stats;
 pub mod topo;
 pub mod tune;
+pub mod ui;
 pub mod unit;
 pub mod warn;

@@ -9,9 +9,9 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "run"],
     &["check", "machine", "promise"],
     &["ui"],
-    &["guard", "engine", "verdict", "diagnose", "report", "history", "fio"],
+    &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
-    &["observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
+    &["environment", "observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
     &["unit", "hist"],
 ];
 
@@ -27,6 +27,9 @@ const WITHIN: &[(&str, &str)] = &[
     ("topo", "warn"),
     ("tune", "stats"),
     ("device", "spec"),
+    ("environment", "device"),
+    ("prepare", "engine"),
+    ("prepare", "guard"),
 ];
 
 fn layer(module: &str) -> usize {

@@ -11,6 +11,7 @@ mod clock;
 mod generator;
 mod null;
 mod offsets;
+mod outcome;
 mod psync;
 mod schedule;
 mod signal;
@@ -40,7 +41,8 @@ use worker::{Control, Job, Message, Window, Worker};
 
 pub use clock::clock_source;
 pub use generator::Region;
-pub use worker::{CpuTime, DRAIN, End, Failure, OpenEnd};
+pub use outcome::{CpuTime, End, Failure, OpenEnd};
+pub use worker::DRAIN;
 
 /// Where a load goes.
 #[derive(Clone)]
@@ -456,4 +458,28 @@ fn attend(
         let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
         series.close(window.unwrap_or_default());
     }
+}
+
+/// A failed I/O in words: what was returned, and where it helps what to do.
+pub fn explain(failure: &Failure) -> String {
+    if failure.result >= 0 {
+        return format!(
+            "short: {} of {} bytes (the target ends here, or shrank)",
+            failure.result, failure.length
+        );
+    }
+    let code = -failure.result as i32;
+    let advice = match code {
+        libc::EIO => "the device reports a fault: see the kernel log (dmesg)",
+        libc::ENOSPC => "no space left: free some, or use a smaller --file-size",
+        libc::EINVAL => {
+            "offset, length or buffer do not suit the device: direct I/O needs multiples of its logical block"
+        }
+        libc::ENODEV | libc::ENXIO => "the device is gone",
+        libc::EDQUOT => "the quota is exhausted",
+        libc::EOPNOTSUPP => "the device does not know this operation",
+        _ => "",
+    };
+    let text = std::io::Error::from_raw_os_error(code).to_string();
+    if advice.is_empty() { text } else { format!("{text}: {advice}") }
 }

@@ -22,6 +22,7 @@ use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
 use super::generator::Generator;
+use super::outcome::{CpuTime, End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
 use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
@@ -29,9 +30,6 @@ use crate::unit::{Bytes, Nanos};
 
 /// How long requests in flight are waited for after the end.
 pub const DRAIN: Nanos = Nanos::seconds(5);
-
-/// Errors that are kept with their place; more are only counted.
-const ERRORS_KEPT: usize = 10;
 
 /// What the workers of a step share.
 #[derive(Debug, Default)]
@@ -53,68 +51,6 @@ pub struct Window {
     pub amount: Option<Bytes>,
 }
 
-/// An I/O that failed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    /// What it did.
-    pub direction: Direction,
-    /// Where, in bytes.
-    pub offset: u64,
-    /// How much was asked for, in bytes.
-    pub length: u32,
-    /// Bytes moved (a short I/O), or a negative error number.
-    pub result: i64,
-}
-
-/// CPU time of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTime {
-    /// In user space.
-    pub user: Nanos,
-    /// In the kernel on our behalf.
-    pub system: Nanos,
-    /// Voluntary and involuntary context switches.
-    pub switches: u64,
-}
-
-/// What a worker has to say at its end, beyond its intervals.
-#[derive(Clone, Debug, Default)]
-pub struct End {
-    /// The worker.
-    pub worker: u32,
-    /// Length of its window, up to the last moment that counts.
-    pub window: Nanos,
-    /// Failed I/Os.
-    pub errors: u64,
-    /// The first of them.
-    pub failures: Vec<Failure>,
-    /// CPU time used within the window.
-    pub cpu: CpuTime,
-    /// Completed after the window, and the longest of them.
-    pub drained: (u64, Nanos),
-    /// Still not complete when we gave up waiting.
-    pub lost: u32,
-    /// Open loop only.
-    pub open: Option<OpenEnd>,
-    /// The backend's agreement with the kernel.
-    pub features: Vec<String>,
-    /// Why the worker could not go on.
-    pub failed: Option<String>,
-}
-
-/// The end of an open loop.
-#[derive(Clone, Debug, Default)]
-pub struct OpenEnd {
-    /// Arrivals of the window.
-    pub arrivals: u64,
-    /// Response times of arrivals of the window that completed after its end, per direction.
-    pub late: PerDirection<Histogram>,
-    /// Arrivals of the window without a completion: their response is known to be longer than this.
-    pub censored: Histogram,
-    /// Start later than intended although a slot was free: the generator's own delay.
-    pub lag: Histogram,
-}
-
 /// What a worker tells the thread that watches.
 pub enum Message {
     /// An interval of the grid has passed.
@@ -132,6 +68,13 @@ struct Slot {
     offset: u64,
     length: u32,
     direction: Direction,
+}
+
+impl Slot {
+    #[cold]
+    fn failure(&self, result: i64) -> Failure {
+        Failure { direction: self.direction, offset: self.offset, length: self.length, result }
+    }
 }
 
 /// Samples of the running second.
@@ -407,7 +350,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let slot = &slots[id as usize];
             free.push(id);
             if result != i64::from(slot.length) {
-                return outcome.fail(slot, result);
+                return outcome.fail(slot.failure(result));
             }
             let d = slot.direction as usize;
             tally.service[d].record(clock.ns(now - slot.sent));
@@ -431,7 +374,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let slot = &slots[id as usize];
             free.push(id);
             if result != i64::from(slot.length) {
-                return outcome.fail(slot, result);
+                return outcome.fail(slot.failure(result));
             }
             let latency = clock.ns(now - slot.sent);
             outcome.drained.0 += 1;
@@ -529,7 +472,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.emit(at, true);
         self.closed = true;
         self.closed_at = at;
-        self.outcome.window = Nanos(self.clock.ns(at.saturating_sub(self.origin)));
+        // At its planned end the window has its planned length, not that length in ticks and back.
+        self.outcome.window = match self.window.runtime {
+            Some(runtime) if at == self.end => runtime,
+            _ => Nanos(self.clock.ns(at.saturating_sub(self.origin))),
+        };
         if self.index >= 0 {
             self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
         }
@@ -569,46 +516,5 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             std::mem::forget(self.backend);
             std::mem::forget(self.buffers);
         }
-    }
-}
-
-impl End {
-    #[cold]
-    fn fail(&mut self, slot: &Slot, result: i64) {
-        self.errors += 1;
-        if self.failures.len() < ERRORS_KEPT {
-            let Slot { direction, offset, length, .. } = *slot;
-            self.failures.push(Failure { direction, offset, length, result });
-        }
-    }
-}
-
-impl CpuTime {
-    /// What the calling thread has used since it began.
-    pub fn of_thread() -> CpuTime {
-        // SAFETY: rusage is plain data, and getrusage fills it.
-        let r = unsafe {
-            let mut r = std::mem::zeroed::<libc::rusage>();
-            libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
-            r
-        };
-        let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
-        CpuTime { user: ns(r.ru_utime), system: ns(r.ru_stime), switches: (r.ru_nvcsw + r.ru_nivcsw) as u64 }
-    }
-
-    /// What was used since an earlier reading.
-    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
-        CpuTime {
-            user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
-            system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
-            switches: self.switches.saturating_sub(earlier.switches),
-        }
-    }
-
-    /// Adds another thread's.
-    pub fn add(&mut self, other: &CpuTime) {
-        self.user.0 += other.user.0;
-        self.system.0 += other.system.0;
-        self.switches += other.switches;
     }
 }

@@ -2,5 +2,6 @@
 
 pub mod check;
 pub mod promise;
+pub mod text;
 pub mod topo;
 pub mod tune;

@@ -1,0 +1,117 @@
+//! The command line: declarations of every subcommand, no behaviour.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::plan::StepOptions;
+use crate::promise::PromiseArgs;
+use crate::unit::Bytes;
+
+/// Does this volume deliver what was paid for, and if not, what holds it back?
+#[derive(Parser, Debug)]
+#[command(
+    name = "volproof",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  \
+        volproof run .                         the standard tests on a file made in this folder\n  \
+        volproof run --preset quick /mnt/data  a first look in a minute\n  \
+        volproof run /dev/vdb --preset read-only   reads alone change nothing\n  \
+        volproof run f.dat --rw randread --bs 16k --iodepth 32 --rate-iops 5000\n  \
+        volproof show volproof-*.json          print a stored result again\n\n\
+        Exit codes: 0 done; 1 the run or the verdict failed; 2 wrong input; 3 refused by the guard;\n\
+        4 something could not be put back; 130 interrupted."
+)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Subcommands.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Test folders, files and block devices
+    Run(Box<RunArgs>),
+    /// Print what a run would do, and do nothing
+    Plan(Box<PlanArgs>),
+    /// Print a stored Record as the run printed it
+    Show(ShowArgs),
+    /// List the presets
+    Presets,
+    /// What a volume type promises, and which volume promises what is needed
+    Promise(Box<PromiseArgs>),
+    /// Print a completion script for a shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// What to run on what.
+#[derive(clap::Args, Debug)]
+pub struct PlanArgs {
+    /// Folders (a test file is made there), files, block devices; driven together
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+
+    /// Named plan: standard, quick, thorough, read-only [default: standard]
+    #[arg(long, value_name = "NAME", conflicts_with = "plan", help_heading = "Plan")]
+    pub preset: Option<String>,
+    /// Plan file (TOML)
+    #[arg(long, value_name = "FILE", help_heading = "Plan")]
+    pub plan: Option<PathBuf>,
+    /// Size of a test file made in a folder [default: from free space and memory]
+    #[arg(long, value_name = "SIZE", help_heading = "Plan")]
+    pub file_size: Option<Bytes>,
+    /// Where random numbers start
+    #[arg(long, value_name = "N", help_heading = "Plan")]
+    pub seed: Option<u64>,
+    /// Count I/O errors and go on
+    #[arg(long, help_heading = "Plan")]
+    pub continue_on_error: bool,
+
+    /// The workload
+    #[command(flatten)]
+    pub step: StepOptions,
+
+    /// Existing files that are named may be overwritten
+    #[arg(long, help_heading = "Safety")]
+    pub overwrite: bool,
+    /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
+    #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
+    pub destroy: Vec<String>,
+    /// Leave the test file in its folder
+    #[arg(long, help_heading = "Safety")]
+    pub keep: bool,
+}
+
+/// A run and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct RunArgs {
+    /// What to run
+    #[command(flatten)]
+    pub what: PlanArgs,
+
+    /// Write the Record here; - for standard output [default: volproof-TIME.json in this folder]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Write a table of comma-separated values here; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub csv: Option<PathBuf>,
+    /// Print no progress and no tables
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Which Record to print, and how.
+#[derive(clap::Args, Debug)]
+pub struct ShowArgs {
+    /// A Record that `run` saved
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Print comma-separated values instead
+    #[arg(long)]
+    pub csv: bool,
+}

@@ -1,0 +1,285 @@
+//! Doubts that a finished step raises by itself: was the depth reached, does Little's law hold, did requests go where they should,
+//! did the schedule hold, is the sample large enough. Rules over the Record, so that `show` finds the same; nothing is measured here.
+//!
+//! Method page §3.2 (validity of an open loop), §5.1 (Little), §7 (pitfalls).
+
+use crate::plan::{EngineKind, Step};
+use crate::record::{StepRecord, TargetRecord};
+use crate::sample::Direction;
+use crate::stats::little::{Little, Measured};
+use crate::unit::{Bytes, Nanos, significant};
+use crate::warn::{Severity, Warning};
+
+/// A depth below this share of what was asked for was not reached (§7).
+const DEPTH_REACHED: f64 = 0.95;
+
+/// All doubts about one step.
+pub fn of_step(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Vec<Warning> {
+    let rules = [
+        errors,
+        unfinished,
+        depth,
+        little,
+        io_wq,
+        page_cache,
+        other_traffic,
+        open_loop,
+        length,
+        range,
+        steal,
+        quota,
+        drained,
+    ];
+    let mut found = Vec::new();
+    for rule in rules {
+        found.extend(rule(plan, step, targets).map(|w| w.in_step(&step.name)));
+    }
+    found
+}
+
+fn errors(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let first = step.errors.first.first()?;
+    Some(Warning::new(
+        Severity::Blocker,
+        "io-errors",
+        format!(
+            "{} I/O{} failed, the first one a {} of {} at offset {} of {}: {}",
+            step.errors.count,
+            if step.errors.count == 1 { "" } else { "s" },
+            first.direction.name(),
+            first.length_bytes,
+            first.offset_bytes.0,
+            first.path.display(),
+            first.error
+        ),
+        "look at the kernel log (dmesg); rates of a failing device mean nothing",
+    ))
+}
+
+fn unfinished(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    (step.lost_ios > 0 || step.stuck_workers > 0).then(|| {
+        Warning::new(
+            Severity::Blocker,
+            "device-hangs",
+            format!(
+                "{} I/Os never completed and {} load threads never came back from the kernel",
+                step.lost_ios, step.stuck_workers
+            ),
+            "the device or its driver hangs: look at the kernel log, and do not trust this target",
+        )
+    })
+}
+
+fn depth(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let reached = step.in_flight_mean / step.in_flight_asked.max(1.0);
+    if plan.arrivals_per_second().is_some() || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
+        return None;
+    }
+    let why = if plan.direct {
+        "the load threads were too slow to refill it: use more --numjobs, or look at CPU use"
+    } else {
+        "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
+    };
+    Some(Warning::new(
+        Severity::Blocker,
+        "depth-not-reached",
+        format!(
+            "{:.1} requests were in flight on average, not {}",
+            step.in_flight_mean, step.in_flight_asked
+        ),
+        why,
+    ))
+}
+
+fn little(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, window: step.window_ns };
+    for series in step.targets.iter().map(|t| &t.series) {
+        measured.in_flight += series.in_flight_ns.iter().sum::<u64>();
+        for d in Direction::ALL {
+            if let Some(stream) = series.stream(d) {
+                let total = stream.track.total();
+                measured.ios += total.ios;
+                measured.latency.0 += total.latency.0;
+            }
+        }
+    }
+    let little = Little::of(measured)?;
+    // A window that ends with the amount of I/O, or with an error, ends at a moment of its own on each worker.
+    (!little.holds && plan.io_size.is_none() && step.errors.count == 0 && step.lost_ios == 0).then(|| {
+        Warning::new(
+            Severity::Blocker,
+            "littles-law",
+            format!(
+                "rate times latency is {:.2} requests, but {:.2} were in flight: {:.1} % apart",
+                little.in_flight_by_law, little.in_flight_mean, little.deviation_pct
+            ),
+            "the latencies or the rate were miscounted: repeat the run, and report this if it stays",
+        )
+    })
+}
+
+fn io_wq(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let own = (step.cpu.user_ns.0 + step.cpu.system_ns.0) as f64;
+    let helpers = step.cpu.io_wq_ns.0 as f64;
+    (step.engine == EngineKind::IoUring && helpers > 0.05 * (own + helpers)).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "io-wq",
+            format!(
+                "io_uring handed requests to kernel threads (io-wq): {} of CPU time went there",
+                step.cpu.io_wq_ns
+            ),
+            "this measures io-wq as much as the device, which has no non-blocking path: compare with --engine libaio",
+        )
+    })
+}
+
+fn page_cache(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let read = step.read.as_ref()?;
+    if step.engine == EngineKind::Null || step.evidence.disks.is_empty() {
+        return None;
+    }
+    let device: u64 = step.evidence.disks.iter().map(|d| d.read_bytes.iter().sum::<u64>()).sum();
+    // The ramp also reached the device, so that a device count below ours is no rounding.
+    let missing = 1.0 - device as f64 / read.bytes.0.max(1) as f64;
+    (missing > 0.01 && read.bytes.0 > Bytes::MIB.0).then(|| {
+        let (severity, why) = if plan.direct {
+            (Severity::Warning, "direct I/O was asked for: a layer below answers from memory (unwritten blocks, a cache, or a stacked device)")
+        } else {
+            (Severity::Blocker, "the page cache answered: leave --buffered out to measure the device")
+        };
+        Warning::new(
+            severity,
+            "reads-from-memory",
+            format!("{:.0} % of the bytes read never reached the disk's own counters", missing * 100.0),
+            why,
+        )
+    })
+}
+
+fn other_traffic(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    if step.engine == EngineKind::Null
+        || step.evidence.disks.is_empty()
+        || !plan.direct
+        || plan.rw.changes_data()
+    {
+        return None;
+    }
+    // A reading step writes nothing: whatever is written comes from elsewhere.
+    let written: u64 = step.evidence.disks.iter().map(|d| d.written_bytes.iter().sum::<u64>()).sum();
+    let ours = step.read.as_ref().map_or(0, |r| r.bytes.0);
+    (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "other-traffic",
+            format!("{} were written to the disk during this reading step, not by volproof", Bytes(written)),
+            "something else uses the disk: stop it, or take these figures as a lower bound",
+        )
+    })
+}
+
+fn open_loop(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let open = step.open_loop.as_ref()?;
+    let p50 = step
+        .directions()
+        .filter_map(|(_, s)| s.response_latency_ns.as_ref()?.percentiles.get("50").copied())
+        .min()
+        .unwrap_or_default();
+    // §3.2: completions within 1 % of the offer, and our own delay at most 20 us or 5 % of the median response.
+    if !open.sustained {
+        return Some(Warning::new(
+            Severity::Blocker,
+            "overload",
+            format!(
+                "{:.0} I/Os a second were offered and {:.0} completed: the offered rate was not sustained, {:.0} a second piled up",
+                open.offered_per_second, open.achieved_per_second, open.backlog_per_second
+            ),
+            "response times of an overload grow with the run: lower the rate to quote them",
+        ));
+    }
+    let allowed = Nanos::micros(20).0.max(p50.0 / 20);
+    (open.lag_p99_ns.0 > allowed).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "generator-lag",
+            format!("1 % of the I/Os started {} or more after their time although a slot was free", open.lag_p99_ns),
+            "the machine, not the device, delayed them (CPU contention, timers): use more CPUs or a lower rate",
+        )
+    })
+}
+
+fn length(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let seconds = step.window_ns.as_seconds();
+    let cut = step.window_ns.0 < plan.runtime.0 && plan.io_size.is_none();
+    (seconds < 60.0 && step.engine != EngineKind::Null).then(|| {
+        Warning::new(
+            Severity::Note,
+            "short-run",
+            format!(
+                "{} s were measured{}: bursts and cycles longer than that are not seen",
+                significant(seconds),
+                if cut { " of what was planned" } else { "" }
+            ),
+            "to quote a figure, measure 300 s or more: --preset thorough, or --runtime 5m",
+        )
+    })
+}
+
+fn range(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Option<Warning> {
+    let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
+    if step.engine == EngineKind::Null {
+        return None;
+    }
+    let touched: u64 = step.directions().map(|(_, s)| s.bytes.0).sum::<u64>() / targets.len().max(1) as u64;
+    (smallest < Bytes::gib(32) && touched > smallest.0 / 2).then(|| {
+        Warning::new(
+            Severity::Note,
+            "small-range",
+            format!("the load went over only {smallest}: a cache on the way may hold part of it"),
+            "use a larger --file-size, or the whole device",
+        )
+    })
+}
+
+fn steal(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let share = step.evidence.steal_share();
+    (share > 0.01).then(|| {
+        let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
+        Warning::new(
+            severity,
+            "cpu-steal",
+            format!("the host took {:.1} % of the CPU time away", share * 100.0),
+            "latencies include the host's scheduling: repeat at another time or on dedicated CPUs",
+        )
+    })
+}
+
+fn quota(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let periods = step.evidence.cgroup_throttled_periods.filter(|n| *n > 0)?;
+    Some(Warning::new(
+        Severity::Blocker,
+        "cpu-quota",
+        format!("our own cgroup was denied CPU time in {periods} periods (cpu.max)"),
+        "raise the CPU limit of the container: this measured the limit",
+    ))
+}
+
+fn drained(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let longest = Direction::ALL
+        .iter()
+        .filter_map(|d| step.direction(*d))
+        .map(|s| s.service_latency_ns.max)
+        .max()
+        .unwrap_or_default();
+    (step.drained_max_ns > longest && step.drained_ios > 0).then(|| {
+        Warning::new(
+            Severity::Note,
+            "slow-at-the-end",
+            format!(
+                "the slowest I/O ({}) was still in flight when the window ended and is in no percentile",
+                step.drained_max_ns
+            ),
+            "a longer run would include it",
+        )
+    })
+}

@@ -1,0 +1,111 @@
+//! What a worker has to say when its load has ended. Data only; the samples themselves travelled as intervals.
+
+use crate::hist::Histogram;
+use crate::sample::{Direction, PerDirection};
+use crate::unit::Nanos;
+
+/// Errors that are kept with their place; more are only counted.
+const ERRORS_KEPT: usize = 10;
+
+/// An I/O that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What it did.
+    pub direction: Direction,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How much was asked for, in bytes.
+    pub length: u32,
+    /// Bytes moved (a short I/O), or a negative error number.
+    pub result: i64,
+}
+
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user space.
+    pub user: Nanos,
+    /// In the kernel on our behalf.
+    pub system: Nanos,
+    /// Voluntary and involuntary context switches.
+    pub switches: u64,
+}
+
+/// What a worker has to say at its end, beyond its intervals.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// The worker.
+    pub worker: u32,
+    /// Length of its window, up to the last moment that counts.
+    pub window: Nanos,
+    /// Failed I/Os.
+    pub errors: u64,
+    /// The first of them.
+    pub failures: Vec<Failure>,
+    /// CPU time used within the window.
+    pub cpu: CpuTime,
+    /// Completed after the window, and the longest of them.
+    pub drained: (u64, Nanos),
+    /// Still not complete when we gave up waiting.
+    pub lost: u32,
+    /// Open loop only.
+    pub open: Option<OpenEnd>,
+    /// The backend's agreement with the kernel.
+    pub features: Vec<String>,
+    /// Why the worker could not go on.
+    pub failed: Option<String>,
+}
+
+/// The end of an open loop.
+#[derive(Clone, Debug, Default)]
+pub struct OpenEnd {
+    /// Arrivals of the window.
+    pub arrivals: u64,
+    /// Response times of arrivals of the window that completed after its end, per direction.
+    pub late: PerDirection<Histogram>,
+    /// Arrivals of the window without a completion: their response is known to be longer than this.
+    pub censored: Histogram,
+    /// Start later than intended although a slot was free: the generator's own delay.
+    pub lag: Histogram,
+}
+
+impl End {
+    /// Counts a failed I/O and keeps the first ones.
+    #[cold]
+    pub fn fail(&mut self, failure: Failure) {
+        self.errors += 1;
+        if self.failures.len() < ERRORS_KEPT {
+            self.failures.push(failure);
+        }
+    }
+}
+
+impl CpuTime {
+    /// What the calling thread has used since it began.
+    pub fn of_thread() -> CpuTime {
+        // SAFETY: rusage is plain data, and getrusage fills it.
+        let r = unsafe {
+            let mut r = std::mem::zeroed::<libc::rusage>();
+            libc::getrusage(libc::RUSAGE_THREAD, &raw mut r);
+            r
+        };
+        let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
+        CpuTime { user: ns(r.ru_utime), system: ns(r.ru_stime), switches: (r.ru_nvcsw + r.ru_nivcsw) as u64 }
+    }
+
+    /// What was used since an earlier reading.
+    pub fn since(&self, earlier: &CpuTime) -> CpuTime {
+        CpuTime {
+            user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
+            system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
+            switches: self.switches.saturating_sub(earlier.switches),
+        }
+    }
+
+    /// Adds another thread's.
+    pub fn add(&mut self, other: &CpuTime) {
+        self.user.0 += other.user.0;
+        self.system.0 += other.system.0;
+        self.switches += other.switches;
+    }
+}

@@ -1,0 +1,144 @@
+//! Makes targets ready: how large a test file should be, and filling it with data that is really there.
+//!
+//! A file that was only allocated reads as zeros from memory, so every byte is written (incompressible, by the load engine itself,
+//! which makes the speed of filling the volume's own) and made durable before anything is measured.
+
+use std::os::fd::AsFd;
+use std::sync::Arc;
+
+use rustix::fs::FallocateFlags;
+
+use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
+use crate::guard::Clearance;
+use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Step};
+use crate::unit::{Bytes, Nanos};
+
+/// The largest file made when nobody asked for a size: with direct I/O the page cache plays no part, and 4 GiB are
+/// filled in a minute or so on a small cloud volume.
+const USUAL: Bytes = Bytes::gib(4);
+
+/// The size of a test file, and why, from free space and memory.
+///
+/// With direct I/O at most a quarter of the free space; through the page cache twice the memory, so that it cannot all be cached, but at
+/// most half of the free space.
+///
+/// # Errors
+/// When that leaves no room for the plan's own blocks.
+pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, String), String> {
+    let mib = |b: u64| Bytes(b / Bytes::MIB.0 * Bytes::MIB.0);
+    let (size, why) = if plan.steps.iter().any(|s| !s.direct) {
+        let wanted = Bytes(memory.0.saturating_mul(2));
+        if wanted.0 <= free.0 / 2 {
+            (mib(wanted.0), format!("twice the memory of {memory}, as buffered I/O asks for"))
+        } else {
+            (mib(free.0 / 2), format!("half of the {free} that are free; the page cache may hold part of it"))
+        }
+    } else if free.0 / 4 >= USUAL.0 {
+        (USUAL, format!("of {free} free; direct I/O does not use the memory of {memory}"))
+    } else {
+        (mib(free.0 / 4), format!("a quarter of the {free} that are free"))
+    };
+    let needed = least(plan);
+    if size < needed {
+        return Err(format!(
+            "only {free} are free, and the plan needs a file of {needed} at least: free some space, or give --file-size or --size"
+        ));
+    }
+    Ok((size, why))
+}
+
+/// The smallest target on which every job of every step has room for a block, and the ranges that were asked for exist.
+pub fn least(plan: &Plan) -> Bytes {
+    let of_step = |s: &Step| {
+        let blocks = s.bs.largest().0 * if s.rw.is_random() { 1 } else { u64::from(s.numjobs) };
+        s.offset.0 + s.size.map_or(blocks, |s| s.0.max(blocks))
+    };
+    Bytes(plan.steps.iter().map(of_step).max().unwrap_or(0)).max(Bytes::MIB)
+}
+
+/// Fills a new file. `watch` is told the share done, the time, and bytes a second; it ends the filling by returning false.
+///
+/// Returns the time it took, or `None` when it was ended.
+///
+/// # Errors
+/// When a write fails; the message has the error and what to do.
+pub fn fill(
+    clearance: &Arc<Clearance>,
+    size: Bytes,
+    direct: bool,
+    seed: u64,
+    timer: &Timer,
+    mut watch: impl FnMut(f64, Nanos, f64) -> bool,
+) -> anyhow::Result<Option<Nanos>> {
+    let began = std::time::Instant::now();
+    // Allocated first, so that parallel writes do not each extend the file; where that is not known the file is extended.
+    if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, size.0).is_err() {
+        rustix::fs::ftruncate(clearance.as_fd(), size.0)?;
+    }
+    let engine = engine::choose(EngineKind::IoUring)?.engine;
+    clearance.set_direct(direct)?;
+    let step = Step {
+        name: "fill".into(),
+        rw: Pattern::Write,
+        bs: BlockSizes::one(Bytes::MIB),
+        iodepth: if engine == EngineKind::Psync { 1 } else { 16 },
+        runtime: Nanos(0),
+        io_size: Some(size),
+        engine,
+        direct,
+        ..Step::default()
+    };
+    let targets = [Target { clearance: Some(clearance.clone()), size }];
+    let load = Load { step: &step, engine, targets: &targets, seed, continue_on_error: false, cpus: &[] };
+    let mut written = 0u64;
+    let outcome = engine::run(&load, timer, &mut |w: Watch<'_>| {
+        written += w.fresh.iter().flat_map(|i| i.counts.iter()).map(|(_, c)| c.bytes.0).sum::<u64>();
+        let share = written as f64 / size.0 as f64;
+        watch(share, w.elapsed, written as f64 / w.elapsed.as_seconds().max(1e-3))
+    })
+    .map_err(|e: EngineError| anyhow::anyhow!("filling {}: {e}", clearance.path().display()))?;
+    if let Some(failure) = outcome.ends.iter().flat_map(|e| &e.failures).next() {
+        anyhow::bail!(
+            "filling {} failed at offset {}: {}",
+            clearance.path().display(),
+            failure.offset,
+            crate::engine::explain(failure)
+        );
+    }
+    if let Some(why) = outcome.ends.iter().find_map(|e| e.failed.clone()) {
+        anyhow::bail!("filling {}: {why}", clearance.path().display());
+    }
+    if outcome.interrupted || outcome.stuck > 0 {
+        return Ok(None);
+    }
+    rustix::fs::fsync(clearance.as_fd())?;
+    Ok(Some(Nanos(began.elapsed().as_nanos() as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::PRESETS;
+
+    #[test]
+    fn sizes_follow_space_and_memory() {
+        let plan = PRESETS[0].plan();
+        let size = |free, memory| file_size(&plan, free, memory).map(|s| s.0);
+        assert_eq!(size(Bytes::gib(100), Bytes::gib(24)), Ok(Bytes::gib(4)));
+        assert_eq!(size(Bytes::gib(4), Bytes::gib(24)), Ok(Bytes::gib(1)));
+        assert!(size(Bytes::mib(3), Bytes::gib(1)).unwrap_err().contains("free some space"));
+        let mut buffered = PRESETS[0].plan();
+        buffered.steps[0].direct = false;
+        assert_eq!(file_size(&buffered, Bytes::gib(100), Bytes::gib(2)).unwrap().0, Bytes::gib(4));
+        assert_eq!(file_size(&buffered, Bytes::gib(100), Bytes::gib(64)).unwrap().0, Bytes::gib(50));
+    }
+
+    #[test]
+    fn the_least_size_has_room_for_every_job() {
+        let mut plan = PRESETS[0].plan();
+        plan.steps[2].numjobs = 8;
+        assert_eq!(least(&plan), Bytes::mib(8));
+        plan.steps[0].offset = Bytes::gib(1);
+        assert_eq!(least(&plan), Bytes(Bytes::gib(1).0 + 4096));
+    }
+}

@@ -1,0 +1,485 @@
+//! Record: the only result of a run. Every output renders one, now or years later.
+//!
+//! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
+//! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::device::Facts;
+use crate::environment::Environment;
+use crate::hist::Histogram;
+use crate::observe::Evidence;
+use crate::plan::{EngineKind, Plan, Step};
+use crate::sample::{Direction, PerDirection, Series};
+use crate::stats::percentile::{self, STANDARD};
+use crate::stats::rate::Estimate;
+use crate::unit::{Bytes, Nanos};
+use crate::warn::Warning;
+
+/// What `schema` says.
+pub const SCHEMA: &str = "volproof.record";
+/// What `schema_version` says; a change that older readers would misread raises it.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// Everything a run planned, found and measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// The version of volproof that wrote it.
+    pub volproof_version: String,
+    /// Start of the run, RFC 3339, UTC.
+    pub started: String,
+    /// How the run ended.
+    pub state: State,
+    /// What was to be done: running it again is the reproduction.
+    pub plan: Plan,
+    /// The machine.
+    pub environment: Environment,
+    /// What was tested.
+    pub targets: Vec<TargetRecord>,
+    /// What was measured, one entry per step that was begun.
+    pub steps: Vec<StepRecord>,
+    /// Doubts.
+    pub warnings: Vec<Warning>,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// More steps are to come: the program was cut off if this is all there is.
+    Running,
+    /// All steps ran.
+    Complete,
+    /// The user ended it.
+    Interrupted,
+    /// It could not go on; the text says why.
+    Failed(String),
+}
+
+/// One target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetRecord {
+    /// As the user named it.
+    pub named: PathBuf,
+    /// The file or device that was driven.
+    pub path: PathBuf,
+    /// Bytes that were available to the plan.
+    pub size_bytes: Bytes,
+    /// volproof made the file and filled it: how long that took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filled_in_ns: Option<Nanos>,
+    /// Facts about it, as they were before the run.
+    pub facts: Facts,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepRecord {
+    /// Its name in the plan.
+    pub name: String,
+    /// The engine that ran, which may not be the one asked for.
+    pub engine: EngineKind,
+    /// What was agreed with the kernel.
+    pub engine_features: Vec<String>,
+    /// Start, RFC 3339, UTC.
+    pub started: String,
+    /// From the start of the load threads to the first I/O.
+    pub set_up_ns: Nanos,
+    /// Length of the measured window.
+    pub window_ns: Nanos,
+    /// Reads on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<DirectionSummary>,
+    /// Writes on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<DirectionSummary>,
+    /// Discards on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionSummary>,
+    /// Flushes on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<DirectionSummary>,
+    /// Time-averaged requests in flight, measured, over all targets.
+    pub in_flight_mean: f64,
+    /// What the plan asked for, over all targets.
+    pub in_flight_asked: f64,
+    /// CPU time of the load threads and their helpers.
+    pub cpu: CpuRecord,
+    /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned_cpus: Vec<u32>,
+    /// Failed I/Os.
+    pub errors: ErrorRecord,
+    /// I/Os that completed after the window and belong to no rate, and the longest of them.
+    pub drained_ios: u64,
+    /// The longest of those.
+    pub drained_max_ns: Nanos,
+    /// Requests that never completed.
+    pub lost_ios: u64,
+    /// Load threads that never came back from the kernel.
+    pub stuck_workers: u32,
+    /// The schedule and how it was kept; only under a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoopRecord>,
+    /// Each target by itself, with its samples.
+    pub targets: Vec<StepTarget>,
+    /// What the kernel counted beside us.
+    pub evidence: Evidence,
+}
+
+/// A step on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StepTarget {
+    /// The file or device.
+    pub path: PathBuf,
+    /// Reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<DirectionSummary>,
+    /// Writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<DirectionSummary>,
+    /// Discards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionSummary>,
+    /// Flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<DirectionSummary>,
+    /// Time-averaged requests in flight.
+    pub in_flight_mean: f64,
+    /// All samples.
+    pub series: Series,
+}
+
+/// What one direction did in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DirectionSummary {
+    /// I/Os completed without error.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// I/Os a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// The rate with its interval and what it is worth; absent for a window below 100 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Estimate>,
+    /// From submission to completion.
+    pub service_latency_ns: LatencySummary,
+    /// From the intended start to completion, arrivals without completion included; only under a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_latency_ns: Option<LatencySummary>,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySummary {
+    /// How many.
+    pub samples: u64,
+    /// Exact.
+    pub min: Nanos,
+    /// Exact sum over count.
+    pub mean: f64,
+    /// Standard deviation, from buckets (error below 1 %).
+    pub deviation: f64,
+    /// Exact.
+    pub max: Nanos,
+    /// By name, such as `99.9`; those with fewer than ten samples above them are left out.
+    pub percentiles: BTreeMap<String, Nanos>,
+    /// Those of them that seconds disagree on so much that fewer than ten independent samples lie above: a look, not a figure to quote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<String>,
+    /// Of the samples, those known only to be longer than what is recorded for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub censored: u64,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// CPU time per I/O and of the load as a whole, within the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuRecord {
+    /// User time of the load threads per I/O.
+    pub user_ns_per_io: f64,
+    /// System time of the load threads per I/O, io-wq helpers included.
+    pub system_ns_per_io: f64,
+    /// User time.
+    pub user_ns: Nanos,
+    /// System time, without helpers.
+    pub system_ns: Nanos,
+    /// System time of io-wq helper threads in the window.
+    pub io_wq_ns: Nanos,
+    /// Context switches of the load threads.
+    pub context_switches: u64,
+    /// Share of the window during which the busiest load thread was on a CPU, 0 to 1.
+    pub busiest_worker: f64,
+}
+
+/// Failed I/Os of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRecord {
+    /// All of them.
+    pub count: u64,
+    /// The first ones.
+    pub first: Vec<IoError>,
+}
+
+/// One failed I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IoError {
+    /// The file or device.
+    pub path: PathBuf,
+    /// What it did.
+    pub direction: Direction,
+    /// Where.
+    pub offset_bytes: Bytes,
+    /// How much was asked for.
+    pub length_bytes: Bytes,
+    /// The error number's name and text, or how many bytes were moved.
+    pub error: String,
+}
+
+/// An open loop: what was offered and how well the schedule was kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoopRecord {
+    /// Arrivals a second that the schedule asked for, over all targets.
+    pub offered_per_second: f64,
+    /// Arrivals of the window.
+    pub arrivals: u64,
+    /// Completions a second within the window.
+    pub achieved_per_second: f64,
+    /// Arrivals of the window that had not completed when it ended, per second of window: above 0, a backlog grew.
+    pub backlog_per_second: f64,
+    /// Arrivals that never completed.
+    pub censored: u64,
+    /// The generator's own delay, p99: later than intended although a slot was free.
+    pub lag_p99_ns: Nanos,
+    /// Its maximum.
+    pub lag_max_ns: Nanos,
+    /// The rate was sustained: completions within 1 % of the offer.
+    pub sustained: bool,
+}
+
+impl LatencySummary {
+    /// From histograms of each second, and samples that belong to no second.
+    fn of(seconds: &[crate::hist::Sparse], extra: &Histogram, censored: u64) -> Option<LatencySummary> {
+        let mut parts = seconds.to_vec();
+        if !extra.is_empty() {
+            parts.push(extra.to_sparse());
+        }
+        let all = percentile::pooled(&parts);
+        let samples = all.count() as f64;
+        let carried = STANDARD.iter().filter(|(_, share)| percentile::printable(samples, *share));
+        let settled = percentile::table(&parts, &STANDARD);
+        let unsettled = |name: &str| !settled.iter().any(|p| p.name == name);
+        Some(LatencySummary {
+            samples: all.count(),
+            min: all.min()?,
+            mean: all.mean()?,
+            deviation: all.deviation()?,
+            max: all.max()?,
+            percentiles: carried
+                .clone()
+                .filter_map(|(n, q)| Some((n.to_string(), all.quantile(*q)?)))
+                .collect(),
+            unsettled: carried.map(|(n, _)| n.to_string()).filter(|n| unsettled(n)).collect(),
+            censored,
+        })
+    }
+}
+
+/// Responses that belong to no second of the window: late ones, and those known only to be longer.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// Completed after the window, per direction.
+    pub late: PerDirection<Histogram>,
+    /// Never completed, per direction (arrivals that were never sent count for the first direction of the step).
+    pub censored: PerDirection<Histogram>,
+}
+
+impl DirectionSummary {
+    /// Summary of a direction over one or several targets that ran together; none when nothing happened.
+    pub fn of(d: Direction, series: &[&Series], tails: &[&Tail]) -> Option<DirectionSummary> {
+        let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
+        if streams.is_empty() {
+            return None;
+        }
+        let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default().as_seconds().max(1e-9);
+        let (mut ios, mut bytes) = (0, 0);
+        for stream in &streams {
+            let total = stream.track.total();
+            ios += total.ios;
+            bytes += total.bytes.0;
+        }
+        let whole_bins = (window * 10.0 + 1e-6) as usize;
+        let mut bins = vec![0u64; whole_bins];
+        for stream in &streams {
+            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b += n);
+        }
+        let columns = |pick: fn(&crate::sample::Stream) -> &Vec<crate::hist::Sparse>| {
+            let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
+            let mut out = vec![crate::hist::Sparse::default(); n];
+            for stream in &streams {
+                out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
+            }
+            out
+        };
+        let mut extra = Histogram::new();
+        let mut censored = 0;
+        for tail in tails {
+            extra.merge(&tail.late[d]);
+            extra.merge(&tail.censored[d]);
+            censored += tail.censored[d].count();
+        }
+        Some(DirectionSummary {
+            ios,
+            bytes: Bytes(bytes),
+            iops: ios as f64 / window,
+            bytes_per_second: bytes as f64 / window,
+            rate: Estimate::of(&bins),
+            service_latency_ns: LatencySummary::of(&columns(|s| &s.service), &Histogram::new(), 0)?,
+            response_latency_ns: LatencySummary::of(&columns(|s| &s.response), &extra, censored),
+        })
+    }
+}
+
+impl StepRecord {
+    /// The summary of a direction over all targets.
+    pub fn direction(&self, d: Direction) -> Option<&DirectionSummary> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => self.sync.as_ref(),
+        }
+    }
+
+    /// All directions that moved something, in order.
+    pub fn directions(&self) -> impl Iterator<Item = (Direction, &DirectionSummary)> {
+        Direction::ALL.into_iter().filter_map(|d| Some((d, self.direction(d)?)))
+    }
+
+    /// I/Os a second of all directions but flushes.
+    pub fn iops(&self) -> f64 {
+        self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum()
+    }
+}
+
+impl StepTarget {
+    /// The summary of a direction.
+    pub fn direction(&self, d: Direction) -> Option<&DirectionSummary> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => self.sync.as_ref(),
+        }
+    }
+}
+
+/// Why a stored Record could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It is JSON, but no Record.
+    #[error("{} is not a volproof Record: its \"schema\" is not \"{SCHEMA}\"", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A Record of a later version.
+    #[error("{} has schema_version {found}, this volproof reads up to {SCHEMA_VERSION}: use a newer one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// It does not have the form of a Record.
+    #[error("{}: {source}", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// With line and column.
+        source: serde_json::Error,
+    },
+}
+
+impl Record {
+    /// The step of that name in the plan.
+    pub fn plan_step(&self, name: &str) -> Option<&Step> {
+        self.plan.steps.iter().find(|s| s.name == name)
+    }
+
+    /// Reads a stored Record.
+    ///
+    /// # Errors
+    /// See [`RecordError`].
+    pub fn load(path: &Path) -> Result<Record, RecordError> {
+        let path = path.to_path_buf();
+        let text = std::fs::read_to_string(&path)
+            .map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        Record::parse(&text, path)
+    }
+
+    /// Reads a Record from its text; `path` is for messages.
+    ///
+    /// # Errors
+    /// See [`RecordError`].
+    pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<serde_json::Value>,
+            schema_version: Option<u64>,
+        }
+        let head: Head =
+            serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+        if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {
+            return Err(RecordError::Foreign { path });
+        }
+        let found = head.schema_version.unwrap_or(0);
+        if found > u64::from(SCHEMA_VERSION) {
+            return Err(RecordError::Newer { path, found });
+        }
+        serde_json::from_str(text).map_err(|source| RecordError::Form { path, source })
+    }
+
+    /// Writes the Record, replacing the file at once or not at all.
+    ///
+    /// # Errors
+    /// What the system says, for the folder or the file.
+    pub fn save(&self, path: &Path) -> std::io::Result<()> {
+        let mut text = serde_json::to_string(self)?;
+        text.push('\n');
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".part");
+        std::fs::write(&beside, text)?;
+        std::fs::rename(&beside, path)
+    }
+}

@@ -1,0 +1,397 @@
+//! A Record as text for people: two tables of at most 80 columns, and the doubts under them. `run` and `show` print the same.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::plan::Plan;
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::warn::{Severity, Warning};
+
+/// Width that all text keeps to.
+pub const WIDTH: usize = 80;
+
+/// The whole Record.
+pub fn record(record: &Record) -> String {
+    let mut out = heading(record);
+    let rows: Vec<Row> = record.steps.iter().flat_map(rows).collect();
+    if rows.is_empty() {
+        out.push_str("\nNothing was measured.\n");
+    } else {
+        out.push('\n');
+        out.push_str(&rates(&rows));
+        out.push('\n');
+        out.push_str(&latencies("Service latency, from submission to completion", &rows, |s| {
+            Some(&s.service_latency_ns)
+        }));
+        if rows.iter().any(|r| r.summary.response_latency_ns.is_some()) {
+            out.push('\n');
+            out.push_str(&latencies(
+                "Response time, from the intended start (what a client would wait)",
+                &rows,
+                |s| s.response_latency_ns.as_ref(),
+            ));
+        }
+        out.push('\n');
+        out.push_str(&costs(record));
+    }
+    out.push_str(&doubts(&record.warnings));
+    out
+}
+
+fn heading(record: &Record) -> String {
+    let e = &record.environment;
+    let mut out =
+        format!("volproof {}   plan {}   {}\n", record.volproof_version, record.plan.name, record.started);
+    for target in &record.targets {
+        out.push_str(&wrap(
+            "target   ",
+            &format!("{} ({}){}", target.path.display(), target.size_bytes, disk(target)),
+        ));
+    }
+    let kind = if e.virtual_machine { ", virtual machine" } else { "" };
+    let what =
+        format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
+    out.push_str(&wrap("machine  ", &what));
+    match &record.state {
+        State::Complete => {}
+        State::Running => out.push_str("state    cut off: later steps are missing\n"),
+        State::Interrupted => out.push_str("state    interrupted: what was measured until then\n"),
+        State::Failed(why) => out.push_str(&wrap("state    ", &format!("failed: {why}"))),
+    }
+    out
+}
+
+fn disk(target: &crate::record::TargetRecord) -> String {
+    match target.facts.device() {
+        Some(d) => {
+            let model = d.model.as_deref().map(|m| format!(", {m}")).unwrap_or_default();
+            let serial = d.serial.as_deref().map(|s| format!(", serial {s}")).unwrap_or_default();
+            format!(" on {}{model}{serial}", d.disk.name)
+        }
+        None => String::new(),
+    }
+}
+
+/// One line of the tables: a step and direction, in all or on one target.
+struct Row<'a> {
+    name: String,
+    summary: &'a DirectionSummary,
+}
+
+fn rows(step: &StepRecord) -> Vec<Row<'_>> {
+    let mixed = step.directions().count() > 1;
+    let mut rows = Vec::new();
+    for (d, summary) in step.directions() {
+        let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
+        rows.push(Row { name, summary });
+        if step.targets.len() > 1 {
+            for target in &step.targets {
+                if let Some(summary) = target.direction(d) {
+                    let file = target.path.file_name().unwrap_or(target.path.as_os_str());
+                    rows.push(Row { name: format!("  {}", file.to_string_lossy()), summary });
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// A table without lines, numbers to the right.
+fn table(header: &[&str]) -> Table {
+    let mut t = Table::new();
+    t.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    for (i, column) in t.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == header.len() { 0 } else { 2 }));
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    t
+}
+
+fn finish(t: &Table) -> String {
+    let mut out = String::new();
+    for line in t.lines() {
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A name in the first column: at most 24 characters, the end cut.
+fn label(name: &str) -> String {
+    if name.chars().count() <= 24 { name.to_string() } else { name.chars().take(23).chain(['…']).collect() }
+}
+
+fn rates(rows: &[Row<'_>]) -> String {
+    let mut t = table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"]);
+    for row in rows {
+        let s = row.summary;
+        let interval = match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+            Some(i) => {
+                format!("{} .. {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second))
+            }
+            None => "too short".into(),
+        };
+        t.add_row([
+            label(&row.name),
+            iops(s.iops),
+            interval,
+            significant(s.bytes_per_second / 1e6),
+            significant(s.bytes_per_second / (1 << 20) as f64),
+            grouped(s.ios),
+        ]);
+    }
+    finish(&t)
+}
+
+fn iops(v: f64) -> String {
+    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
+}
+
+const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
+
+fn latencies<'a>(
+    title: &str,
+    rows: &'a [Row<'a>],
+    pick: impl Fn(&'a DirectionSummary) -> Option<&'a LatencySummary>,
+) -> String {
+    let mut t = table(&["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"]);
+    let (mut beyond, mut unsettled) = (false, false);
+    for row in rows {
+        let Some(l) = pick(row.summary) else { continue };
+        let mut cells = vec![label(&row.name), compact(Nanos(l.mean.round() as u64))];
+        // What lies above the share of arrivals that completed is known only to be longer.
+        let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
+        for name in COLUMNS {
+            let open = l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known);
+            beyond |= open;
+            cells.push(match l.percentiles.get(name) {
+                Some(v) if open => format!(">{}", compact(*v)),
+                Some(v) if l.unsettled.iter().any(|u| u == name) => {
+                    unsettled = true;
+                    format!("~{}", compact(*v))
+                }
+                Some(v) => compact(*v),
+                None => "-".into(),
+            });
+        }
+        cells.push(if l.censored > 0 { format!(">{}", compact(l.max)) } else { compact(l.max) });
+        t.add_row(cells);
+    }
+    let mut out = format!("{title}\n{}", finish(&t));
+    if unsettled {
+        out.push_str("  ~ marks what differs too much from second to second to be quoted\n");
+    }
+    if beyond {
+        out.push_str("  > marks arrivals that never completed: known only to be longer\n");
+    }
+    out
+}
+
+/// A latency in six characters or fewer: `82.4ms`.
+fn compact(n: Nanos) -> String {
+    n.to_string().replace(' ', "")
+}
+
+fn costs(record: &Record) -> String {
+    let mut out = String::from("How it was driven\n");
+    for step in &record.steps {
+        let Some(plan) = record.plan_step(&step.name) else { continue };
+        let pace = match &step.open_loop {
+            Some(o) => format!("{:.0} IOPS offered", o.offered_per_second),
+            None => format!("depth {:.1} of {}", step.in_flight_mean, step.in_flight_asked),
+        };
+        let io = if plan.direct { "" } else { ", buffered" };
+        out.push_str(&wrap(
+            "  ",
+            &format!(
+                "{}: {} {}, {}{io}, {pace}, {:.0} s, CPU {:.2} us user + {:.2} us system per I/O",
+                step.name,
+                plan.bs,
+                plan.rw,
+                step.engine,
+                step.window_ns.as_seconds(),
+                step.cpu.user_ns_per_io / 1e3,
+                step.cpu.system_ns_per_io / 1e3,
+            ),
+        ));
+    }
+    out
+}
+
+/// Doubts, the gravest first; one that several steps share is printed once.
+pub fn doubts(warnings: &[Warning]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let mut groups: Vec<(&Warning, Vec<&str>)> = Vec::new();
+    for w in warnings {
+        let step = w.step.as_deref();
+        match groups.iter_mut().find(|(g, _)| g.code == w.code && g.advice == w.advice) {
+            Some((_, steps)) => steps.extend(step),
+            None => groups.push((w, step.into_iter().collect())),
+        }
+    }
+    groups.sort_by_key(|(w, _)| std::cmp::Reverse(w.severity));
+    let mut out = String::from("\nDoubts\n");
+    for (w, steps) in groups {
+        let mark = match w.severity {
+            Severity::Blocker => "!! ",
+            Severity::Warning => " ! ",
+            Severity::Note => "   ",
+        };
+        let place = match steps.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one}: "),
+            [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
+        };
+        out.push_str(&wrap(mark, &format!("{place}{} [{}]", w.message, w.code)));
+        out.push_str(&wrap("     -> ", &w.advice));
+    }
+    out
+}
+
+/// Breaks a line at blanks to [`WIDTH`]; later lines are indented like the text of the first.
+pub fn wrap(lead: &str, text: &str) -> String {
+    let indent = lead.chars().count();
+    let mut out = String::from(lead);
+    let mut column = indent;
+    for (i, word) in text.split(' ').enumerate() {
+        let n = word.chars().count();
+        if i > 0 && column + 1 + n > WIDTH {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += n;
+    }
+    out.push('\n');
+    out
+}
+
+/// What a plan would do, before any I/O: `plan`.
+pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Option<Bytes>) -> String {
+    let mut out = format!("plan {}\n", plan.name);
+    for (name, size) in targets {
+        out.push_str(&wrap("target   ", &format!("{name} ({size})")));
+    }
+    out.push('\n');
+    let mut t = table(&["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"]);
+    for s in &plan.steps {
+        let depth = match s.arrivals_per_second() {
+            Some(rate) => format!("{}/s", iops(rate)),
+            None => s.iodepth.to_string(),
+        };
+        t.add_row([
+            label(&s.name),
+            s.rw.to_string(),
+            s.bs.to_string(),
+            depth,
+            s.numjobs.to_string(),
+            s.engine.to_string(),
+            s.ramp.exact(),
+            s.runtime.exact(),
+        ]);
+    }
+    out.push_str(&finish(&t));
+    out.push('\n');
+    if let Some(fill) = fill {
+        out.push_str(&format!("fill     {fill} of incompressible data first\n"));
+    }
+    let seconds = plan.duration().as_seconds();
+    if plan.changes_data() {
+        out.push_str(&format!("writes   {to_write} at 100 MiB/s in all; a faster volume is written more\n"));
+    } else {
+        out.push_str("writes   nothing\n");
+    }
+    out.push_str(&format!("time     {} for the steps\n", Nanos((seconds * 1e9) as u64).clock()));
+    out
+}
+
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum).
+pub fn csv(record: &Record) -> String {
+    let mut out = String::from(
+        "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",
+    );
+    for step in &record.steps {
+        for d in Direction::ALL {
+            if let Some(s) = step.direction(d) {
+                out.push_str(&csv_row(step, d, "all", s, step.in_flight_mean));
+            }
+            for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
+                if let Some(s) = target.direction(d) {
+                    out.push_str(&csv_row(
+                        step,
+                        d,
+                        &target.path.display().to_string(),
+                        s,
+                        target.in_flight_mean,
+                    ));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
+    let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let l = &s.service_latency_ns;
+    let percentile =
+        |l: &LatencySummary, p: &str| l.percentiles.get(p).map(|v| v.0.to_string()).unwrap_or_default();
+    let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
+    let mut cells = vec![
+        quoted(&step.name),
+        d.name().into(),
+        quoted(target),
+        step.engine.to_string(),
+        format!("{:.3}", step.window_ns.as_seconds()),
+        s.ios.to_string(),
+        s.bytes.0.to_string(),
+        format!("{:.3}", s.iops),
+        number(interval.map(|i| i.low_per_second)),
+        number(interval.map(|i| i.high_per_second)),
+        format!("{:.1}", s.bytes_per_second),
+        format!("{in_flight:.3}"),
+        l.min.0.to_string(),
+        format!("{:.1}", l.mean),
+    ];
+    cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
+    cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
+    cells.join(",") + "\n"
+}
+
+/// RFC 4180: quoted where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_wraps_at_the_width() {
+        let text = wrap("target   ", &"word ".repeat(40));
+        assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
+        assert!(text.lines().nth(1).unwrap().starts_with("         word"));
+        assert_eq!(wrap("- ", "a b"), "- a b\n");
+    }
+
+    #[test]
+    fn csv_quotes_what_it_must() {
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

@@ -1,0 +1,306 @@
+//! The pipeline, one function per subcommand; the only module that knows the order of steps.
+//!
+//! Everything that can be wrong with the input is found before the first side effect; every side effect comes after the
+//! Clearance; the Record is written after every step. Nothing here measures or judges.
+
+mod measure;
+mod plans;
+mod targets;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context;
+use clap::CommandFactory;
+
+use crate::cli::{Cli, Command, PlanArgs, RunArgs, ShowArgs};
+use crate::device::Root;
+use crate::doubts;
+use crate::engine::{Timer, clock_source};
+use crate::environment::Environment;
+use crate::guard::GuardError;
+use crate::plan::PRESETS;
+use crate::promise;
+use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State};
+use crate::report::text;
+use crate::ui::Ui;
+use crate::unit::{Bytes, Nanos};
+use targets::Ready;
+
+/// A command that did not succeed: its message and exit code.
+#[derive(Debug)]
+pub struct Failure {
+    code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// The exit code of the contract in the help text.
+    pub fn code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+
+    fn input(message: impl std::fmt::Display) -> Failure {
+        Failure { code: 2, message: message.to_string() }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.message.is_empty() { Ok(()) } else { writeln!(f, "volproof: {}", self.message) }
+    }
+}
+
+impl From<anyhow::Error> for Failure {
+    /// Errors of the run itself, as opposed to its input.
+    fn from(e: anyhow::Error) -> Failure {
+        Failure { code: 1, message: format!("{e:#}") }
+    }
+}
+
+impl From<GuardError> for Failure {
+    fn from(e: GuardError) -> Failure {
+        let code = if matches!(e, GuardError::Refused(_)) { 3 } else { 2 };
+        Failure { code, message: e.to_string() }
+    }
+}
+
+/// Runs a subcommand.
+///
+/// # Errors
+/// With the message and exit code for the caller to print and return.
+pub fn main(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Run(args) => run(&args),
+        Command::Plan(args) => plan(&args),
+        Command::Show(args) => show(&args),
+        Command::Presets => {
+            let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
+            let lines =
+                PRESETS.iter().map(|p| format!("{:width$}  {}\n", p.name, p.about)).collect::<String>();
+            print(&lines)
+        }
+        Command::Promise(args) => {
+            print(&promise::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?)
+        }
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut script);
+            print(&String::from_utf8_lossy(&script))
+        }
+    }
+}
+
+/// Writes results; a reader that has gone away (`| head`) is no error.
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure { code: 1, message: format!("standard output: {e}") })
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
+    let root = Root::system();
+    let plan = plans::from_args(args)?;
+    let surveyed = targets::survey(&root, &plan, args)?;
+    let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
+    let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
+    // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
+    let writing: f64 = plan
+        .steps
+        .iter()
+        .filter(|s| s.rw.changes_data())
+        .map(|s| (s.ramp.0 + s.runtime.0) as f64 / 1e9)
+        .sum();
+    let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
+    print(&text::plan(&plan, &named, writes, (fill > 0).then_some(Bytes(fill))))
+}
+
+fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let record = Record::load(&args.record).map_err(Failure::input)?;
+    print(&if args.csv { text::csv(&record) } else { text::record(&record) })
+}
+
+/// SIGINT, SIGTERM and SIGHUP as a count: the first ends the load, the second also the waiting for it.
+fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
+    let seen = Arc::new(AtomicUsize::new(0));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        let count = seen.clone();
+        let action = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        // SAFETY: the action only adds to an atomic, which is safe in a signal handler.
+        unsafe { signal_hook::low_level::register(signal, action) }.context("installing signal handlers")?;
+    }
+    Ok(seen)
+}
+
+/// Where the Record goes: known, and known to be writable, before anything is done.
+fn record_path(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
+    let path = match &args.json {
+        Some(p) if p == Path::new("-") => return Ok(None),
+        Some(p) => p.clone(),
+        None => {
+            let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+            PathBuf::from(format!("volproof-{now}.json"))
+        }
+    };
+    writable(&path, "--json")?;
+    Ok(Some(path))
+}
+
+/// Refuses an output file whose folder cannot be written to.
+fn writable(path: &Path, option: &str) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(p) if p != Path::new("") => p,
+        _ => Path::new("."),
+    };
+    let bad = |e: &dyn std::fmt::Display| {
+        Failure::input(format!("{} cannot be written: {e}; name another file with {option}", path.display()))
+    };
+    if path.is_dir() {
+        return Err(bad(&"it is a folder"));
+    }
+    if !folder.is_dir() {
+        return Err(bad(&format!("there is no folder {}", folder.display())));
+    }
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|e| bad(&e))
+}
+
+fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+    let root = Root::system();
+    let timer = Timer::choose(Path::new("/"));
+    let mut plan = plans::from_args(&args.what)?;
+    let surveyed = targets::survey(&root, &plan, &args.what)?;
+    let (choices, mut warnings) = plans::engines(&plan, &surveyed)?;
+    let record_path = record_path(args)?;
+    if let Some(csv) = args.csv.as_deref().filter(|p| *p != Path::new("-")) {
+        writable(csv, "--csv")?;
+    }
+    plan.targets = args.what.targets.clone();
+    let interrupts = signals()?;
+    let mut ui = Ui::new(args.quiet);
+
+    let clock = clock_source(Path::new("/"));
+    let mut record = Record {
+        schema: SCHEMA.into(),
+        schema_version: SCHEMA_VERSION,
+        volproof_version: env!("CARGO_PKG_VERSION").into(),
+        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        state: State::Running,
+        environment: Environment::read(&root, &timer.description, clock),
+        targets: Vec::new(),
+        steps: Vec::new(),
+        warnings: Vec::new(),
+        plan,
+    };
+
+    // From here on things are changed. Dropping `ready` takes test files away again, however this function ends.
+    let mut ready = Ready::default();
+    let outcome = (|| -> Result<State, Failure> {
+        for target in surveyed {
+            if !ready.add(&root, target, &record.plan, &args.what, &timer, &mut ui, &interrupts)? {
+                return Ok(State::Interrupted);
+            }
+        }
+        record.targets = ready.records();
+        warnings.extend(ready.warnings(&record.plan));
+        record.warnings = warnings;
+        for (i, choice) in choices.iter().enumerate() {
+            if interrupts.load(Ordering::Relaxed) > 0 {
+                return Ok(State::Interrupted);
+            }
+            let step = record.plan.steps[i].clone();
+            let after = Nanos(record.plan.steps[i + 1..].iter().map(|s| s.ramp.0 + s.runtime.0).sum());
+            let place = format!("[{}/{}]", i + 1, choices.len());
+            let done = measure::step(
+                &measure::Setting { root: &root, timer: &timer, ready: &ready, plan: &record.plan },
+                &step,
+                choice.engine,
+                &place,
+                after,
+                &mut ui,
+                &interrupts,
+            )?;
+            record.warnings.extend(doubts::of_step(&step, &done, &record.targets));
+            let stuck = done.stuck_workers > 0;
+            let failed = done.errors.count > 0 && !record.plan.continue_on_error;
+            let reason = done.errors.first.first().map(|e| format!("step {}: {}", step.name, e.error));
+            record.steps.push(done);
+            if let Some(path) = &record_path {
+                record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?;
+            }
+            if stuck {
+                return Ok(State::Failed(format!("step {}: the device hangs", step.name)));
+            }
+            if failed {
+                return Ok(State::Failed(reason.unwrap_or_default()));
+            }
+        }
+        Ok(State::Complete)
+    })();
+    ui.clear();
+    if interrupts.load(Ordering::Relaxed) > 0 && outcome.is_ok() {
+        record.state = State::Interrupted;
+    } else {
+        record.state = match &outcome {
+            Ok(state) => state.clone(),
+            Err(failure) => State::Failed(failure.message.clone()),
+        };
+    }
+    let kept = ready.finish(args.what.keep);
+    publish(args, &record, record_path.as_deref(), &kept, &ui)?;
+    outcome?;
+    Ok(match record.state {
+        State::Interrupted => ExitCode::from(130),
+        State::Failed(_) => ExitCode::from(1),
+        State::Complete | State::Running => ExitCode::SUCCESS,
+    })
+}
+
+/// Saves and prints a Record.
+fn publish(
+    args: &RunArgs,
+    record: &Record,
+    path: Option<&Path>,
+    kept: &[PathBuf],
+    ui: &Ui,
+) -> Result<(), Failure> {
+    if record.steps.is_empty() && record.state != State::Complete {
+        return Ok(()); // Nothing was measured: an empty Record helps nobody.
+    }
+    match path {
+        Some(path) => {
+            record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?
+        }
+        None => {
+            let json = serde_json::to_string(record).context("writing the Record as JSON")?;
+            print(&format!("{json}\n"))?;
+        }
+    }
+    match args.csv.as_deref() {
+        Some(p) if p == Path::new("-") => {
+            print(&text::csv(record))?;
+        }
+        Some(p) => {
+            std::fs::write(p, text::csv(record)).with_context(|| format!("writing {}", p.display()))?
+        }
+        None => {}
+    }
+    let stdout_taken = path.is_none() || args.csv.as_deref() == Some(Path::new("-"));
+    if !args.quiet && !stdout_taken {
+        print(&text::record(record))?;
+    }
+    for file in kept {
+        ui.say(&format!("\nThe test file stays: {}", file.display()));
+    }
+    if let Some(path) = path {
+        ui.say(&format!("\nRecord: {} (print it again with: volproof show {0})", path.display()));
+    }
+    Ok(())
+}

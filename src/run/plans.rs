@@ -1,0 +1,89 @@
+//! From arguments to a Plan, and which engine each of its steps will run on.
+
+use super::Failure;
+use super::targets::Surveyed;
+use crate::cli::PlanArgs;
+use crate::engine::{self, Choice};
+use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
+use crate::warn::{Severity, Warning};
+
+/// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
+/// preset or plan file.
+pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
+    let ad_hoc = args.step.rw.is_some() && args.preset.is_none() && args.plan.is_none();
+    let mut plan = if let Some(path) = &args.plan {
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        parse_file(&text, &name).map_err(|e| Failure::input(format!("plan {}: {e}", path.display())))?
+    } else if ad_hoc {
+        let base = Preset::find("standard").expect("a preset of ours").plan();
+        Plan { name: "ad-hoc".into(), steps: vec![Step::default()], ..base }
+    } else {
+        let name = args.preset.as_deref().unwrap_or("standard");
+        let unknown =
+            || Failure::input(format!("there is no preset '{name}': `volproof presets` lists them"));
+        Preset::find(name).ok_or_else(unknown)?.plan()
+    };
+    for step in &mut plan.steps {
+        args.step.apply(step);
+        if ad_hoc {
+            step.name = step.rw.to_string();
+        }
+    }
+    plan.seed = args.seed.unwrap_or(plan.seed);
+    plan.file_size = args.file_size.or(plan.file_size);
+    plan.keep = args.keep;
+    plan.overwrite = args.overwrite;
+    plan.continue_on_error |= args.continue_on_error;
+    match plan.problem() {
+        Some(problem) => Err(Failure::input(problem)),
+        None => Ok(plan),
+    }
+}
+
+/// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
+pub fn engines(plan: &Plan, targets: &[Surveyed]) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
+    let mut choices = Vec::new();
+    let mut warnings: Vec<Warning> = Vec::new();
+    for step in &plan.steps {
+        let choice =
+            engine::choose(step.engine).map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
+        if let Some(why) = &choice.fallback {
+            let message = format!("io_uring cannot be used: {why}; libaio took its place");
+            if !warnings.iter().any(|w| w.message == message) {
+                warnings.push(Warning::new(
+                    Severity::Warning,
+                    "engine-fallback",
+                    message,
+                    "allow io_uring (sysctl kernel.io_uring_disabled=0, or the container's seccomp profile), or ask for --engine libaio",
+                ));
+            }
+        }
+        if choice.engine == EngineKind::Libaio {
+            aio_room(step, targets.len() as u64)?;
+        }
+        choices.push(choice);
+    }
+    Ok((choices, warnings))
+}
+
+/// Refuses a depth that `fs.aio-max-nr` does not allow.
+fn aio_room(step: &Step, targets: u64) -> Result<(), Failure> {
+    let read = |name: &str| {
+        std::fs::read_to_string(format!("/proc/sys/fs/{name}"))
+            .ok()
+            .and_then(|t| t.trim().parse::<u64>().ok())
+    };
+    let (Some(most), Some(used)) = (read("aio-max-nr"), read("aio-nr")) else { return Ok(()) };
+    let wanted = step.depth_per_target() * targets;
+    if used + wanted > most {
+        return Err(Failure::input(format!(
+            "step '{}' needs {wanted} AIO requests, but fs.aio-max-nr allows {most} and {used} are in use: \
+             raise it (sysctl fs.aio-max-nr={}), or lower --iodepth",
+            step.name,
+            (used + wanted).next_power_of_two()
+        )));
+    }
+    Ok(())
+}
