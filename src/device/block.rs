@@ -178,6 +178,7 @@ impl Block {
         let disk_dir = self::dir(&disk.name);
         let queue = |file: &str| root.number(disk_dir.join("queue").join(file)).map(Bytes);
         let sectors = |file: &str| Bytes(root.number(dir.join(file)).unwrap_or(0).saturating_mul(SECTOR));
+        let identity = Identity::read(root, &disk.name);
         let logical = queue("logical_block_size").unwrap_or(Bytes(SECTOR));
         let physical = queue("physical_block_size").unwrap_or(logical);
         Some(Block {
@@ -190,12 +191,12 @@ impl Block {
             removable: root.flag(disk_dir.join("removable")),
             rotational: root.flag(disk_dir.join("queue/rotational")),
             driver: Driver::of(&disk.name),
-            model: model(root, &disk_dir),
-            serial: serial(root, &disk_dir),
-            wwid: wwid(root, &disk_dir),
+            model: identity.model,
+            serial: identity.serial,
+            wwid: identity.wwid,
             by_id: by_id(root, name),
             diskseq: root.number(disk_dir.join("diskseq")),
-            backing_file: root.text(disk_dir.join("loop/backing_file")).map(PathBuf::from),
+            backing_file: identity.backing_file,
             partitions: partitions(root, name, physical),
             lies_on: lies_on(root, &disk.name),
             cgroup_limits: cgroup_limits(root, disk.number),
@@ -218,6 +219,26 @@ impl Block {
     /// The device's node.
     pub fn dev_path(&self) -> PathBuf {
         dev_path(&self.name)
+    }
+}
+
+/// What tells a whole disk from others.
+pub(super) struct Identity {
+    pub(super) model: Option<String>,
+    pub(super) serial: Option<String>,
+    pub(super) wwid: Option<String>,
+    pub(super) backing_file: Option<PathBuf>,
+}
+
+impl Identity {
+    pub(super) fn read(root: &Root, disk: &str) -> Identity {
+        let dir = dir(disk);
+        Identity {
+            model: model(root, &dir),
+            serial: serial(root, &dir),
+            wwid: wwid(root, &dir),
+            backing_file: root.text(dir.join("loop/backing_file")).map(PathBuf::from),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::block::{dev_path, dir, lies_on, name_of, node, partition_names, whole_disk};
+use super::block::{Identity, dev_path, dir, lies_on, name_of, node, partition_names, whole_disk};
 use super::mounts::{Mount, all_mounts, swaps};
 use super::{Block, DevNumber, Node, Root};
 
@@ -97,13 +97,16 @@ pub struct Usage {
     /// Other disks with the same serial that are other volumes: the serial does not say which is meant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub same_serial: Vec<String>,
+    /// Other disks of the same model, which matters where a disk has no better name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub same_model: Vec<String>,
 }
 
 impl Usage {
     /// Looks for everyone who uses this device.
     pub fn read(root: &Root, block: &Block) -> Usage {
-        let (twins, same_serial) = namesakes(root, block);
-        let relatives = relatives(root, block, &twins);
+        let namesakes = Namesakes::find(root, block);
+        let relatives = relatives(root, block, &namesakes.twins);
         let named = |number: DevNumber| {
             relatives.iter().find(|r| r.node.number == number).map(|r| r.node.name.clone())
         };
@@ -129,7 +132,8 @@ impl Usage {
                 .collect(),
             openers: lasting_openers(root, &relatives),
             system_disk,
-            same_serial,
+            same_serial: namesakes.serial,
+            same_model: namesakes.model,
             relatives,
         }
     }
@@ -164,20 +168,38 @@ pub(super) fn loops_on(root: &Root, path: &Path) -> Vec<String> {
     root.names("/sys/block").into_iter().filter(|n| n.starts_with("loop")).filter(shows).collect()
 }
 
-/// Whole disks with the same world-wide name (twins: paths to one volume), and those with the same serial that are not.
-fn namesakes(root: &Root, block: &Block) -> (Vec<String>, Vec<String>) {
-    let (mut twins, mut same_serial) = (Vec::new(), Vec::new());
-    for name in root.names("/sys/block").into_iter().filter(|n| *n != block.disk.name) {
-        // The paths of an NVMe multipath are hidden: they have no number and no node to write to.
-        let Some(other) = Block::read(root, &name) else { continue };
-        let same_file = block.backing_file.is_some() && block.backing_file == other.backing_file;
-        if same_file || (block.wwid.is_some() && block.wwid == other.wwid) {
-            twins.push(name);
-        } else if block.serial.is_some() && block.serial == other.serial {
-            same_serial.push(name);
+/// Other whole disks by what they share with this one.
+#[derive(Default)]
+struct Namesakes {
+    /// The world-wide name or the file behind it: paths to one volume.
+    twins: Vec<String>,
+    /// The serial, and not the world-wide name.
+    serial: Vec<String>,
+    /// The model, and there is nothing better to go by.
+    model: Vec<String>,
+}
+
+impl Namesakes {
+    fn find(root: &Root, block: &Block) -> Namesakes {
+        let mut found = Namesakes::default();
+        for name in root.names("/sys/block").into_iter().filter(|n| *n != block.disk.name) {
+            // The paths of an NVMe multipath are hidden: they have no number and no node to write to.
+            if node(root, &name).is_none() {
+                continue;
+            }
+            let other = Identity::read(root, &name);
+            let same = |ours: &Option<String>, theirs: &Option<String>| ours.is_some() && ours == theirs;
+            let same_file = block.backing_file.is_some() && block.backing_file == other.backing_file;
+            if same_file || same(&block.wwid, &other.wwid) {
+                found.twins.push(name);
+            } else if same(&block.serial, &other.serial) {
+                found.serial.push(name);
+            } else if same(&block.model, &other.model) {
+                found.model.push(name);
+            }
         }
+        found
     }
-    (twins, same_serial)
 }
 
 /// The target, its partitions or its disk, its twins, and everything built on these.

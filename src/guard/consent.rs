@@ -21,14 +21,85 @@ pub fn consent(block: &Block, usage: &Usage) -> String {
     }
     let model = match (&block.backing_file, &block.model) {
         (Some(file), _) => file.display().to_string(),
-        (None, Some(model)) => model.clone(),
-        (None, None) => block.name.clone(),
+        (None, Some(model)) if usage.same_model.is_empty() => model.clone(),
+        (None, Some(model)) => format!("{model}:{}", block.disk.name),
+        (None, None) => block.disk.name.clone(),
     };
-    format!("{}:{}", block.size_bytes.exact(), without_blanks(&model))
+    format!("{}:{}{part}", block.size_bytes.exact(), without_blanks(&model))
 }
 
 /// A word without blanks and quotes: what a shell would take apart becomes `_`, as udev writes it.
 fn without_blanks(text: &str) -> String {
     let words = text.split_whitespace().collect::<Vec<_>>().join("_");
     words.chars().map(|c| if c.is_control() || "'\"\\`$".contains(c) { '_' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::{Driver, Node};
+    use crate::unit::Bytes;
+
+    fn block() -> Block {
+        let number = "8:16".parse().unwrap();
+        Block {
+            name: "sdb".into(),
+            number,
+            disk: Node { name: "sdb".into(), number },
+            partition: None,
+            start_bytes: Bytes(0),
+            size_bytes: Bytes::gib(1),
+            logical_block_bytes: Bytes(512),
+            physical_block_bytes: Bytes(512),
+            read_only: false,
+            removable: false,
+            rotational: false,
+            driver: Driver::Scsi,
+            model: None,
+            serial: None,
+            wwid: None,
+            by_id: Vec::new(),
+            diskseq: None,
+            backing_file: None,
+            partitions: Vec::new(),
+            lies_on: Vec::new(),
+            cgroup_limits: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_best_name_that_tells_it_apart_is_taken() {
+        let alone = Usage::default();
+        let one_of_many =
+            Usage { same_serial: vec!["sdc".into()], same_model: vec!["sdd".into()], ..Usage::default() };
+        assert_eq!(consent(&block(), &alone), "1GiB:sdb");
+        let model = Block { model: Some("IET VIRTUAL-DISK".into()), ..block() };
+        assert_eq!(consent(&model, &alone), "1GiB:IET_VIRTUAL-DISK");
+        assert_eq!(consent(&model, &one_of_many), "1GiB:IET_VIRTUAL-DISK:sdb");
+        let wwid = Block { wwid: Some("naa.6001".into()), ..model };
+        assert_eq!(consent(&wwid, &one_of_many), "naa.6001");
+        let by_id = vec!["lvm-pv-uuid-x".to_string(), "scsi-36001".to_string()];
+        let by_id = Block { by_id, ..wwid };
+        assert_eq!(consent(&by_id, &one_of_many), "scsi-36001");
+        let serial = Block { serial: Some("S 1".into()), ..by_id };
+        assert_eq!(consent(&serial, &alone), "S_1");
+        assert_eq!(consent(&serial, &one_of_many), "scsi-36001");
+    }
+
+    #[test]
+    fn a_partition_is_not_its_disk_nor_its_sibling() {
+        let part = |n| Block { partition: Some(n), serial: Some("S1".into()), ..block() };
+        assert_eq!(consent(&part(1), &Usage::default()), "S1-part1");
+        let nameless = |n| Block { serial: None, ..part(n) };
+        assert_ne!(consent(&nameless(1), &Usage::default()), consent(&nameless(2), &Usage::default()));
+    }
+
+    #[test]
+    fn a_shell_takes_it_as_one_word() {
+        let file = Some("/tmp/a b'$(x)".into());
+        assert_eq!(
+            consent(&Block { backing_file: file, ..block() }, &Usage::default()),
+            "1GiB:/tmp/a_b__(x)"
+        );
+    }
 }
