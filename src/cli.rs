@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+use crate::check::CheckArgs;
 use crate::plan::StepOptions;
 use crate::promise::PromiseArgs;
 use crate::unit::Bytes;
@@ -36,6 +37,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),
+    /// Say what a run would overwrite, or why it may not
+    Check(CheckArgs),
     /// Print a stored Record as the run printed it
     Show(ShowArgs),
     /// List the presets

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use clap::CommandFactory;
 
+use crate::check;
 use crate::cli::{Cli, Command, PlanArgs, RunArgs, ShowArgs};
 use crate::device::Root;
 use crate::doubts;
@@ -76,6 +77,12 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Run(args) => run(&args),
         Command::Plan(args) => plan(&args),
+        Command::Check(args) => {
+            let answer =
+                check::answer(&args, &Root::system()).map_err(|e| Failure::input(format!("{e:#}")))?;
+            let printed = print(&answer.text)?;
+            Ok(if answer.ready { printed } else { ExitCode::from(3) })
+        }
         Command::Show(args) => show(&args),
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
