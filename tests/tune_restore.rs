@@ -364,12 +364,12 @@ fn surveys_and_switches_for_a_comparison() {
     let (_dir, places) = tree();
     let rows = survey(&places, &disks(&["vdb"]), NEED);
     assert!(rows.iter().any(|r| r.knob == "io_poll_delay" && !r.differs()));
-    let tuned = tune(&places, &disks(&["vdb"]), NEED).unwrap();
+    let mut tuned = tune(&places, &disks(&["vdb"]), NEED).unwrap();
     let path = "/sys/block/vdb/queue/rq_affinity";
     // A device on which completing where it was submitted is worth a fifth, and nothing else anything.
     let rate =
         || -> std::io::Result<f64> { Ok(if value(&places, path) == "2" { 120_000.0 } else { 100_000.0 }) };
-    let effects = each_knob(&tuned, 8, 1, rate).unwrap();
+    let effects = each_knob(&mut tuned, 8, 1, rate).unwrap();
     assert_eq!(effects.len(), tuned.applied().len());
     for effect in effects {
         let expected = if effect.path == path { Faster } else { Equivalent };

@@ -78,12 +78,13 @@ pub fn compare<E>(
 
 /// Compares each knob that was written, one after the other, with the rest as wanted.
 pub fn each_knob<E: From<std::io::Error>>(
-    tuned: &super::Tuned,
+    tuned: &mut super::Tuned,
     pairs: usize,
     seed: u64,
     mut measure: impl FnMut() -> Result<f64, E>,
 ) -> Result<Vec<Effect>, E> {
-    let written = tuned.applied().iter().filter(|a| a.attempt == super::Attempt::Written);
+    let written: Vec<super::Applied> =
+        tuned.applied().iter().filter(|a| a.attempt == super::Attempt::Written).cloned().collect();
     let mut effects = Vec::new();
     for (n, knob) in (0u64..).zip(written) {
         let set = |side| tuned.set(&knob.path, side).map_err(E::from);

@@ -159,13 +159,9 @@ impl Tuned {
     }
 
     fn write(&mut self, n: usize, wanted: &str) -> Result<Attempt, TuneError> {
-        let (path, disk) = (self.journal.entries[n].path.clone(), self.journal.entries[n].disk.clone());
-        let disturbs = knob::named(&self.journal.entries[n].knob).map_or(&[][..], |k| k.disturbs);
-        for other in &mut self.journal.entries {
-            if other.disk == disk && disturbs.contains(&other.knob.as_str()) {
-                other.state = State::Disturbed;
-            }
-        }
+        let entry = self.journal.entries[n].clone();
+        let path = entry.path.clone();
+        self.disturb(&entry);
         self.journal.entries[n].state = State::Writing;
         self.save()?;
         let written = write(&self.places.knob(&path), wanted);
@@ -201,18 +197,45 @@ impl Tuned {
     }
 
     /// Sets one of our knobs to its old or its wanted value, to measure what it does ([`super::ab`]). The journal covers
-    /// both: it goes back to the old value whichever it has in the end.
-    pub fn set(&self, path: &str, side: super::ab::Side) -> std::io::Result<()> {
-        let entry = self.journal.entries.iter().find(|e| e.path == path && e.state == State::Written);
-        let entry = entry.ok_or_else(|| {
-            let text = format!("{path} was not written by this run: it cannot be switched");
-            std::io::Error::new(std::io::ErrorKind::NotFound, text)
+    /// both: it goes back to the old value whichever it has in the end. Knobs that the kernel resets with it are set
+    /// again as wanted, so that only this one differs.
+    pub fn set(&mut self, path: &str, side: super::ab::Side) -> std::io::Result<()> {
+        let other = std::io::Error::other::<TuneError>;
+        let entries = &self.journal.entries;
+        let ours = entries.iter().find(|e| e.path == path && e.state != State::Planned);
+        let (entry, wanted) = ours.and_then(|e| Some((e.clone(), e.wanted.clone()?))).ok_or_else(|| {
+            std::io::Error::other(format!("{path} was not written by this run: it cannot be switched"))
         })?;
         let value = match side {
             super::ab::Side::Before => &entry.before,
-            super::ab::Side::After => entry.after.as_ref().unwrap_or(&entry.before),
+            super::ab::Side::After => &wanted,
         };
-        write(&self.places.knob(path), value)
+        let disturbed = self.disturb(&entry);
+        if !disturbed.is_empty() {
+            let _locked = self.store.lock().map_err(other)?;
+            self.save().map_err(other)?;
+        }
+        write(&self.places.knob(path), value)?;
+        for (path, wanted) in disturbed {
+            // Refused where this side does not allow it, which is then part of what the side is.
+            if let Some(wanted) = wanted {
+                let _ = write(&self.places.knob(&path), &wanted);
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks the knobs that the kernel may reset when this one is written. Returns them with their wanted values.
+    fn disturb(&mut self, entry: &Entry) -> Vec<(String, Option<String>)> {
+        let disturbs = knob::named(&entry.knob).map_or(&[][..], |k| k.disturbs);
+        let others = self.journal.entries.iter_mut();
+        others
+            .filter(|o| o.disk == entry.disk && disturbs.contains(&o.knob.as_str()))
+            .map(|o| {
+                (o.state, o.after) = (State::Disturbed, None);
+                (o.path.clone(), o.wanted.clone())
+            })
+            .collect()
     }
 
     /// Puts everything back now, and says how it went.
