@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
+use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
 use crate::promise::PromiseArgs;
 use crate::unit::Bytes;
@@ -45,6 +46,12 @@ pub enum Command {
     Presets,
     /// What a volume type promises, and which volume promises what is needed
     Promise(Box<PromiseArgs>),
+    /// CPUs and hardware queues of devices, and where workers would be placed
+    Topo(TopoArgs),
+    /// Set the kernel as a run does, and put it back on Ctrl-C
+    Tune(TuneArgs),
+    /// Put back what killed runs and `tune --keep` left
+    Restore(RestoreArgs),
     /// Print a completion script for a shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

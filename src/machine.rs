@@ -148,6 +148,14 @@ pub fn tune(
     Ok(if complete { DONE } else { NOT_RESTORED })
 }
 
+/// What every start does first: puts back what dead runs left. Returns what there is to say, which is mostly nothing.
+pub fn recover(places: &Places) -> String {
+    match tune::restore(places, Which::Stale) {
+        Ok(done) => tune_report::restored(&done),
+        Err(e) => format!("volproof: {e}\n"),
+    }
+}
+
 /// `restore`: puts back what dead runs and `tune --keep` left. Returns the answer and the exit code.
 pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, u8)> {
     let done = tune::restore(places, Which::Kept)?;

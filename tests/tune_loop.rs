@@ -1,8 +1,10 @@
 //! Knobs of a real device: a loop device of our own over a temporary file. Needs root; says so and passes without.
 
 use std::fs;
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use tempfile::TempDir;
 use volproof::topo::{Topology, place};
 use volproof::tune::ab::Side;
@@ -101,4 +103,57 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
         assert_eq!(device.knobs(), before);
         fs::write(path("scheduler"), "none").unwrap();
     }
+}
+
+/// The program itself, with its journals in /run/volproof.
+#[test]
+fn the_program_puts_back_after_signals_and_kill_9() {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: attaching a loop device needs root");
+        return;
+    }
+    let device = Loop::attach();
+    let before = device.knobs();
+    let affinity = format!("/sys/block/{}/queue/rq_affinity", device.name);
+    let program = env!("CARGO_BIN_EXE_volproof");
+    let run = |args: &[&str]| Command::new(program).args(args).output().unwrap();
+    let path = format!("/dev/{}", device.name);
+
+    let out = run(&["topo", &path, "--jobs", "1", "--like-script"]);
+    let text = String::from_utf8(out.stdout).unwrap();
+    assert!(out.status.success() && text.contains("queue   0       CPU 0"), "{text}");
+
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
+        let mut child = Command::new(program).args(["tune", &path]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while line != "Held. Ctrl-C puts everything back.\n" {
+            line.clear();
+            assert_ne!(said.read_line(&mut line).unwrap(), 0, "it ended by itself");
+        }
+        assert_eq!(fs::read_to_string(&affinity).unwrap(), "2\n");
+        let busy = run(&["tune", &path]);
+        let text = String::from_utf8(busy.stderr).unwrap();
+        assert_eq!(busy.status.code(), Some(3), "{text}");
+        assert!(text.contains(&format!("(process {})", child.id())), "{text}");
+
+        rustix::process::kill_process(rustix::process::Pid::from_child(&child), signal).unwrap();
+        let status = child.wait().unwrap();
+        if signal == Signal::KILL {
+            assert_eq!(fs::read_to_string(&affinity).unwrap(), "2\n", "nobody could put it back yet");
+            // Any start of the program does.
+            assert!(run(&["presets"]).status.success());
+        } else {
+            assert_eq!(status.code(), Some(0), "{signal:?}");
+        }
+        assert_eq!(device.knobs(), before, "{signal:?}");
+    }
+
+    assert!(run(&["tune", &path, "--keep"]).status.success());
+    assert!(run(&["presets"]).status.success());
+    assert_eq!(fs::read_to_string(&affinity).unwrap(), "2\n", "kept until it is asked for");
+    assert!(run(&["restore"]).status.success());
+    assert_eq!(device.knobs(), before);
+    assert_eq!(run(&["topo", "nothing"]).status.code(), Some(2));
+    let _ = fs::remove_file(format!("/run/volproof/disk-{}.lock", device.name));
 }

@@ -23,10 +23,12 @@ use crate::doubts;
 use crate::engine::{Timer, clock_source};
 use crate::environment::Environment;
 use crate::guard::GuardError;
+use crate::machine;
 use crate::plan::PRESETS;
 use crate::promise;
 use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State};
 use crate::report::text;
+use crate::tune::{Places, TuneError};
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 use targets::Ready;
@@ -74,6 +76,11 @@ impl From<GuardError> for Failure {
 /// # Errors
 /// With the message and exit code for the caller to print and return.
 pub fn main(command: Command) -> Result<ExitCode, Failure> {
+    let places = Places::system();
+    if !matches!(command, Command::Restore(_)) {
+        // Nowhere else to say it; the subcommand goes on.
+        let _ = std::io::stderr().write_all(machine::recover(&places).as_bytes());
+    }
     match command {
         Command::Run(args) => run(&args),
         Command::Plan(args) => plan(&args),
@@ -93,12 +100,31 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Promise(args) => {
             print(&promise::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?)
         }
+        Command::Topo(args) => coded(machine::topo(&args, &places.root)),
+        Command::Tune(args) => {
+            let seen = signals()?;
+            let stop = || seen.load(Ordering::Relaxed) > 0;
+            // What is tuned is put back even when nobody reads on.
+            let mut say = |text: &str| drop(print(text));
+            coded(machine::tune(&args, &places, &stop, &mut say).map(|code| (String::new(), code)))
+        }
+        Command::Restore(args) => coded(machine::restore(&args, &places)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
     }
+}
+
+/// Prints an answer that carries its exit code. A device that another run holds is refused like one in use.
+fn coded(answer: anyhow::Result<(String, u8)>) -> Result<ExitCode, Failure> {
+    let (text, code) = answer.map_err(|e| {
+        let busy = matches!(e.downcast_ref(), Some(TuneError::Busy { .. }));
+        Failure { code: if busy { 3 } else { 2 }, message: format!("{e:#}") }
+    })?;
+    print(&text)?;
+    Ok(ExitCode::from(code))
 }
 
 /// Writes results; a reader that has gone away (`| head`) is no error.
