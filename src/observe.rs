@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Root;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// What was counted beside a step. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +29,56 @@ pub struct Evidence {
     /// CPU bandwidth throttling of our own cgroup: periods in which it was throttled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_throttled_periods: Option<u64>,
+    /// How the kernel's queues of the disks were set when the step began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueSettings>,
+}
+
+/// `/sys/block/NAME/queue` and `mq` (Documentation/ABI/stable/sysfs-block). Absent where the kernel does not say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSettings {
+    /// Name of the disk under /sys/block.
+    pub disk: String,
+    /// The active scheduler, such as `none` or `mq-deadline`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduler: Option<String>,
+    /// Requests that a hardware queue holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nr_requests: Option<u64>,
+    /// Hardware queues; 0 for a device that works on whole bios (device mapper, md, loop of old).
+    pub hardware_queues: u64,
+    /// Where completions run: 0 where the interrupt landed, 1 in the submitter's group, 2 on the submitter's CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rq_affinity: Option<u64>,
+    /// The largest request that is not split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_request_bytes: Option<Bytes>,
+    /// 0 merges requests, 1 only simple ones, 2 none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nomerges: Option<u64>,
+}
+
+impl QueueSettings {
+    /// As they are now.
+    pub fn read(root: &Root, disk: &str) -> QueueSettings {
+        let queue = format!("/sys/block/{disk}/queue");
+        let number = |name: &str| root.number(format!("{queue}/{name}"));
+        let words = root.text(format!("{queue}/scheduler")).unwrap_or_default();
+        let active = words
+            .split_ascii_whitespace()
+            .find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))
+            .or_else(|| words.split_ascii_whitespace().next());
+        QueueSettings {
+            disk: disk.into(),
+            scheduler: active.map(str::to_string),
+            nr_requests: number("nr_requests"),
+            hardware_queues: root.names(format!("/sys/block/{disk}/mq")).len() as u64,
+            rq_affinity: number("rq_affinity"),
+            max_request_bytes: number("max_sectors_kb").map(Bytes::kib),
+            nomerges: number("nomerges"),
+        }
+    }
 }
 
 /// `/sys/block/NAME/stat` as differences.
@@ -141,7 +191,12 @@ impl Observer {
             throttled: throttled_periods(root),
             io_wq: BTreeMap::new(),
             next: Nanos::seconds(1),
-            evidence: Evidence { disks: tracks, window_starts_ns: ramp, ..Evidence::default() },
+            evidence: Evidence {
+                disks: tracks,
+                window_starts_ns: ramp,
+                queues: disks.iter().map(|d| QueueSettings::read(root, d)).collect(),
+                ..Evidence::default()
+            },
         };
         observer.first = observer.read();
         observer.last = observer.first.clone();
@@ -358,6 +413,25 @@ mod tests {
         assert_eq!(e.cpu.user_ns, [10 * JIFFY_NS, 0]);
         assert_eq!((e.per_cpu[0].block_softirqs, e.per_cpu[0].interrupts), (20, 20));
         assert_eq!(e.io_wq_ns, Nanos(61 * JIFFY_NS));
+    }
+
+    #[test]
+    fn queue_settings_are_kept() {
+        let dir = tree(0, 0, 0);
+        let queue = dir.path().join("sys/block/vdb/queue");
+        fs::create_dir_all(&queue).unwrap();
+        fs::create_dir_all(dir.path().join("sys/block/vdb/mq/0")).unwrap();
+        for (name, text) in
+            [("scheduler", "none [mq-deadline] bfq"), ("nr_requests", "64"), ("max_sectors_kb", "1280")]
+        {
+            fs::write(queue.join(name), text).unwrap();
+        }
+        let q = QueueSettings::read(&Root::tree(dir.path()), "vdb");
+        assert_eq!(
+            (q.scheduler.as_deref(), q.nr_requests, q.hardware_queues),
+            (Some("mq-deadline"), Some(64), 1)
+        );
+        assert_eq!((q.max_request_bytes, q.rq_affinity), (Some(Bytes::kib(1280)), None));
     }
 
     #[test]

@@ -25,15 +25,7 @@ fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: b
 }
 
 fn device(latency: Nanos) -> Simulated {
-    Simulated {
-        latency,
-        jitter: Nanos(0),
-        iops_cap: None,
-        cap_period: None,
-        stall_at: None,
-        stall_for: Nanos(0),
-        error_every: 0,
-    }
+    Simulated { latency, ..Simulated::default() }
 }
 
 fn all(outcome: &Outcome, response: bool) -> Histogram {
@@ -140,6 +132,33 @@ fn a_token_bucket_caps_the_rate_exactly() {
     // Fast within the quota, held until the next one: the two modes of a throttle.
     assert!(h.quantile(0.5).unwrap() < Nanos::micros(1020), "{:?}", h.quantile(0.5));
     assert!(h.max().unwrap() > Nanos::millis(70));
+}
+
+#[test]
+fn a_bandwidth_cap_and_a_burst_bucket_hold_what_they_say() {
+    let large = Step {
+        iodepth: 32,
+        bs: volproof::plan::BlockSizes::one(Bytes::kib(256)),
+        runtime: Nanos::seconds(10),
+        ..Step::default()
+    };
+    let capped = Simulated { bytes_cap: Some(Bytes::mib(350)), ..device(Nanos::micros(500)) };
+    let bytes = simulated(large, capped).series[0].read.as_ref().unwrap().track.total().bytes.0;
+    assert!((bytes as f64 / Bytes::mib(3500).0 as f64 - 1.0).abs() < 0.01, "{bytes}");
+
+    // 60,000 credits, spent at 6000 - 3000 a second: 20 s of burst.
+    let step = Step { iodepth: 64, runtime: Nanos::seconds(40), ..Step::default() };
+    let burst = Simulated {
+        iops_cap: Some(3000.0),
+        burst_iops: Some(6000.0),
+        burst_ios: 60_000,
+        ..device(Nanos::micros(500))
+    };
+    let ios = simulated(step, burst).series[0].read.as_ref().unwrap().track.ios.clone();
+    let rate =
+        |range: std::ops::Range<usize>| ios[range.clone()].iter().sum::<u64>() * 10 / range.len() as u64;
+    assert!(rate(10..190).abs_diff(6000) <= 20, "{}", rate(10..190));
+    assert!(rate(210..400).abs_diff(3000) <= 20, "{}", rate(210..400));
 }
 
 #[test]

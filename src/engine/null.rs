@@ -53,43 +53,81 @@ pub struct Device {
     /// Completion time, order of submission, slot, result.
     in_flight: BinaryHeap<Reverse<(u64, u64, u32, i64)>>,
     submitted: u64,
-    /// The refill period in which the bucket last let something through, and how many.
-    period: u64,
-    taken: u64,
+    ios: Option<Bucket>,
+    bytes: Option<Bucket>,
 }
 
 impl Device {
     /// A device whose time is `clock`.
     pub fn new(clock: Virtual, plan: Simulated, seed: u64) -> Device {
+        let period = plan.cap_period.unwrap_or(Nanos::millis(100)).0.max(1);
+        let bucket = |rate: f64, burst: f64, credits: u64| Bucket {
+            rate,
+            burst,
+            credits,
+            most: credits,
+            length: period,
+            period: 0,
+            taken: 0,
+        };
         Device {
+            ios: plan.iops_cap.map(|cap| bucket(cap, plan.burst_iops.unwrap_or(cap), plan.burst_ios)),
+            bytes: plan.bytes_cap.map(|cap| bucket(cap.0 as f64, cap.0 as f64, 0)),
             clock,
             plan,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             in_flight: BinaryHeap::new(),
             submitted: 0,
-            period: 0,
-            taken: 0,
         }
     }
+}
 
-    /// When the token bucket lets a request through that comes now.
-    fn admitted(&mut self, now: u64) -> u64 {
-        let Some(cap) = self.plan.iops_cap else { return now };
-        let length = self.plan.cap_period.unwrap_or(Nanos::millis(100)).0;
-        // What falls due by the end of period p, so that fractions of a token are not lost.
-        let due = |p: u64| {
-            (cap * (p + 1) as f64 * length as f64 / 1e9) as u64
-                - (cap * p as f64 * length as f64 / 1e9) as u64
-        };
-        let current = now / length;
-        if current > self.period {
-            (self.period, self.taken) = (current, 0);
+/// A token bucket that is refilled at the start of each period; what a period leaves over is kept as credits.
+struct Bucket {
+    /// Tokens a second.
+    rate: f64,
+    /// Tokens a second while there are credits.
+    burst: f64,
+    credits: u64,
+    /// The most credits that it holds.
+    most: u64,
+    /// Length of a period.
+    length: u64,
+    /// The period in which it last let something through, and how many tokens that took.
+    period: u64,
+    taken: u64,
+}
+
+impl Bucket {
+    /// Tokens that fall due in a period at a rate, so that fractions of a token are not lost.
+    fn due(&self, rate: f64) -> u64 {
+        let until = |p: u64| (rate * p as f64 * self.length as f64 / 1e9) as u64;
+        until(self.period + 1) - until(self.period)
+    }
+
+    /// Goes to the next period. A request larger than a period's tokens takes those of the next ones too.
+    fn turn(&mut self) {
+        let base = self.due(self.rate);
+        let used = self.taken.min(self.allowed(base));
+        self.credits = (self.credits + base - used).min(self.most);
+        self.taken -= used;
+        self.period += 1;
+    }
+
+    fn allowed(&self, base: u64) -> u64 {
+        (base + self.credits).min(self.due(self.burst)).max(base)
+    }
+
+    /// When a request of `tokens` that comes now is let through.
+    fn admitted(&mut self, now: u64, tokens: u64) -> u64 {
+        while self.period < now / self.length {
+            self.turn();
         }
-        while self.taken >= due(self.period) {
-            (self.period, self.taken) = (self.period + 1, 0);
+        while self.taken >= self.allowed(self.due(self.rate)) {
+            self.turn();
         }
-        self.taken += 1;
-        now.max(self.period * length)
+        self.taken += tokens;
+        now.max(self.period * self.length)
     }
 }
 
@@ -97,7 +135,10 @@ impl Backend for Device {
     fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
         for _ in 0..n {
             let r = next();
-            let start = self.admitted(self.clock.now());
+            let now = self.clock.now();
+            let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1));
+            let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, u64::from(r.length)));
+            let start = by_ios.max(by_bytes);
             let jitter = ((u128::from(self.rng.next_u64()) * u128::from(self.plan.jitter.0)) >> 64) as u64;
             let mut end = start + self.plan.latency.0 + jitter;
             if let Some(at) = self.plan.stall_at

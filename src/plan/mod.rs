@@ -110,7 +110,7 @@ pub struct Step {
 }
 
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
     /// Time from service start to completion.
@@ -125,6 +125,15 @@ pub struct Simulated {
     /// The bucket is refilled once in this time; 100 ms when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     pub cap_period: Option<Nanos>,
+    /// A token bucket lets so many bytes a second through.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    pub bytes_cap: Option<Bytes>,
+    /// While credits last, so many I/Os a second pass instead of `iops_cap`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst_iops: Option<f64>,
+    /// Credits at the start, and the most that a pause earns back: I/Os beyond `iops_cap`.
+    #[serde(default)]
+    pub burst_ios: u64,
     /// Nothing completes from here ...
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     pub stall_at: Option<Nanos>,
@@ -219,6 +228,12 @@ impl Step {
             p("a simulated device needs engine null".into())
         } else if self.simulate.as_ref().is_some_and(|s| s.latency.0 == 0) {
             p("a simulated device needs a latency above 0: virtual time would stand still".into())
+        } else if self.simulate.as_ref().is_some_and(|s| s.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0)) {
+            p("a simulated iops-cap below 1 lets nothing through".into())
+        } else if self.simulate.as_ref().is_some_and(|s| s.bytes_cap == Some(Bytes(0))) {
+            p("a simulated bytes-cap of 0 lets nothing through".into())
+        } else if self.simulate.as_ref().is_some_and(|s| s.burst_iops.is_some() && s.iops_cap.is_none()) {
+            p("a simulated burst needs the iops-cap that holds after it".into())
         } else if let Some(bs) =
             self.bs.shares().iter().map(|s| s.0).find(|b| self.size.is_some_and(|s| s < *b))
         {
