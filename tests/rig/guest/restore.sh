@@ -31,7 +31,7 @@ put_back() {
   if cmp -s /tmp/before /tmp/after; then
     conclude "$1"
   else
-    because "$(diff /tmp/before /tmp/after | grep '^[<>]' | head -n 6 | tr '\n' ' ')"
+    because "$(diff /tmp/before /tmp/after | grep '^[-+][^-+]' | head -n 6 | tr '\n' ' ')"
     conclude "$1"
     volproof restore >/dev/null 2>&1
   fi
@@ -73,7 +73,7 @@ if can run restore && can restore restore; then
     volproof $starter >/tmp/starter 2>&1
     knobs >/tmp/after
     cmp -s /tmp/before /tmp/after || {
-      because "after '$starter': $(diff /tmp/before /tmp/after | grep '^[<>]' | head -n 4 | tr '\n' ' ')"
+      because "after '$starter': $(diff /tmp/before /tmp/after | grep '^[-+][^-+]' | head -n 4 | tr '\n' ' ')"
       volproof restore >/dev/null 2>&1
     }
   done
