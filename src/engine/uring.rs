@@ -21,8 +21,12 @@ use crate::unit::Nanos;
 const SQE_OFF: usize = 8;
 const SQE_LEN: usize = 24;
 
-/// Largest range the kernel takes as one registered buffer.
-const REGISTERED_MAX: usize = 1 << 30;
+/// How many registered buffers the kernel takes (`IORING_MAX_REG_BUFFERS`).
+const REGISTERED_MAX: usize = 1 << 14;
+
+/// Requests handed over in one system call. blk-mq prepares at most so many of a batch together
+/// (`BLK_MAX_REQUEST_COUNT`); each further one takes its tag alone, which costs more than the call.
+const BATCH: u32 = 32;
 
 /// The io_uring backend.
 pub struct Uring {
@@ -127,7 +131,8 @@ impl Uring {
         let fixed_file = flags.iter().any(|f| f == "registered file");
         let (base, length) = buffers.region();
         let stride = length / depth as usize;
-        let per_range = (REGISTERED_MAX / stride).max(1).min(depth as usize);
+        // One range per slot where possible: a request inside a longer one goes the slow way of a bio with many pages.
+        let per_range = (depth as usize).div_ceil(REGISTERED_MAX);
         let ranges: Vec<libc::iovec> = (0..(depth as usize).div_ceil(per_range))
             .map(|i| {
                 let start = i * per_range * stride;
@@ -216,12 +221,16 @@ impl Backend for Uring {
         let submitter = self.ring.submitter();
         let result = match timeout {
             None if self.sqpoll => submitter.submit_and_wait(want as usize),
-            None => {
-                // SAFETY: no argument is passed, and the flags are those of a plain submit and wait.
-                unsafe {
-                    submitter.enter::<libc::sigset_t>(self.queued, want, EnterFlags::GETEVENTS.bits(), None)
+            None => loop {
+                let last = self.queued <= BATCH;
+                let (n, want, flags) =
+                    if last { (self.queued, want, EnterFlags::GETEVENTS.bits()) } else { (BATCH, 0, 0) };
+                // SAFETY: no argument is passed, and the flags are those of a plain submit, the last time with a wait.
+                match unsafe { submitter.enter::<libc::sigset_t>(n, want, flags, None) } {
+                    Ok(taken) if !last && taken > 0 => self.queued -= (taken as u32).min(self.queued),
+                    result => break result,
                 }
-            }
+            },
             Some(t) => {
                 let ts = Timespec::new().sec(t.0 / 1_000_000_000).nsec((t.0 % 1_000_000_000) as u32);
                 submitter.submit_with_args(want as usize, &SubmitArgs::new().timespec(&ts))
