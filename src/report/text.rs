@@ -97,33 +97,38 @@ fn rows(step: &StepRecord) -> Vec<Row<'_>> {
     rows
 }
 
-/// A table without lines, numbers to the right.
-fn table(header: &[&str]) -> Table {
+/// A table without lines, numbers to the right. Columns move together and names are cut where it would be wider than [`WIDTH`].
+fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
+    let chars = |s: &str| s.chars().count();
+    let column = |i: usize| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i]));
+    let numbers: usize = (1..header.len()).map(column).sum();
+    let room = |gap: usize| WIDTH.saturating_sub(numbers + gap * (header.len() - 1));
+    let gap = if column(0) <= room(2) { 2 } else { 1 };
+    for row in &mut rows {
+        row[0] = label(&row[0], room(gap).max(8));
+    }
     let mut t = Table::new();
     t.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    t.add_rows(rows);
     for (i, column) in t.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == header.len() { 0 } else { 2 }));
+        column.set_padding((0, if i + 1 == header.len() { 0 } else { gap as u16 }));
         column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
     }
-    t
+    t.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn finish(t: &Table) -> String {
-    let mut out = String::new();
-    for line in t.lines() {
-        out.push_str(line.trim_end());
-        out.push('\n');
+/// A name of at most `most` characters. The middle is cut: direction and number stand at the end.
+fn label(name: &str, most: usize) -> String {
+    let n = name.chars().count();
+    if n <= most {
+        return name.to_string();
     }
-    out
-}
-
-/// A name in the first column: at most 24 characters, the end cut.
-fn label(name: &str) -> String {
-    if name.chars().count() <= 24 { name.to_string() } else { name.chars().take(23).chain(['…']).collect() }
+    let end = (most - 1) / 2;
+    name.chars().take(most - 1 - end).chain(['…']).chain(name.chars().skip(n - end)).collect()
 }
 
 fn rates(rows: &[Row<'_>]) -> String {
-    let mut t = table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"]);
+    let mut lines = Vec::new();
     for row in rows {
         let s = row.summary;
         let interval = match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
@@ -132,8 +137,8 @@ fn rates(rows: &[Row<'_>]) -> String {
             }
             None => "too short".into(),
         };
-        t.add_row([
-            label(&row.name),
+        lines.push(vec![
+            row.name.clone(),
             iops(s.iops),
             interval,
             significant(s.bytes_per_second / 1e6),
@@ -141,7 +146,7 @@ fn rates(rows: &[Row<'_>]) -> String {
             grouped(s.ios),
         ]);
     }
-    finish(&t)
+    table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"], lines)
 }
 
 fn iops(v: f64) -> String {
@@ -155,11 +160,11 @@ fn latencies<'a>(
     rows: &'a [Row<'a>],
     pick: impl Fn(&'a DirectionSummary) -> Option<&'a LatencySummary>,
 ) -> String {
-    let mut t = table(&["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"]);
+    let mut lines = Vec::new();
     let (mut beyond, mut unsettled) = (false, false);
     for row in rows {
         let Some(l) = pick(row.summary) else { continue };
-        let mut cells = vec![label(&row.name), compact(Nanos(l.mean.round() as u64))];
+        let mut cells = vec![row.name.clone(), compact(Nanos(l.mean.round() as u64))];
         // What lies above the share of arrivals that completed is known only to be longer.
         let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
         for name in COLUMNS {
@@ -176,9 +181,10 @@ fn latencies<'a>(
             });
         }
         cells.push(if l.censored > 0 { format!(">{}", compact(l.max)) } else { compact(l.max) });
-        t.add_row(cells);
+        lines.push(cells);
     }
-    let mut out = format!("{title}\n{}", finish(&t));
+    let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+    let mut out = format!("{title}\n{}", table(&header, lines));
     if unsettled {
         out.push_str("  ~ marks what differs too much from second to second to be quoted\n");
     }
@@ -280,14 +286,14 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
         out.push_str(&wrap("target   ", &format!("{name} ({size})")));
     }
     out.push('\n');
-    let mut t = table(&["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"]);
+    let mut lines = Vec::new();
     for s in &plan.steps {
         let depth = match s.arrivals_per_second() {
             Some(rate) => format!("{}/s", iops(rate)),
             None => s.iodepth.to_string(),
         };
-        t.add_row([
-            label(&s.name),
+        lines.push(vec![
+            s.name.clone(),
             s.rw.to_string(),
             s.bs.to_string(),
             depth,
@@ -297,7 +303,8 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
             s.runtime.exact(),
         ]);
     }
-    out.push_str(&finish(&t));
+    let header = ["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"];
+    out.push_str(&table(&header, lines));
     out.push('\n');
     if let Some(fill) = fill {
         out.push_str(&format!("fill     {fill} of incompressible data first\n"));
@@ -386,6 +393,24 @@ mod tests {
         assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
         assert!(text.lines().nth(1).unwrap().starts_with("         word"));
         assert_eq!(wrap("- ", "a b"), "- a b\n");
+    }
+
+    #[test]
+    fn names_keep_their_ends() {
+        assert_eq!(label("randwrite-latency", 17), "randwrite-latency");
+        assert_eq!(label("randrw-latency write", 16), "randrw-l…y write");
+        assert_eq!(label("  volproof-123456-10.dat", 12), "  volp…0.dat");
+    }
+
+    #[test]
+    fn tables_fit_the_width() {
+        let header = ["Step", "a", "b", "c"];
+        let row =
+            |name: &str, n: usize| vec![name.to_string(), "1".repeat(n), "2".repeat(20), "3".repeat(20)];
+        for (name, n) in [("short", 10), ("a-name-of-thirty-characters-al", 10), ("as-wide-as-can-be", 28)] {
+            let text = table(&header, vec![row(name, n), row("x", 1)]);
+            assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
+        }
     }
 
     #[test]

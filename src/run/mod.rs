@@ -24,7 +24,7 @@ use crate::engine::{Timer, clock_source};
 use crate::environment::Environment;
 use crate::guard::GuardError;
 use crate::machine;
-use crate::plan::PRESETS;
+use crate::plan::{PRESETS, Preset};
 use crate::promise;
 use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State};
 use crate::report::text;
@@ -93,9 +93,8 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Show(args) => show(&args),
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
-            let lines =
-                PRESETS.iter().map(|p| format!("{:width$}  {}\n", p.name, p.about)).collect::<String>();
-            print(&lines)
+            let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
+            print(&PRESETS.iter().map(line).collect::<String>())
         }
         Command::Promise(args) => {
             print(&promise::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?)
