@@ -1,0 +1,123 @@
+//! The binary end to end: what a user types, what it prints, what it leaves behind.
+//!
+//! Every test has a folder of its own that goes away with it. Figures are never asserted, only what must hold whatever the machine
+//! does. What a machine cannot show (no root, no loop device) says `skipped` with the reason.
+
+mod devices;
+mod engines;
+mod files;
+mod refusals;
+mod signals;
+mod text;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use tempfile::TempDir;
+use volproof::record::Record;
+
+/// A folder in which volproof runs, and where its Record goes.
+struct Bench {
+    dir: TempDir,
+}
+
+impl Bench {
+    /// In the build folder, which lies on a disk: a memory filesystem would have no direct I/O on older kernels.
+    fn new() -> Bench {
+        let parent = env!("CARGO_TARGET_TMPDIR");
+        Bench { dir: tempfile::Builder::new().prefix("run-").tempdir_in(parent).unwrap() }
+    }
+
+    fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// A folder inside, for test files alone.
+    fn folder(&self, name: &str) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    /// A file with data that is really there.
+    fn file(&self, name: &str, mib: usize) -> PathBuf {
+        let path = self.path().join(name);
+        std::fs::write(&path, vec![0x5a; mib << 20]).unwrap();
+        std::fs::File::open(&path).unwrap().sync_all().unwrap();
+        path
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_volproof"));
+        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ran {
+        Ran::of(self.command(arguments).output().unwrap())
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
+    /// The Record that `--json r.json` wrote.
+    fn record(&self) -> Record {
+        Record::load(&self.path().join("r.json")).unwrap()
+    }
+
+    /// Names of what lies in a folder.
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+}
+
+/// A finished program.
+struct Ran {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Ran {
+    fn of(output: Output) -> Ran {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+
+    /// It ended with this code; its output is shown where it did not.
+    #[track_caller]
+    fn ended(self, code: i32) -> Ran {
+        assert_eq!(self.code, Some(code), "\n-- out:\n{}\n-- err:\n{}", self.out, self.err);
+        self
+    }
+
+    /// The message holds all of these.
+    #[track_caller]
+    fn says(self, words: &[&str]) -> Ran {
+        for word in words {
+            assert!(self.err.contains(word), "'{word}' is not in:\n{}", self.err);
+        }
+        self
+    }
+}
+
+/// Every line fits the width that text for people keeps to.
+#[track_caller]
+fn fits(text: &str) {
+    for line in text.lines() {
+        assert!(line.chars().count() <= volproof::report::text::WIDTH, "too wide: {line}");
+    }
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

@@ -1,0 +1,111 @@
+//! Ctrl-C and its kin: the load stops, what was made goes, what was measured stays.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use volproof::record::State;
+
+use crate::{Bench, Ran};
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).unwrap();
+}
+
+/// Reads the program's messages until one holds `word`; what is left is read by [`finish`].
+fn wait_for(err: &mut impl BufRead, word: &str) -> String {
+    let mut seen = String::new();
+    while !seen.contains(word) {
+        assert_ne!(err.read_line(&mut seen).unwrap(), 0, "'{word}' never came:\n{seen}");
+    }
+    seen
+}
+
+fn finish(mut child: Child, mut err: impl BufRead, mut seen: String) -> Ran {
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    err.read_to_string(&mut seen).unwrap();
+    Ran { code: child.wait().unwrap().code(), out, err: seen }
+}
+
+/// Interrupts the second step of a long plan on a folder, with these signals.
+fn interrupted(signals: &[Signal]) -> (Bench, Ran) {
+    let bench = Bench::new();
+    let folder = bench.folder("data");
+    let plan = "[[step]]\nname = 'first'\nruntime = '300ms'\n[[step]]\nname = 'second'\nruntime = '10m'\n";
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    let mut child =
+        bench.start(&["run", "data", "--plan", "p.toml", "--file-size", "8M", "--json", "r.json"]);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[2/2]");
+    assert_eq!(Bench::names(&folder).len(), 1, "the test file is there while it is measured");
+    // So that the second step has something to show. Nothing below depends on how much.
+    std::thread::sleep(Duration::from_millis(500));
+    let began = Instant::now();
+    for signal in signals {
+        send(&child, *signal);
+    }
+    let ran = finish(child, err, seen);
+    assert!(began.elapsed() < Duration::from_secs(60), "it went on");
+    assert_eq!(Bench::names(&folder), Vec::<String>::new(), "the test file is gone");
+    (bench, ran)
+}
+
+fn saved_what_was_measured(bench: &Bench, ran: Ran) {
+    let ran = ran.ended(130);
+    let record = bench.record();
+    assert_eq!(record.state, State::Interrupted);
+    assert_eq!(record.steps.len(), 2);
+    assert!(
+        record.steps.iter().all(|s| s.iops() > 0.0),
+        "the step that was cut short counts as far as it got"
+    );
+    assert!(record.steps[1].window_ns < record.plan.steps[1].runtime);
+    assert!(ran.out.contains("interrupted") && ran.out.contains("second"), "{}", ran.out);
+    assert_eq!(bench.run(&["show", "r.json"]).ended(0).out, ran.out);
+}
+
+#[test]
+fn ctrl_c_stops_cleans_up_and_reports() {
+    let (bench, ran) = interrupted(&[Signal::INT]);
+    saved_what_was_measured(&bench, ran);
+}
+
+#[test]
+fn a_service_manager_may_end_it() {
+    let (bench, ran) = interrupted(&[Signal::TERM]);
+    saved_what_was_measured(&bench, ran);
+}
+
+#[test]
+fn a_terminal_that_closes_ends_it() {
+    let (bench, ran) = interrupted(&[Signal::HUP]);
+    saved_what_was_measured(&bench, ran);
+}
+
+#[test]
+fn an_impatient_second_ctrl_c_still_cleans_up() {
+    let (_bench, ran) = interrupted(&[Signal::INT, Signal::INT]);
+    ran.ended(130);
+}
+
+#[test]
+fn ctrl_c_while_the_file_is_filled_takes_it_away() {
+    let bench = Bench::new();
+    let folder = bench.folder("data");
+    let size = if free(bench.path()) > 8 << 30 { "4G" } else { "256M" };
+    let mut child = bench.start(&["run", "data", "--rw", "read", "--file-size", size, "--json", "r.json"]);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "Test file");
+    send(&child, Signal::INT);
+    let ran = finish(child, err, seen).ended(130);
+    assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    assert_eq!(Bench::names(&folder), Vec::<String>::new());
+}
+
+fn free(path: &Path) -> u64 {
+    let s = rustix::fs::statvfs(path).unwrap();
+    s.f_bavail * s.f_frsize
+}

@@ -1,0 +1,226 @@
+//! What a user reads, word for word: Records of a simulated device, whose figures are the same on every machine.
+
+use volproof::environment::Environment;
+use volproof::record::{CpuRecord, Record};
+use volproof::report::text;
+use volproof::unit::{Bytes, Nanos};
+
+use crate::{Bench, fits};
+
+/// Runs a plan in virtual time and puts a known machine in the place of this one.
+fn simulated(plan: &str, code: i32) -> Record {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    let ran = bench.run(&["run", "--plan", "p.toml", "--json", "r.json"]).ended(code);
+    fits(&ran.out);
+    let mut record = bench.record();
+    assert_eq!(text::record(&record), ran.out, "run prints the Record and nothing else");
+    record.volproof_version = "1.2.3".into();
+    record.started = "2026-01-02T03:04:05Z".into();
+    record.environment = Environment {
+        kernel: "6.12.1".into(),
+        cpu_model: "Imaginary 9000 CPU @ 3.00GHz".into(),
+        cpus_online: 8,
+        memory_bytes: Bytes::gib(32),
+        ..Environment::default()
+    };
+    for step in &mut record.steps {
+        step.cpu = CpuRecord { user_ns_per_io: 120.0, system_ns_per_io: 1480.0, ..CpuRecord::default() };
+        step.evidence = Default::default();
+    }
+    // Doubts about the machine of the test are not those of the device.
+    record.warnings.retain(|w| !["cpu-steal", "cpu-quota", "generator-lag"].contains(&w.code.as_str()));
+    record
+}
+
+#[test]
+fn a_capped_device() {
+    let record = simulated(
+        "name = 'capped'
+         [defaults]
+         engine = 'null'
+         runtime = '60s'
+         [[step]]
+         name = 'randread-iops'
+         iodepth = 128
+         simulate = { latency = '500us', jitter = '2ms', iops_cap = 20000.0 }
+         [[step]]
+         name = 'read-throughput'
+         rw = 'read'
+         bs = '1M'
+         iodepth = 64
+         simulate = { latency = '20ms', jitter = '60ms' }
+         [[step]]
+         name = 'randrw-latency'
+         rw = 'randrw'
+         rwmix = 70
+         simulate = { latency = '150us', jitter = '100us' }",
+        0,
+    );
+    insta::assert_snapshot!(text::record(&record), @r#"
+    volproof 1.2.3   plan capped   2026-01-02T03:04:05Z
+    machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
+
+    Step                    IOPS     95 % interval  MB/s  MiB/s       I/Os
+    randread-iops         20,000  20,000 .. 20,000  81.9   78.1  1,200,000
+    read-throughput        1,280    1,276 .. 1,285  1343   1280     76,828
+    randrw-latency read    3,498    3,485 .. 3,511  14.3   13.7    209,896
+    randrw-latency write   1,502    1,488 .. 1,515  6.15   5.87     90,103
+
+    Service latency, from submission to completion
+                           mean    p50    p90    p95    p99  p99.9 p99.99    max
+    randread-iops        6.39ms 1.57ms 2.42ms 77.6ms 79.7ms 80.4ms 80.4ms 80.4ms
+    read-throughput      50.0ms 50.3ms 74.4ms 77.6ms 79.7ms 80.0ms      - 80.0ms
+    randrw-latency read   200us  201us  242us  246us  250us  250us  250us  250us
+    randrw-latency write  200us  201us  242us  246us  250us  250us      -  250us
+
+    How it was driven
+      randread-iops: 4KiB randread, null, depth 128.0 of 128, 60 s, CPU 0.12 us user
+      + 1.48 us system per I/O
+      read-throughput: 1MiB read, null, depth 64.0 of 64, 60 s, CPU 0.12 us user +
+      1.48 us system per I/O
+      randrw-latency: 4KiB randrw, null, depth 1.0 of 1, 60 s, CPU 0.12 us user +
+      1.48 us system per I/O
+    "#);
+    insta::assert_snapshot!(text::csv(&record), @r#"
+    step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors
+    randread-iops,read,all,null,60.000,1200000,4915200000,20000.000,20000.000,20000.000,81920000.0,128.000,500000,6391811.9,1572863,2424831,77594623,79691775,80389822,80389822,80389822,,,0
+    read-throughput,read,all,null,60.000,76828,80559996928,1280.467,1276.282,1284.651,1342666615.5,64.000,20000055,49960382.1,50331647,74448895,77594623,79691775,79999113,,79999113,,,0
+    randrw-latency,read,all,null,60.000,209896,859734016,3498.267,3485.145,3511.388,14328900.3,1.000,150000,200041.7,200703,241663,245759,249855,249999,249999,249999,,,0
+    randrw-latency,write,all,null,60.000,90103,369061888,1501.717,1488.030,1515.403,6151031.5,1.000,150000,199903.9,200703,241663,245759,249855,249997,,249997,,,0
+    "#);
+}
+
+#[test]
+fn a_stall_under_an_open_loop() {
+    let record = simulated(
+        "name = 'stalled'
+         [[step]]
+         name = 'randread-rate'
+         engine = 'null'
+         iodepth = 32
+         runtime = '60s'
+         rate-iops = 1000
+         simulate = { latency = '200us', jitter = '100us', stall_at = '20s', stall_for = '1s' }",
+        0,
+    );
+    let read = record.steps[0].read.as_ref().unwrap();
+    let p99 = |l: &volproof::record::LatencySummary| l.percentiles["99"];
+    assert!(p99(&read.service_latency_ns) < Nanos::millis(1), "32 of 60,000 requests saw the stall");
+    let response = p99(read.response_latency_ns.as_ref().unwrap());
+    assert!(response > Nanos::millis(350), "1,000 of 60,000 arrivals did: {response}");
+    insta::assert_snapshot!(text::record(&record), @r#"
+    volproof 1.2.3   plan stalled   2026-01-02T03:04:05Z
+    machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
+
+    Step            IOPS  95 % interval  MB/s  MiB/s    I/Os
+    randread-rate  1,000   982 .. 1,018  4.10   3.91  60,000
+
+    Service latency, from submission to completion
+                    mean    p50    p90    p95    p99   p99.9  p99.99    max
+    randread-rate  775us  252us  291us  299us  299us  ~303us       -  1.00s
+      ~ marks what differs too much from second to second to be quoted
+
+    Response time, from the intended start (what a client would wait)
+                     mean    p50    p90     p95     p99   p99.9  p99.99    max
+    randread-rate  8.65ms  252us  295us  ~299us  ~407ms  ~948ms       -  1.00s
+      ~ marks what differs too much from second to second to be quoted
+
+    How it was driven
+      randread-rate: 4KiB randread, null, 1000 IOPS offered, 60 s, CPU 0.12 us user
+      + 1.48 us system per I/O
+    "#);
+}
+
+#[test]
+fn a_failing_device() {
+    let record = simulated(
+        "name = 'failing'
+         [[step]]
+         name = 'randread-iops'
+         engine = 'null'
+         iodepth = 4
+         runtime = '10s'
+         simulate = { latency = '1ms', error_every = 1000 }",
+        1,
+    );
+    insta::assert_snapshot!(text::record(&record), @r#"
+    volproof 1.2.3   plan failing   2026-01-02T03:04:05Z
+    machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
+    state    failed: step randread-iops: Input/output error (os error 5): the device
+             reports a fault: see the kernel log (dmesg)
+
+    Step            IOPS  95 % interval  MB/s  MiB/s  I/Os
+    randread-iops  3,996      too short  16.4   15.6   999
+
+    Service latency, from submission to completion
+                     mean     p50     p90     p95  p99  p99.9  p99.99     max
+    randread-iops  1.00ms  1.00ms  1.00ms  1.00ms    -      -       -  1.00ms
+
+    How it was driven
+      randread-iops: 4KiB randread, null, depth 4.0 of 4, 0 s, CPU 0.12 us user +
+      1.48 us system per I/O
+
+    Doubts
+    !! randread-iops: 1 I/O failed, the first one a read of 4 KiB at offset
+       135460315136 of null: Input/output error (os error 5): the device reports a
+       fault: see the kernel log (dmesg) [io-errors]
+         -> look at the kernel log (dmesg); rates of a failing device mean nothing
+    "#);
+}
+
+#[test]
+fn long_names_stay_within_the_width() {
+    let name = "a-step-with-a-name-that-is-much-longer-than-the-column-for-it";
+    let record = simulated(
+        &format!(
+            "[[step]]\nname = '{name}'\nrw = 'randrw'\nengine = 'null'\niodepth = 1024\nruntime = '70s'\n\
+             simulate = {{ latency = '16us', jitter = '900ms' }}"
+        ),
+        0,
+    );
+    fits(&text::record(&record));
+}
+
+#[test]
+fn presets_and_a_plan() {
+    let bench = Bench::new();
+    insta::assert_snapshot!(bench.run(&["presets"]).ended(0).out, @r#"
+    standard   the four standard tests and 4 KiB latency at depth 1, 30 s each
+    quick      the same in about a minute: a first look, too short to quote
+    thorough   the same at 5 minutes each: long enough for intervals that can be
+               quoted
+    read-only  the three reading tests of standard: changes nothing on the target
+    "#);
+    bench.file("f.dat", 64);
+    insta::assert_snapshot!(bench.run(&["plan", "f.dat", "--overwrite"]).ended(0).out, @r#"
+    plan standard
+    target   f.dat (64 MiB)
+
+    Step                 pattern  block  depth  jobs    engine  ramp  time
+    randwrite-iops     randwrite   4KiB    128     1  io_uring    3s   30s
+    randread-iops       randread   4KiB    128     1  io_uring    3s   30s
+    write-throughput       write   1MiB     64     1  io_uring    3s   30s
+    read-throughput         read   1MiB     64     1  io_uring    3s   30s
+    randwrite-latency  randwrite   4KiB      1     1  io_uring    3s   30s
+    randread-latency    randread   4KiB      1     1  io_uring    3s   30s
+
+    writes   9.67 GiB at 100 MiB/s in all; a faster volume is written more
+    time     3 min 18 s for the steps
+    "#);
+}
+
+#[test]
+fn help_names_every_subcommand_and_exit_code() {
+    let bench = Bench::new();
+    let help = bench.run(&["--help"]).ended(0).out;
+    for word in ["run", "plan", "show", "presets", "promise", "completions", "Examples:", "130 interrupted"] {
+        assert!(help.contains(word), "'{word}' is not in:\n{help}");
+    }
+    let help = bench.run(&["run", "--help"]).ended(0).out;
+    for heading in ["Plan:", "Safety:", "Time and rate:", "Engine:", "Output:"] {
+        assert!(help.contains(heading), "'{heading}' is not in:\n{help}");
+    }
+    let script = bench.run(&["completions", "bash"]).ended(0).out;
+    assert!(script.contains("--iodepth"));
+}
