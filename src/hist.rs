@@ -30,13 +30,17 @@ pub struct Histogram {
 }
 
 /// Bucket of a value in nanoseconds; the last bucket takes everything above.
-#[inline(always)]
 pub fn bucket(ns: u64) -> usize {
+    raw_bucket(ns).min(BUCKETS - 1)
+}
+
+/// Bucket of a value in a layout without an end.
+#[inline(always)]
+fn raw_bucket(ns: u64) -> usize {
     // With the low bits set, leading_zeros never sees less than 7 significant bits and the linear part needs no branch.
     let msb = 63 - (ns | (2 * PER_OCTAVE as u64 - 1)).leading_zeros();
     let shift = msb - BITS;
-    let index = ((shift as usize) << BITS) + (ns >> shift) as usize;
-    if index < BUCKETS { index } else { BUCKETS - 1 }
+    ((shift as usize) << BITS) + (ns >> shift) as usize
 }
 
 /// Smallest value of a bucket, in nanoseconds.
@@ -78,10 +82,37 @@ impl Histogram {
     /// Counts one latency.
     #[inline(always)]
     pub fn record(&mut self, ns: u64) {
-        self.counts[bucket(ns)] += 1;
+        match self.counts.get_mut(raw_bucket(ns)) {
+            Some(count) => *count += 1,
+            None => self.overlong(),
+        }
         self.sum += ns;
-        self.min = self.min.min(ns);
-        self.max = self.max.max(ns);
+        // New extremes are rare: a branch that is never taken costs less than two conditional moves.
+        if ns < self.min {
+            self.lower(ns);
+        }
+        if ns > self.max {
+            self.raise(ns);
+        }
+    }
+
+    /// Longer than the layout goes: the last bucket takes it, the maximum stays exact.
+    #[cold]
+    #[inline(never)]
+    fn overlong(&mut self) {
+        self.counts[BUCKETS - 1] += 1;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn lower(&mut self, ns: u64) {
+        self.min = ns;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn raise(&mut self, ns: u64) {
+        self.max = ns;
     }
 
     /// Counts `n` equal latencies.

@@ -226,9 +226,9 @@ impl Aio {
 
 impl Backend for Aio {
     #[inline(always)]
-    fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
-        for _ in 0..n {
-            let r = next();
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+        for slot in slots {
+            let r = next(*slot);
             let iocb = &mut self.iocbs[r.slot as usize];
             // A flush must not name a buffer (EINVAL), so the next request of its slot has to name it again.
             (iocb.opcode, iocb.buffer) = match r.direction {

@@ -20,8 +20,16 @@ pub struct Request {
 
 /// A way to do I/O. Calls come in the order `fill`, `submit_and_wait`, `ready`, `reap`, over and over, from one thread.
 pub trait Backend {
-    /// Takes `n` requests from `next`; the kernel does not see them yet. `n` is never more than the free slots.
-    fn fill(&mut self, n: u32, next: impl FnMut() -> Request);
+    /// One request at a time, by [`Backend::call`]: the loop needs no slots and no batches.
+    const LOCKSTEP: bool = false;
+
+    /// Takes a request from `next` for each of these free slots; the kernel does not see them yet.
+    fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> Request);
+
+    /// Does one I/O from beginning to end and returns its result as `reap` would. Only with [`Backend::LOCKSTEP`].
+    fn call(&mut self, _request: &Request) -> i64 {
+        -i64::from(libc::ENOSYS)
+    }
 
     /// Sends what was filled and waits until `want` requests have completed or `timeout` has passed. May return early, as after a signal.
     ///

@@ -15,7 +15,7 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::unit::Nanos;
 
-/// Ticks and their length. `ns` is exact for differences up to 2^32 times the calibration span.
+/// Ticks and their length.
 pub trait Clock: Clone {
     /// The time now, in ticks.
     fn now(&self) -> u64;
@@ -59,7 +59,7 @@ fn idle<C: Clock>(clock: &C, until: u64) {
 /// The CPU's time stamp counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsc {
-    /// Nanoseconds per tick, times 2^32.
+    /// Nanoseconds per tick, times 2^64: a tick is shorter than a nanosecond.
     scale: u64,
 }
 
@@ -122,11 +122,11 @@ impl Tsc {
     pub fn calibrated(from: Anchor) -> Option<Tsc> {
         let to = Anchor::take();
         let (ticks, ns) = (to.ticks.checked_sub(from.ticks)?, to.ns.checked_sub(from.ns)?);
-        // 10 MHz to 20 GHz: anything else is not a clock that should be trusted.
-        if ticks == 0 || ns == 0 || !(0.05..=100.0).contains(&(ns as f64 / ticks as f64)) {
+        // Above 1 GHz, which the scale needs, up to 20 GHz: anything else is not a clock that should be trusted.
+        if ticks == 0 || !(0.05..1.0).contains(&(ns as f64 / ticks as f64)) {
             return None;
         }
-        Some(Tsc { scale: ((u128::from(ns) << 32) / u128::from(ticks)) as u64 })
+        Some(Tsc { scale: ((u128::from(ns) << 64) / u128::from(ticks)) as u64 })
     }
 }
 
@@ -145,11 +145,11 @@ impl Clock for Tsc {
 
     #[inline(always)]
     fn ns(&self, ticks: u64) -> u64 {
-        ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64
+        ((u128::from(ticks) * u128::from(self.scale)) >> 64) as u64
     }
 
     fn ticks(&self, ns: Nanos) -> u64 {
-        ((u128::from(ns.0) << 32) / u128::from(self.scale)) as u64
+        ((u128::from(ns.0) << 64) / u128::from(self.scale)) as u64
     }
 
     fn idle_until(&self, until: u64) {
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn scale_is_exact_over_hours() {
-        let clock = Tsc { scale: (1u64 << 32) * 10 / 23 }; // 2.3 GHz
+        let clock = Tsc { scale: ((1u128 << 64) * 10 / 23) as u64 }; // 2.3 GHz
         let hour = 3_600_000_000_000u64;
         let ticks = clock.ticks(Nanos(hour));
         assert!(clock.ns(ticks).abs_diff(hour) <= 1, "{}", clock.ns(ticks));

@@ -3,7 +3,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::offsets::Offsets;
+use super::offsets::{Offsets, Permutation};
 use crate::plan::Step;
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -44,6 +44,33 @@ struct Size {
     below: u64,
     length: u32,
     offsets: Offsets,
+}
+
+/// Where the worker loop gets its I/Os from. The loop is compiled for each source, so that what a source always answers costs nothing.
+pub trait Source {
+    /// The only direction that occurs, where that is known beforehand.
+    const ONLY: Option<Direction>;
+
+    /// Direction, offset and length of the next I/O.
+    fn next(&mut self) -> (Direction, u64, u32);
+}
+
+/// The commonest load: random reads of one size, every block once a pass.
+pub struct Reads {
+    blocks: Permutation,
+    start: u64,
+    length: u32,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Source for Reads {
+    const ONLY: Option<Direction> = Some(Direction::Read);
+
+    #[inline(always)]
+    fn next(&mut self) -> (Direction, u64, u32) {
+        let block = self.blocks.next(&mut self.rng);
+        (Direction::Read, self.start + block * u64::from(self.length), self.length)
+    }
 }
 
 /// Draws the I/Os of one job.
@@ -96,9 +123,25 @@ impl Generator {
         }
     }
 
-    /// Direction, offset and length of the next I/O.
+    /// This generator's I/Os from a source of their own, when they are plain random reads.
+    pub fn reads(&self) -> Option<Reads> {
+        match (self.sizes[0].as_slice(), &self.sizes[1]) {
+            ([Size { length, offsets: Offsets::Permuted(blocks), .. }], mixed)
+                if mixed.is_empty() && !self.sequential && self.directions[0] == Direction::Read =>
+            {
+                let (blocks, start) = (blocks.clone(), self.region.start.0);
+                Some(Reads { blocks, start, length: *length, rng: self.rng.clone() })
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Source for Generator {
+    const ONLY: Option<Direction> = None;
+
     #[inline(always)]
-    pub fn next(&mut self) -> (Direction, u64, u32) {
+    fn next(&mut self) -> (Direction, u64, u32) {
         let which = if self.first_below == 1 << 32 {
             0
         } else {

@@ -20,9 +20,9 @@ pub struct Null(Vec<(u32, u32)>);
 
 impl Backend for Null {
     #[inline(always)]
-    fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
-        for _ in 0..n {
-            let r = next();
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+        for slot in slots {
+            let r = next(*slot);
             self.0.push((r.slot, r.length));
         }
     }
@@ -132,9 +132,9 @@ impl Bucket {
 }
 
 impl Backend for Device {
-    fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
-        for _ in 0..n {
-            let r = next();
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+        for slot in slots {
+            let r = next(*slot);
             let now = self.clock.now();
             let by_ios = self.ios.as_mut().map_or(now, |b| b.admitted(now, 1));
             let by_bytes = self.bytes.as_mut().map_or(now, |b| b.admitted(now, u64::from(r.length)));

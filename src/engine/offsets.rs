@@ -10,56 +10,56 @@ use crate::plan::Distribution;
 
 /// Visits each of `0..n` once per pass.
 ///
-/// A bijection of `0..2^k` (odd multiplications and xor-shifts, which are invertible modulo `2^k`) is applied to a
-/// counter; images outside `0..n` are skipped, at most every second one. Every pass has new keys.
+/// A linear congruential generator modulo `2^k` with full period (Hull and Dobell 1962: odd increment, multiplier 1 modulo 4)
+/// goes through all of `0..2^k`; the upper half of its bits, which are the good ones, is laid over the lower half, which is invertible,
+/// so the sequence stays a permutation. Images outside `0..n` are skipped, at most every second one. Every pass has new constants.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     n: u64,
+    /// `2^k - 1`.
     mask: u64,
+    /// Half of `k`.
     shift: u32,
-    keys: [u64; 3],
-    counter: u64,
-    left: u64,
+    multiplier: u64,
+    increment: u64,
+    state: u64,
+    /// The state at which the pass is over.
+    last: u64,
 }
 
 impl Permutation {
-    /// A permutation of `0..n`, `n` above 0, that starts from random keys.
+    /// A permutation of `0..n`, `n` above 0, with random constants.
     pub fn new(n: u64, rng: &mut Xoshiro256PlusPlus) -> Permutation {
         let bits = (64 - (n - 1).leading_zeros()).clamp(1, 63);
-        let mut p = Permutation {
-            n,
-            mask: (1 << bits) - 1,
-            shift: bits.div_ceil(2),
-            keys: [0; 3],
-            counter: 0,
-            left: 0,
-        };
+        let (mask, shift) = ((1 << bits) - 1, bits.div_ceil(2));
+        let mut p = Permutation { n, mask, shift, multiplier: 1, increment: 1, state: 0, last: 0 };
         p.renew(rng);
         p
     }
 
     #[cold]
+    #[inline(never)]
     fn renew(&mut self, rng: &mut Xoshiro256PlusPlus) {
-        self.keys = [rng.next_u64(), rng.next_u64() | 1, rng.next_u64() | 1];
-        self.counter = 0;
-        self.left = self.n;
+        // 5 modulo 8, and large: small multipliers leave neighbours correlated.
+        let high = self.mask ^ (self.mask >> 2);
+        self.multiplier = ((rng.next_u64() | (high & (high >> 1))) & !7 | 5) & self.mask;
+        self.increment = (rng.next_u64() | 1) & self.mask;
+        self.last = rng.next_u64() & self.mask;
+        self.state = self.last;
     }
 
     /// The next block.
     #[inline(always)]
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
-        if self.left == 0 {
-            self.renew(rng);
-        }
-        self.left -= 1;
         loop {
-            let mut x = (self.counter ^ self.keys[0]).wrapping_mul(self.keys[1]) & self.mask;
-            self.counter += 1;
-            x ^= x >> self.shift;
-            x = x.wrapping_mul(self.keys[2]) & self.mask;
-            x ^= x >> self.shift;
-            if x < self.n {
-                return x;
+            let state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
+            self.state = state;
+            let block = state ^ (state >> self.shift);
+            if state == self.last {
+                self.renew(rng);
+            }
+            if block < self.n {
+                return block;
             }
         }
     }

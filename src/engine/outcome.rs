@@ -1,5 +1,6 @@
 //! What a worker has to say when its load has ended. Data only; the samples themselves travelled as intervals.
 
+use super::worker::Slot;
 use crate::hist::Histogram;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::Nanos;
@@ -77,6 +78,17 @@ impl End {
         if self.failures.len() < ERRORS_KEPT {
             self.failures.push(failure);
         }
+    }
+
+    /// Counts an I/O that ended after the window.
+    #[cold]
+    pub(super) fn late(&mut self, slot: &Slot, result: i64, latency_ns: u64) {
+        let failure = slot.failure(result);
+        if result != i64::from(failure.length) {
+            return self.fail(failure);
+        }
+        self.drained.0 += 1;
+        self.drained.1 = self.drained.1.max(Nanos(latency_ns));
     }
 }
 

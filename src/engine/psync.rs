@@ -1,7 +1,7 @@
 //! One blocking system call at a time: `pread`, `pwrite`, `fsync`, and discards.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
 use rustix::fs::FallocateFlags;
@@ -15,6 +15,7 @@ use crate::unit::Nanos;
 /// The synchronous backend; depth 1.
 pub struct Psync {
     target: Arc<Clearance>,
+    fd: RawFd,
     buffer: *mut u8,
     pending: Option<Request>,
     done: Option<(u32, i64)>,
@@ -23,7 +24,13 @@ pub struct Psync {
 impl Psync {
     /// Uses the first slot of `buffers`, which must outlive this value.
     pub fn new(target: Arc<Clearance>, buffers: &Buffers) -> Psync {
-        Psync { target, buffer: buffers.address(0), pending: None, done: None }
+        Psync {
+            fd: target.as_fd().as_raw_fd(),
+            target,
+            buffer: buffers.address(0),
+            pending: None,
+            done: None,
+        }
     }
 }
 
@@ -38,7 +45,6 @@ fn completion(result: rustix::io::Result<usize>) -> i64 {
 /// Discards a range: `BLKDISCARD` on a block device, a punched hole in a file.
 fn discard(fd: BorrowedFd<'_>, is_block: bool, offset: u64, length: u64) -> rustix::io::Result<usize> {
     if is_block {
-        use std::os::fd::AsRawFd;
         let range = [offset, length];
         // SAFETY: BLKDISCARD reads two u64, which live until the call returns.
         let rc = unsafe { libc::ioctl(fd.as_raw_fd(), libc::_IO(0x12, 119), range.as_ptr()) };
@@ -52,42 +58,81 @@ fn discard(fd: BorrowedFd<'_>, is_block: bool, offset: u64, length: u64) -> rust
     Ok(length as usize)
 }
 
-impl Backend for Psync {
-    #[inline(always)]
-    fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
-        debug_assert!(n <= 1 && self.pending.is_none());
-        if n > 0 {
-            self.pending = Some(next());
-        }
+/// `pread` with its result as the kernel gives it: bytes, or a negative error number.
+///
+/// # Safety
+/// `length` bytes at `buffer` are writable and used by nobody else.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
+    let result: i64;
+    // SAFETY: the system call's own convention (syscall(2)): number and result in rax, rcx and r11 are lost.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_pread64 => result,
+            in("rdi") i64::from(fd),
+            in("rsi") buffer,
+            in("rdx") u64::from(length),
+            in("r10") offset,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
     }
+    result
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
+    // SAFETY: as the caller promised.
+    match unsafe { libc::pread(fd, buffer.cast(), length as usize, offset as libc::off_t) } {
+        -1 => -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)),
+        n => n as i64,
+    }
+}
+
+impl Psync {
+    /// Everything that is not a read.
+    fn change(&mut self, r: &Request) -> i64 {
+        let fd = self.target.as_fd();
+        // SAFETY: slot 0 is at least `length` long and used by this thread alone.
+        let buffer = unsafe { std::slice::from_raw_parts(self.buffer, r.length as usize) };
+        completion(match r.direction {
+            Direction::Write => rustix::io::pwrite(fd, buffer, r.offset),
+            Direction::Trim => discard(fd, self.target.is_block(), r.offset, u64::from(r.length)),
+            Direction::Sync | Direction::Read => rustix::fs::fdatasync(fd).map(|()| 0),
+        })
+    }
+}
+
+impl Backend for Psync {
+    const LOCKSTEP: bool = true;
 
     #[inline(always)]
+    fn call(&mut self, r: &Request) -> i64 {
+        if r.direction == Direction::Read {
+            // SAFETY: slot 0 is at least `length` long and used by this thread alone.
+            return unsafe { pread(self.fd, self.buffer, r.length, r.offset) };
+        }
+        self.change(r)
+    }
+
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+        self.pending = slots.first().map(|slot| next(*slot));
+    }
+
     fn submit_and_wait(&mut self, _want: u32, _timeout: Option<Nanos>) -> io::Result<()> {
         if let Some(r) = self.pending.take() {
-            let fd = self.target.as_fd();
-            // SAFETY: slot 0 is at least `length` long and used by this thread alone.
-            let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer, r.length as usize) };
-            let result = match r.direction {
-                Direction::Read => rustix::io::pread(fd, buffer, r.offset),
-                Direction::Write => rustix::io::pwrite(fd, buffer, r.offset),
-                Direction::Trim => discard(fd, self.target.is_block(), r.offset, u64::from(r.length)),
-                Direction::Sync => rustix::fs::fdatasync(fd).map(|()| 0),
-            };
-            if result == Err(rustix::io::Errno::INTR) {
-                self.pending = Some(r);
-            } else {
-                self.done = Some((r.slot, completion(result)));
-            }
+            self.done = Some((r.slot, self.call(&r)));
         }
         Ok(())
     }
 
-    #[inline(always)]
     fn ready(&mut self) -> u32 {
         u32::from(self.done.is_some())
     }
 
-    #[inline(always)]
     fn reap(&mut self, _n: u32, mut each: impl FnMut(u32, i64)) {
         if let Some((slot, result)) = self.done.take() {
             each(slot, result);

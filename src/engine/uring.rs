@@ -191,10 +191,10 @@ const _: () = assert!(size_of::<squeue::Entry>() == 64);
 
 impl Backend for Uring {
     #[inline(always)]
-    fn fill(&mut self, n: u32, mut next: impl FnMut() -> Request) {
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
         let mut queue = self.ring.submission();
-        for _ in 0..n {
-            let r = next();
+        for slot in slots {
+            let r = next(*slot);
             let [read, write] = &mut self.templates[r.slot as usize];
             let entry = match r.direction {
                 Direction::Read => read,
@@ -213,7 +213,7 @@ impl Backend for Uring {
             debug_assert!(pushed.is_ok());
         }
         drop(queue);
-        self.queued += n;
+        self.queued += slots.len() as u32;
     }
 
     #[inline(always)]

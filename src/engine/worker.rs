@@ -21,7 +21,7 @@ use std::sync::mpsc::Sender;
 use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
-use super::generator::Generator;
+use super::generator::{Generator, Source};
 use super::outcome::{CpuTime, End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
@@ -61,7 +61,7 @@ pub enum Message {
 
 /// A request in flight.
 #[derive(Clone, Copy)]
-struct Slot {
+pub(super) struct Slot {
     sent: u64,
     /// Open loop: when it was meant to start.
     intended: u64,
@@ -72,7 +72,7 @@ struct Slot {
 
 impl Slot {
     #[cold]
-    fn failure(&self, result: i64) -> Failure {
+    pub(super) fn failure(&self, result: i64) -> Failure {
         Failure { direction: self.direction, offset: self.offset, length: self.length, result }
     }
 }
@@ -81,7 +81,16 @@ impl Slot {
 struct Tally {
     service: [Histogram; 4],
     response: [Histogram; 4],
-    counts: [Counts; 4],
+    bytes: [u64; 4],
+}
+
+impl Tally {
+    #[inline(always)]
+    fn add(&mut self, direction: Direction, length: u32, latency_ns: u64) {
+        let d = direction as usize;
+        self.service[d].record(latency_ns);
+        self.bytes[d] += u64::from(length);
+    }
 }
 
 /// One load thread.
@@ -99,13 +108,16 @@ pub struct Worker<B: Backend, C: Clock> {
     messages: Sender<Message>,
 
     slots: Vec<Slot>,
-    free: Vec<u32>,
+    /// The first `idle` are the slots without a request.
+    free: Box<[u32]>,
+    idle: usize,
     tally: Tally,
-    /// Sum of latencies at the last interval, per direction: the difference is the interval's.
-    summed: [u64; 4],
-    bytes_left: u64,
+    /// I/Os and their latencies of this second up to the last interval, per direction: the difference is the interval's.
+    counted: [(u64, u64); 4],
+    /// What the amount allows to send; signed, so that the last block may go over it.
+    bytes_left: i64,
     /// Largest block, in bytes.
-    largest: u64,
+    largest: i64,
 
     /// Start of the window, and of the load, in ticks.
     origin: u64,
@@ -173,11 +185,12 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             control: job.control,
             messages: job.messages,
             slots: vec![empty; job.depth as usize],
-            free: (0..job.depth).rev().collect(),
-            tally: Tally { service: histograms(), response: histograms(), counts: Default::default() },
-            summed: [0; 4],
-            bytes_left: job.window.amount.map_or(u64::MAX, |b| b.0),
-            largest: job.largest.0.max(1),
+            free: (0..job.depth).collect(),
+            idle: job.depth as usize,
+            tally: Tally { service: histograms(), response: histograms(), bytes: [0; 4] },
+            counted: [(0, 0); 4],
+            bytes_left: job.window.amount.map_or(i64::MAX, |b| i64::try_from(b.0).unwrap_or(i64::MAX)),
+            largest: (job.largest.0 as i64).max(1),
             origin: 0,
             begin: 0,
             end: u64::MAX,
@@ -203,9 +216,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.open_window();
         }
         self.clock.idle_until(start);
-        let result = match self.schedule.take() {
-            Some(schedule) => self.open_loop(schedule),
-            None => self.closed_loop(),
+        let result = match self.generator.reads() {
+            Some(reads) => self.load(reads),
+            None => self.load(self.generator.clone()),
         };
         if let Err(e) = result {
             self.outcome.failed = Some(format!("submitting I/O failed: {e}"));
@@ -215,7 +228,19 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.finish();
     }
 
-    fn closed_loop(&mut self) -> io::Result<()> {
+    #[inline(never)]
+    fn load<S: Source>(&mut self, source: S) -> io::Result<()> {
+        match self.schedule.take() {
+            Some(schedule) => self.open_loop(source, schedule),
+            None if B::LOCKSTEP => {
+                self.lockstep(source);
+                Ok(())
+            }
+            None => self.closed_loop(source),
+        }
+    }
+
+    fn closed_loop<S: Source>(&mut self, mut source: S) -> io::Result<()> {
         while !self.closed && self.bytes_left > 0 {
             let now = self.clock.now();
             if now >= self.next_event {
@@ -223,16 +248,70 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 continue;
             }
             self.settle(now);
-            if !self.free.is_empty() {
-                self.fill(self.free.len() as u32, now, now);
+            if self.idle > 0 {
+                self.fill::<S, false>(&mut source, self.idle, now, now);
             }
             self.backend.submit_and_wait(1, None)?;
-            self.collect::<false>();
+            self.collect::<S, false>();
         }
-        self.drain::<false>()
+        self.drain::<S, false>()
     }
 
-    fn open_loop(&mut self, mut schedule: Schedule) -> io::Result<()> {
+    /// The closed loop of a backend that does one I/O at a time.
+    fn lockstep<S: Source>(&mut self, mut source: S) {
+        while self.bytes_left > 0 {
+            let (direction, offset, length) = source.next();
+            if direction == Direction::Write {
+                self.buffers.stamp(0, length, self.compressible);
+            }
+            let sent = self.clock.now();
+            let result = self.backend.call(&Request { slot: 0, direction, offset, length });
+            let now = self.clock.now();
+            let ticks = now - sent;
+            if now >= self.next_event {
+                // The request was in flight when the interval ended.
+                (self.idle, self.settled) = (0, sent);
+                self.event(now);
+                self.settle(now);
+                self.idle = 1;
+                if self.closed {
+                    let slot = Slot { sent, intended: sent, offset, length, direction };
+                    return self.outcome.late(&slot, result, self.clock.ns(ticks));
+                }
+            } else {
+                self.occupancy += ticks;
+            }
+            if result != i64::from(length) {
+                self.failed(Failure { direction, offset, length, result }, now);
+                if self.closed {
+                    return;
+                }
+                continue;
+            }
+            self.bytes_left -= i64::from(length);
+            self.tally.add(direction, length, self.clock.ns(ticks));
+        }
+        self.settled = self.clock.now();
+        self.close(self.settled);
+    }
+
+    /// An I/O failed: it is kept, and ends the load unless that was waived.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, failure: Failure, now: u64) {
+        let interrupted = failure.result == -i64::from(libc::EINTR);
+        if !interrupted {
+            self.outcome.fail(failure);
+        }
+        if (interrupted && self.control.stop.load(Ordering::Relaxed))
+            || (!interrupted && !self.continue_on_error)
+        {
+            self.control.stop.store(true, Ordering::Relaxed);
+            self.close(now);
+        }
+    }
+
+    fn open_loop<S: Source>(&mut self, mut source: S, mut schedule: Schedule) -> io::Result<()> {
         let spin = self.clock.ticks(SPIN);
         let mut next = self.begin + self.clock.ticks(schedule.next());
         // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
@@ -244,20 +323,20 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 continue;
             }
             self.settle(now);
-            while next <= now && !self.free.is_empty() && self.bytes_left > 0 {
+            while next <= now && self.idle > 0 && self.bytes_left > 0 {
                 if let Some(open) = &mut self.outcome.open
                     && next >= self.origin
                 {
                     open.arrivals += 1;
                     open.lag.record(self.clock.ns(now - next.max(freed).min(now)));
                 }
-                self.fill(1, now, next);
+                self.fill::<S, true>(&mut source, 1, now, next);
                 next = self.begin + self.clock.ticks(schedule.next());
             }
-            let full = self.free.is_empty();
+            let full = self.idle == 0;
             let wake = next.min(self.next_event);
             let gap = wake.saturating_sub(now);
-            if self.free.len() == self.slots.len() {
+            if self.idle == self.slots.len() {
                 self.clock.idle_until(wake);
                 continue;
             }
@@ -269,12 +348,12 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.backend.submit_and_wait(0, None)?;
                 self.clock.pause();
             }
-            self.collect::<true>();
-            if full && !self.free.is_empty() {
+            self.collect::<S, true>();
+            if full && self.idle > 0 {
                 freed = self.clock.now();
             }
         }
-        self.drain::<true>()?;
+        self.drain::<S, true>()?;
         self.censor(schedule, next);
         Ok(())
     }
@@ -285,7 +364,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let Some(open) = &mut self.outcome.open else { return };
         let in_window = |t: u64| (self.origin..self.closed_at).contains(&t);
         let mut in_flight = vec![true; self.slots.len()];
-        for slot in &self.free {
+        for slot in &self.free[..self.idle] {
             in_flight[*slot as usize] = false;
         }
         for (slot, _) in self.slots.iter().zip(&in_flight).filter(|(s, busy)| **busy && in_window(s.intended))
@@ -304,34 +383,42 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Counts the requests in flight up to now.
     #[inline(always)]
     fn settle(&mut self, now: u64) {
-        let busy = (self.slots.len() - self.free.len()) as u64;
+        let busy = (self.slots.len() - self.idle) as u64;
         self.occupancy += busy * now.saturating_sub(self.settled);
         self.settled = now;
     }
 
     /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
     #[inline(always)]
-    fn fill(&mut self, n: u32, now: u64, intended: u64) {
-        let Worker { backend, generator, slots, free, buffers, bytes_left, compressible, largest, .. } = self;
-        let n =
-            if *bytes_left == u64::MAX { n } else { bytes_left.div_ceil(*largest).min(u64::from(n)) as u32 };
-        backend.fill(n, || {
-            let slot = free.pop().expect("n is at most the number of free slots");
-            let (direction, offset, length) = generator.next();
+    fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
+        let Worker { backend, slots, free, idle, buffers, bytes_left, compressible, largest, .. } = self;
+        let n = if *bytes_left < *largest * n as i64 {
+            bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
+        } else {
+            n
+        };
+        let mut bytes = 0;
+        backend.fill(&free[*idle - n..*idle], |slot| {
+            let (direction, offset, length) = source.next();
             if direction == Direction::Write {
                 buffers.stamp(slot, length, *compressible);
             }
-            if *bytes_left != u64::MAX {
-                *bytes_left = bytes_left.saturating_sub(u64::from(length));
+            bytes += i64::from(length);
+            let entry = &mut slots[slot as usize];
+            (entry.sent, entry.offset) = (now, offset);
+            (entry.length, entry.direction) = (length, direction);
+            if OPEN {
+                entry.intended = intended;
             }
-            slots[slot as usize] = Slot { sent: now, intended, offset, length, direction };
             Request { slot, direction, offset, length }
         });
+        *idle -= n;
+        *bytes_left -= bytes;
     }
 
     /// Takes what has completed.
     #[inline(always)]
-    fn collect<const OPEN: bool>(&mut self) {
+    fn collect<S: Source, const OPEN: bool>(&mut self) {
         let n = self.backend.ready();
         let now = self.clock.now();
         if n == 0 {
@@ -344,22 +431,23 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
         }
         self.settle(now);
-        let Worker { backend, slots, free, tally, clock, origin, outcome, .. } = self;
+        let Worker { backend, slots, free, idle, tally, clock, origin, outcome, .. } = self;
         let errors = outcome.errors;
+        let mut end = *idle;
         backend.reap(n, |id, result| {
+            free[end] = id;
+            end += 1;
             let slot = &slots[id as usize];
-            free.push(id);
             if result != i64::from(slot.length) {
                 return outcome.fail(slot.failure(result));
             }
-            let d = slot.direction as usize;
-            tally.service[d].record(clock.ns(now - slot.sent));
-            tally.counts[d].ios += 1;
-            tally.counts[d].bytes.0 += u64::from(slot.length);
+            let direction = S::ONLY.unwrap_or(slot.direction);
+            tally.add(direction, slot.length, clock.ns(now - slot.sent));
             if OPEN && slot.intended >= *origin {
-                tally.response[d].record(clock.ns(now - slot.intended));
+                tally.response[direction as usize].record(clock.ns(now - slot.intended));
             }
         });
+        *idle = end;
         if outcome.errors != errors && !self.continue_on_error {
             self.control.stop.store(true, Ordering::Relaxed);
             self.close(now);
@@ -369,17 +457,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Takes completions that came after the window.
     #[cold]
     fn reap_late<const OPEN: bool>(&mut self, n: u32, now: u64) {
-        let Worker { backend, slots, free, clock, origin, closed_at, outcome, .. } = self;
+        let Worker { backend, slots, free, idle, clock, origin, closed_at, outcome, .. } = self;
         backend.reap(n, |id, result| {
+            free[*idle] = id;
+            *idle += 1;
             let slot = &slots[id as usize];
-            free.push(id);
-            if result != i64::from(slot.length) {
-                return outcome.fail(slot.failure(result));
-            }
-            let latency = clock.ns(now - slot.sent);
-            outcome.drained.0 += 1;
-            outcome.drained.1 = outcome.drained.1.max(Nanos(latency));
+            outcome.late(slot, result, clock.ns(now - slot.sent));
             if OPEN
+                && result == i64::from(slot.length)
                 && (*origin..*closed_at).contains(&slot.intended)
                 && let Some(open) = &mut outcome.open
             {
@@ -400,15 +485,15 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     }
 
     /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.
-    fn drain<const OPEN: bool>(&mut self) -> io::Result<()> {
-        while !self.closed && self.free.len() < self.slots.len() {
+    fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
+        while !self.closed && self.idle < self.slots.len() {
             self.backend.submit_and_wait(1, None)?;
-            self.collect::<OPEN>();
+            self.collect::<S, OPEN>();
         }
         self.close(self.clock.now());
         let slice = Nanos::millis(100);
         let deadline = self.clock.now() + self.clock.ticks(DRAIN);
-        while self.free.len() < self.slots.len() && self.clock.now() < deadline {
+        while self.idle < self.slots.len() && self.clock.now() < deadline {
             self.backend.submit_and_wait(1, Some(slice))?;
             let n = self.backend.ready();
             if n > 0 {
@@ -459,7 +544,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 h.clear();
             }
         }
-        self.summed = [0; 4];
+        self.counted = [(0, 0); 4];
     }
 
     /// The window ends here; harmless when it already has.
@@ -484,10 +569,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// Sends the interval that ends at `until`, with the histograms of its second when that ends too.
     fn emit(&mut self, until: u64, ends_second: bool) {
-        let mut counts = PerDirection(std::mem::take(&mut self.tally.counts));
+        let mut counts = PerDirection::<Counts>::default();
         for d in Direction::ALL {
-            let sum = self.tally.service[d as usize].sum().0;
-            counts[d].latency = Nanos(sum - std::mem::replace(&mut self.summed[d as usize], sum));
+            let service = &self.tally.service[d as usize];
+            if service.is_empty() {
+                continue;
+            }
+            let (ios, sum) = (service.count(), service.sum().0);
+            let before = std::mem::replace(&mut self.counted[d as usize], (ios, sum));
+            let bytes = Bytes(std::mem::take(&mut self.tally.bytes[d as usize]));
+            counts[d] = Counts { ios: ios - before.0, bytes, latency: Nanos(sum - before.1) };
         }
         let second = (ends_second && self.index >= 0).then(|| {
             let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
@@ -509,9 +600,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     }
 
     fn finish(mut self) {
-        self.outcome.lost = (self.slots.len() - self.free.len()) as u32;
+        self.outcome.lost = (self.slots.len() - self.idle) as u32;
         let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
-        if self.slots.len() > self.free.len() {
+        if self.slots.len() > self.idle {
             // The kernel may still write to these buffers: they must never be used for anything else.
             std::mem::forget(self.backend);
             std::mem::forget(self.buffers);
