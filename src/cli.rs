@@ -97,12 +97,28 @@ pub struct PlanArgs {
     pub keep: bool,
 }
 
+/// What a run does to the kernel's knobs.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TuneMode {
+    /// Set those that differ, put them back at the end.
+    On,
+    /// Touch nothing.
+    Off,
+    /// As on, and measure the effect of each by alternating short runs.
+    Ab,
+}
+
 /// A run and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct RunArgs {
     /// What to run
     #[command(flatten)]
     pub what: PlanArgs,
+
+    /// Set the kernel's knobs for the devices, and put them back; ab also measures what each knob does
+    /// [default: on for block devices when root]
+    #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
+    pub tune: Option<TuneMode>,
 
     /// Write the Record here; - for standard output [default: volproof-TIME.json in this folder]
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -16,6 +16,9 @@ use crate::plan::{EngineKind, Plan, Step};
 use crate::sample::{Direction, PerDirection, Series};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
+use crate::topo::Placement;
+use crate::tune::ab::Effect;
+use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
 
@@ -44,6 +47,9 @@ pub struct Record {
     pub environment: Environment,
     /// What was tested.
     pub targets: Vec<TargetRecord>,
+    /// The kernel's knobs: what was set, what it did, and what became of it. Absent when nothing was touched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tuning: Option<TuningRecord>,
     /// What was measured, one entry per step that was begun.
     pub steps: Vec<StepRecord>,
     /// Doubts.
@@ -62,6 +68,20 @@ pub enum State {
     Interrupted,
     /// It could not go on; the text says why.
     Failed(String),
+}
+
+/// Knobs of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TuningRecord {
+    /// Each knob that differed from what was wanted.
+    pub applied: Vec<Applied>,
+    /// What each of them does to the rate, where that was measured (`--tune ab`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<Effect>,
+    /// How putting them back went; absent while the run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restoration>,
 }
 
 /// One target.
@@ -118,6 +138,9 @@ pub struct StepRecord {
     /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned_cpus: Vec<u32>,
+    /// Why they were placed there; absent for files and with `--cpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Failed I/Os.
     pub errors: ErrorRecord,
     /// I/Os that completed after the window and belong to no rate, and the longest of them.

@@ -3,8 +3,9 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::plan::Plan;
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
 use crate::sample::Direction;
+use crate::tune::Attempt;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::{Severity, Warning};
 
@@ -35,6 +36,10 @@ pub fn record(record: &Record) -> String {
         out.push('\n');
         out.push_str(&costs(record));
     }
+    if let Some(tuning) = record.tuning.as_ref().filter(|t| !t.effects.is_empty()) {
+        out.push('\n');
+        out.push_str(&super::tune::effects(&tuning.effects));
+    }
     out.push_str(&doubts(&record.warnings));
     out
 }
@@ -53,6 +58,9 @@ fn heading(record: &Record) -> String {
     let what =
         format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
     out.push_str(&wrap("machine  ", &what));
+    if let Some(tuning) = &record.tuning {
+        out.push_str(&wrap("tuning   ", &self::tuning(tuning)));
+    }
     match &record.state {
         State::Complete => {}
         State::Running => out.push_str("state    cut off: later steps are missing\n"),
@@ -60,6 +68,22 @@ fn heading(record: &Record) -> String {
         State::Failed(why) => out.push_str(&wrap("state    ", &format!("failed: {why}"))),
     }
     out
+}
+
+/// Which knobs were set, and that they are back.
+fn tuning(tuning: &TuningRecord) -> String {
+    let written: Vec<String> = tuning
+        .applied
+        .iter()
+        .filter(|a| a.attempt == Attempt::Written)
+        .map(|a| format!("{} {} -> {}", a.path, a.before, a.wanted))
+        .collect();
+    let what = if written.is_empty() { "every knob was as wanted".into() } else { written.join(", ") };
+    match &tuning.restored {
+        Some(r) if r.complete() && !written.is_empty() => format!("{what}; all put back"),
+        Some(r) if !r.complete() => format!("{what}; NOT all put back, by hand: {}", r.by_hand().join("; ")),
+        _ => what,
+    }
 }
 
 fn disk(target: &crate::record::TargetRecord) -> String {

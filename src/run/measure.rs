@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::Failure;
 use super::targets::Ready;
+use super::tuning;
 use crate::device::Root;
 use crate::engine::{self, CpuTime, End, Load, Outcome, Timer, Watch};
 use crate::observe::{Evidence, Observer};
@@ -42,7 +43,7 @@ pub fn step(
         setting.ready.set_direct(step.direct)?;
     }
     let targets = setting.ready.targets();
-    let pinned = step.cpus.as_ref().map(|c| c.0.clone()).unwrap_or_default();
+    let (pinned, placement) = tuning::place(step, setting.ready)?;
     let load = Load {
         step,
         engine,
@@ -64,7 +65,7 @@ pub fn step(
     })
     .map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
     let evidence = observer.finish(elapsed);
-    Ok(record(step, engine, started, setting.ready, outcome, evidence, pinned))
+    Ok(StepRecord { placement, ..record(step, engine, started, setting.ready, outcome, evidence, pinned) })
 }
 
 fn record(
@@ -115,6 +116,7 @@ fn record(
         in_flight_asked: step.depth_per_target() as f64 * series.len() as f64,
         cpu: cpu(&ends, ios, window, step, &evidence),
         pinned_cpus,
+        placement: None,
         errors,
         drained_ios: ends.iter().map(|e| e.drained.0).sum(),
         drained_max_ns: ends.iter().map(|e| e.drained.1).max().unwrap_or_default(),

@@ -6,6 +6,7 @@
 mod measure;
 mod plans;
 mod targets;
+mod tuning;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, PlanArgs, RunArgs, ShowArgs};
+use crate::cli::{Cli, Command, PlanArgs, RunArgs, ShowArgs, TuneMode};
 use crate::device::Root;
 use crate::doubts;
 use crate::engine::{Timer, clock_source};
@@ -26,7 +27,7 @@ use crate::guard::GuardError;
 use crate::machine;
 use crate::plan::{PRESETS, Preset};
 use crate::promise;
-use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State};
+use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
 use crate::report::text;
 use crate::tune::{Places, TuneError};
 use crate::ui::Ui;
@@ -227,6 +228,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         state: State::Running,
         environment: Environment::read(&root, &timer.description, clock),
         targets: Vec::new(),
+        tuning: None,
         steps: Vec::new(),
         warnings: Vec::new(),
         plan,
@@ -234,6 +236,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 
     // From here on things are changed. Dropping `ready` takes test files away again, however this function ends.
     let mut ready = Ready::default();
+    let mut tuned = None;
     let outcome = (|| -> Result<State, Failure> {
         for target in surveyed {
             if !ready.add(&root, target, &record.plan, &args.what, &timer, &mut ui, &interrupts)? {
@@ -243,6 +246,17 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         record.targets = ready.records();
         warnings.extend(ready.warnings(&record.plan));
         record.warnings = warnings;
+        tuned = tuning::begin(args.tune, &record.plan, &ready)?;
+        if let Some(tuned) = &mut tuned {
+            let (step, engine) = (&record.plan.steps[0], choices[0].engine);
+            let effects = match args.tune {
+                Some(TuneMode::Ab) => {
+                    tuning::effects(tuned, &record.plan, step, engine, &ready, &timer, &mut ui)?
+                }
+                _ => Vec::new(),
+            };
+            record.tuning = Some(TuningRecord { applied: tuned.applied().to_vec(), effects, restored: None });
+        }
         for (i, choice) in choices.iter().enumerate() {
             if interrupts.load(Ordering::Relaxed) > 0 {
                 return Ok(State::Interrupted);
@@ -259,6 +273,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
                 &mut ui,
                 &interrupts,
             )?;
+            record.warnings.extend(done.placement.iter().flat_map(|p| p.warnings.clone()));
             record.warnings.extend(doubts::of_step(&step, &done, &record.targets));
             let stuck = done.stuck_workers > 0;
             let failed = done.errors.count > 0 && !record.plan.continue_on_error;
@@ -277,6 +292,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         Ok(State::Complete)
     })();
     ui.clear();
+    let put_back = tuning::end(tuned, &mut record.tuning);
     if interrupts.load(Ordering::Relaxed) > 0 && outcome.is_ok() {
         record.state = State::Interrupted;
     } else {
@@ -289,6 +305,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     publish(args, &record, record_path.as_deref(), &kept, &ui)?;
     outcome?;
     Ok(match record.state {
+        _ if !put_back => ExitCode::from(machine::NOT_RESTORED),
         State::Interrupted => ExitCode::from(130),
         State::Failed(_) => ExitCode::from(1),
         State::Complete | State::Running => ExitCode::SUCCESS,

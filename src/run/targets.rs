@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rustix::thread::CpuSet;
+
 use super::Failure;
 use crate::cli::PlanArgs;
 use crate::device::{self, Facts, Root};
@@ -60,7 +62,34 @@ pub fn survey(root: &Root, plan: &Plan, args: &PlanArgs) -> Result<Vec<Surveyed>
         surveyed.push(target);
     }
     memory(root, plan, surveyed.len().max(1))?;
+    pins(plan, surveyed.len().max(1))?;
     Ok(surveyed)
+}
+
+/// Refuses pins that cannot be: CPUs this process may not use, and more pinned workers than CPUs, as the source script does.
+fn pins(plan: &Plan, targets: usize) -> Result<(), Failure> {
+    let allowed =
+        rustix::thread::sched_getaffinity(None).map_err(|e| Failure::input(format!("CPU affinity: {e}")))?;
+    for step in &plan.steps {
+        let Some(cpus) = &step.cpus else { continue };
+        let usable = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
+        if let Some(cpu) = cpus.0.iter().find(|c| !usable(**c)) {
+            return Err(Failure::input(format!(
+                "step '{}': CPU {cpu} of --cpus {cpus} is not among those this process may use: see `taskset -p $$`",
+                step.name
+            )));
+        }
+        let workers = step.numjobs as usize * targets;
+        if workers > cpus.0.len() {
+            return Err(Failure::input(format!(
+                "step '{}': {workers} pinned workers do not fit on the {} CPUs of --cpus {cpus}: two on one CPU would \
+                 measure each other; name more CPUs, lower --numjobs, or leave --cpus out",
+                step.name,
+                cpus.0.len()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed, Failure> {

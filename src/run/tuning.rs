@@ -1,0 +1,156 @@
+//! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
+
+use std::path::Path;
+
+use super::Failure;
+use super::targets::Ready;
+use crate::cli::TuneMode;
+use crate::device::Facts;
+use crate::engine::{self, Load, Timer};
+use crate::machine;
+use crate::plan::{EngineKind, Plan, Step};
+use crate::record::TuningRecord;
+use crate::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
+use crate::tune::{self, Need, Places, TuneError, Tuned, ab};
+use crate::ui::Ui;
+use crate::unit::{Nanos, grouped};
+
+/// Pairs of short runs for each knob under `--tune ab`: the fewest that can decide at 5 %.
+const PAIRS: usize = 6;
+/// Length of one of those runs.
+const SHORT: Nanos = Nanos::seconds(2);
+
+/// Names of the targets that are block devices themselves.
+fn block_devices(ready: &Ready) -> Vec<String> {
+    let name = |facts: &Facts| match facts {
+        Facts::Block(b) => Some(b.device.name.clone()),
+        _ => None,
+    };
+    ready.records().iter().filter_map(|r| name(&r.facts)).collect()
+}
+
+/// Sets the knobs that differ. Without a mode that is done for block devices when root; a file's disk only when asked for by name.
+pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Option<Tuned>, Failure> {
+    let mut names = block_devices(ready);
+    let wanted = match mode {
+        Some(TuneMode::Off) => false,
+        Some(TuneMode::On | TuneMode::Ab) => true,
+        None => rustix::process::geteuid().is_root() && !names.is_empty(),
+    };
+    if !wanted || plan.needs_no_target() {
+        return Ok(None);
+    }
+    if names.is_empty() {
+        names = ready.disks();
+    }
+    let places = Places::system();
+    let disks = machine::disks(&places.root, &names).map_err(Failure::input)?;
+    let need = Need {
+        jobs: plan.steps.iter().map(|s| u64::from(s.numjobs)).max().unwrap_or(1),
+        depth: plan.steps.iter().map(|s| u64::from(s.iodepth)).max().unwrap_or(1),
+    };
+    let refused = |e: TuneError| Failure {
+        code: if matches!(e, TuneError::Busy { .. }) { 3 } else { 2 },
+        message: e.to_string(),
+    };
+    tune::tune(&places, &disks, need).map(Some).map_err(refused)
+}
+
+/// Measures what each knob that was written does, by short alternating runs of a step.
+pub fn effects(
+    tuned: &mut Tuned,
+    plan: &Plan,
+    step: &Step,
+    engine: EngineKind,
+    ready: &Ready,
+    timer: &Timer,
+    ui: &mut Ui,
+) -> Result<Vec<ab::Effect>, Failure> {
+    let short =
+        Step { runtime: Nanos(SHORT.0.min(step.runtime.0.max(1))), ramp: Nanos::millis(200), ..step.clone() };
+    let targets = ready.targets();
+    ready.set_direct(step.direct)?;
+    ui.say(&format!(
+        "Measuring what each knob does: {PAIRS} pairs of {} each, with step {}",
+        short.runtime, step.name
+    ));
+    let measure = || -> anyhow::Result<f64> {
+        let load = Load {
+            step: &short,
+            engine,
+            targets: &targets,
+            seed: plan.seed,
+            continue_on_error: false,
+            cpus: &[],
+        };
+        let outcome = engine::run(&load, timer, &mut |_| true)?;
+        let ios: u64 = outcome
+            .series
+            .iter()
+            .flat_map(|s| crate::sample::Direction::ALL.iter().filter_map(|d| s.stream(*d)))
+            .map(|s| s.track.total().ios)
+            .sum();
+        let seconds = outcome.series.iter().map(|s| s.window_ns).max().unwrap_or_default().as_seconds();
+        ui.say(&format!("  {} IOPS", grouped((ios as f64 / seconds.max(1e-9)) as u64)));
+        Ok(ios as f64 / seconds.max(1e-9))
+    };
+    Ok(ab::each_knob(tuned, PAIRS, plan.seed, measure)?)
+}
+
+/// Puts everything back and says in the Record what became of it.
+pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
+    let Some(tuned) = tuned else { return true };
+    let restored = tuned.restore();
+    let complete = restored.complete();
+    if let Some(record) = record {
+        record.restored = Some(restored);
+    }
+    complete
+}
+
+/// Where the workers of a step go: CPU by worker, and the reasons. Files are not placed: their queues are the filesystem's affair.
+pub fn place(step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
+    let workers = step.numjobs as usize * ready.targets().len();
+    if let Some(cpus) = &step.cpus {
+        return Ok((cpus.0.clone(), None));
+    }
+    let names = block_devices(ready);
+    if names.is_empty() || names.len() != ready.records().len() {
+        return Ok((Vec::new(), None));
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    // A machine whose topology cannot be read is no reason not to measure.
+    let Ok(topology) = Topology::read(Path::new("/"), &names) else { return Ok((Vec::new(), None)) };
+    let kind = if step.iopoll { QueueKind::Poll } else { QueueKind::Default };
+    let placement = match place_on(&topology, kind, workers as u32, true) {
+        Err(PlaceError::TooManyPinned { .. }) => place_on(&topology, kind, workers as u32, false),
+        other => other,
+    };
+    let placement = placement.map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
+    if !placement.pinned {
+        return Ok((Vec::new(), Some(placement)));
+    }
+    Ok((by_worker(&placement, ready, step.numjobs), Some(placement)))
+}
+
+/// Seats in the order of our workers: those of a target sit on queues of its own disk as far as there are any.
+fn by_worker(placement: &Placement, ready: &Ready, jobs: u32) -> Vec<u32> {
+    let mut free: Vec<_> = placement.seats.iter().collect();
+    let mut cpus = Vec::new();
+    for target in ready.records() {
+        let disks: Vec<String> = target
+            .facts
+            .device()
+            .map(|d| d.lies_on.iter().map(|n| n.name.clone()).chain([d.disk.name.clone()]).collect())
+            .unwrap_or_default();
+        for _ in 0..jobs {
+            let own =
+                free.iter().position(|s| s.disk.as_ref().is_some_and(|d| disks.contains(d))).unwrap_or(0);
+            if free.is_empty() {
+                return cpus;
+            }
+            cpus.extend(free.remove(own).cpus.iter().next());
+        }
+    }
+    cpus
+}
