@@ -1,12 +1,13 @@
 //! The machine a run took place on, as far as it bears on the numbers. Read under a [`Root`]; nothing identifies a person.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Root;
 use crate::unit::Bytes;
 
 /// Facts about the machine.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Environment {
     /// Name of the host.

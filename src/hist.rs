@@ -7,6 +7,9 @@
 //!
 //! [`Histogram::record`] is the hot path: no branch but the bucket choice, no allocation. Everything else is cold.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::unit::Nanos;
@@ -293,15 +296,30 @@ impl Sparse {
     }
 }
 
-/// What the JSON form of a histogram looks like: bucket indices as steps from the one before, so that most are small.
-#[derive(Serialize, Deserialize)]
+/// Latencies of one second. Buckets as fio lays them out: 0 to 127 ns one each, then 64 to every power of two.
+///
+/// Bucket numbers are steps from the one before, so that most are small.
+#[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Stored {
+    /// Smallest sample, exact; 0 when empty.
     min_ns: Nanos,
+    /// Largest sample, exact; 0 when empty.
     max_ns: Nanos,
+    /// Sum of the samples, exact.
     sum_ns: Nanos,
-    /// `[step, count, step, count, ...]`
+    /// `[step, count, step, count, ...]`: the first step is the number of the first filled bucket.
     buckets: Vec<u64>,
+}
+
+impl JsonSchema for Sparse {
+    fn schema_name() -> Cow<'static, str> {
+        "Histogram".into()
+    }
+
+    fn json_schema(g: &mut SchemaGenerator) -> Schema {
+        Stored::json_schema(g)
+    }
 }
 
 impl Serialize for Sparse {

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Root;
 use crate::unit::{Bytes, Nanos};
 
 /// What was counted beside a step. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
     /// When the samples were taken.
@@ -35,7 +36,7 @@ pub struct Evidence {
 }
 
 /// `/sys/block/NAME/queue` and `mq` (Documentation/ABI/stable/sysfs-block). Absent where the kernel does not say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSettings {
     /// Name of the disk under /sys/block.
@@ -82,7 +83,7 @@ impl QueueSettings {
 }
 
 /// `/sys/block/NAME/stat` as differences.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiskTrack {
     /// Name under /sys/block.
@@ -110,7 +111,7 @@ pub struct DiskTrack {
 }
 
 /// CPU time of all CPUs, from `/proc/stat`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuTrack {
     /// User space, nice included.
@@ -126,7 +127,7 @@ pub struct CpuTrack {
 }
 
 /// One CPU over the whole load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuShare {
     /// Number of the CPU.

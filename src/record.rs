@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Facts;
@@ -28,7 +29,7 @@ pub const SCHEMA: &str = "volproof.record";
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Everything a run planned, found and measured.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     /// [`SCHEMA`].
@@ -57,7 +58,7 @@ pub struct Record {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// More steps are to come: the program was cut off if this is all there is.
@@ -71,7 +72,7 @@ pub enum State {
 }
 
 /// Knobs of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TuningRecord {
     /// Each knob that differed from what was wanted.
@@ -85,7 +86,7 @@ pub struct TuningRecord {
 }
 
 /// One target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TargetRecord {
     /// As the user named it.
@@ -102,7 +103,7 @@ pub struct TargetRecord {
 }
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
     /// Its name in the plan.
@@ -161,7 +162,7 @@ pub struct StepRecord {
 }
 
 /// A step on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepTarget {
     /// The file or device.
@@ -185,7 +186,7 @@ pub struct StepTarget {
 }
 
 /// What one direction did in the window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectionSummary {
     /// I/Os completed without error.
@@ -207,7 +208,7 @@ pub struct DirectionSummary {
 }
 
 /// Latencies in nanoseconds.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
     /// How many.
@@ -235,7 +236,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 /// CPU time per I/O and of the load as a whole, within the window.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CpuRecord {
     /// User time of the load threads per I/O.
@@ -255,7 +256,7 @@ pub struct CpuRecord {
 }
 
 /// Failed I/Os of a step.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRecord {
     /// All of them.
@@ -265,7 +266,7 @@ pub struct ErrorRecord {
 }
 
 /// One failed I/O.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IoError {
     /// The file or device.
@@ -281,7 +282,7 @@ pub struct IoError {
 }
 
 /// An open loop: what was offered and how well the schedule was kept.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenLoopRecord {
     /// Arrivals a second that the schedule asked for, over all targets.
@@ -452,6 +453,16 @@ pub enum RecordError {
         /// With line and column.
         source: serde_json::Error,
     },
+}
+
+/// The JSON Schema of a Record as this version writes it: `docs/record.schema.json`.
+pub fn json_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
+    schema["title"] = "volproof Record".into();
+    schema["properties"]["schema"]["const"] = SCHEMA.into();
+    schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION.into();
+    schema
 }
 
 impl Record {

@@ -4,6 +4,7 @@
 //! the interval in which it was observed. Latency histograms are kept once a second, on the interval that closes it.
 //! Intervals of several workers on the same grid add up exactly, also across processes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hist::Sparse;
@@ -15,7 +16,7 @@ pub const GRID: Nanos = Nanos::millis(100);
 pub const PER_SECOND: u64 = 10;
 
 /// What an I/O does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Data comes from the device.
@@ -114,7 +115,7 @@ impl<T> PerDirection<T> {
 }
 
 /// Counts of one direction over the grid: element `i` belongs to interval `i` of the window. Columns have equal length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Track {
     /// I/Os completed without error.
@@ -151,7 +152,7 @@ impl Track {
 }
 
 /// Everything sampled of one direction on one target.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     /// Counts over the grid, all workers together.
@@ -164,7 +165,7 @@ pub struct Stream {
 }
 
 /// All samples of one step on one target: what statistics, live view, verdict and report work on, now or from a stored Record.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Series {
     /// Length of an interval: [`GRID`].
@@ -190,7 +191,7 @@ pub struct Series {
 }
 
 /// What one worker contributed.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerTrack {
     /// Number within the step.

@@ -3,10 +3,11 @@
 //! A warning never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
 //! label claims, and no verdict may rest on it (method: pitfalls). Text only; whoever finds the doubt states the evidence.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How much a doubt weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; the numbers stand.
@@ -18,7 +19,7 @@ pub enum Severity {
 }
 
 /// One doubt, as stored in the Record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Warning {
     /// Stable name for programs, in kebab case.

@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{DevNumber, Root};
@@ -14,7 +15,7 @@ use crate::unit::Bytes;
 const SECTOR: u64 = 512;
 
 /// The kind of a device, by its driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Driver {
     /// A virtio disk of a virtual machine.
@@ -73,7 +74,7 @@ impl Driver {
 }
 
 /// A whole disk, or any node of the stack of block devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
     /// The kernel's name, for `/sys/block/NAME`.
@@ -83,7 +84,7 @@ pub struct Node {
 }
 
 /// One partition of a whole disk.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Partition {
     /// The kernel's name, such as `vdb1`.
@@ -102,7 +103,7 @@ pub struct Partition {
 }
 
 /// A limit that this process's cgroup sets for the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CgroupLimit {
     /// The file that sets it.
@@ -112,7 +113,7 @@ pub struct CgroupLimit {
 }
 
 /// What a block device is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
     /// The kernel's name, such as `vdb1`.

@@ -10,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, StatxFlags};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mounts::own_mounts;
@@ -17,7 +18,7 @@ use super::{Block, DevNumber, Root, ioctl};
 use crate::unit::Bytes;
 
 /// What a direct (`O_DIRECT`) request must be a multiple of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectAlignment {
     /// Of the buffer's address.
@@ -29,7 +30,7 @@ pub struct DirectAlignment {
 }
 
 /// How an alignment became known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlignmentSource {
     /// The kernel said so (`STATX_DIOALIGN`, Linux 6.1).
@@ -41,7 +42,7 @@ pub enum AlignmentSource {
 }
 
 /// Where a file or folder lives.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
     /// The path with all links followed.
@@ -65,7 +66,7 @@ pub struct Place {
 }
 
 /// What lies under the bytes of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extents {
     /// Blocks with data.
@@ -77,7 +78,7 @@ pub struct Extents {
 }
 
 /// What a file is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileFacts {
     /// Where it lives.

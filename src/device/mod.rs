@@ -19,6 +19,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block::{Block, CgroupLimit, Driver, Node, Partition};
@@ -61,7 +62,7 @@ pub enum DeviceError {
 }
 
 /// A block device with those who use it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockFacts {
     /// Its node with all links followed.
@@ -73,7 +74,7 @@ pub struct BlockFacts {
 }
 
 /// Facts about a target.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Facts {
     /// A block device.

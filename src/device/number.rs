@@ -1,8 +1,10 @@
 //! The kernel's number of a block device, `major:minor`: its only name that no link, namespace or rename can bend.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// `major:minor`.
@@ -52,6 +54,20 @@ impl Serialize for DevNumber {
 impl<'de> Deserialize<'de> for DevNumber {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<DevNumber, D::Error> {
         String::deserialize(d)?.parse().map_err(D::Error::custom)
+    }
+}
+
+impl JsonSchema for DevNumber {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "DevNumber".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "pattern": "^[0-9]+:[0-9]+$" })
     }
 }
 

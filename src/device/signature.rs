@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::AsFd;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::Bytes;
@@ -15,7 +16,7 @@ use crate::unit::Bytes;
 pub const WINDOW: Bytes = Bytes::MIB;
 
 /// Data that was recognised.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Signature {
     /// The format, such as `ext4` or `LVM2`.
@@ -33,7 +34,7 @@ pub struct Signature {
 }
 
 /// What the two windows of a device show.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scan {
     /// What was recognised, by offset.

@@ -8,6 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::block::{Identity, dev_path, dir, lies_on, name_of, node, partition_names, whole_disk};
@@ -15,7 +16,7 @@ use super::mounts::{Mount, all_mounts, swaps};
 use super::{Block, DevNumber, Node, Root};
 
 /// How a device belongs to the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Relation {
     /// The target itself.
@@ -33,7 +34,7 @@ pub enum Relation {
 }
 
 /// A device that is used when the target is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Relative {
     /// Which device.
@@ -51,7 +52,7 @@ pub struct Relative {
 }
 
 /// A mount of one of the devices.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MountedOn {
     /// Kernel name of the device.
@@ -61,7 +62,7 @@ pub struct MountedOn {
 }
 
 /// A process that holds one of the devices open.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Opener {
     /// Its process id.
@@ -75,7 +76,7 @@ pub struct Opener {
 }
 
 /// Who uses a device.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Usage {
     /// The devices that count as the target, itself first.

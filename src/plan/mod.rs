@@ -11,6 +11,7 @@ mod workload;
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use file::parse as parse_file;
@@ -21,7 +22,7 @@ pub use workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Patte
 use crate::unit::{Bytes, Nanos, text};
 
 /// What a run does, in order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// Name of the preset or plan file, or `ad-hoc`.
@@ -30,6 +31,7 @@ pub struct Plan {
     pub targets: Vec<PathBuf>,
     /// Size of the test file made in a folder; chosen from free space and memory when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub file_size: Option<Bytes>,
     /// The test file stays after the run.
     #[serde(default)]
@@ -47,7 +49,7 @@ pub struct Plan {
 }
 
 /// One measured load.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// Name in tables and files.
@@ -64,18 +66,23 @@ pub struct Step {
     pub numjobs: u32,
     /// Part of the target that is used, from `offset`; all of it when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub size: Option<Bytes>,
     /// Where that part starts.
     #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub offset: Bytes,
     /// A job ends after so many bytes; only the runtime ends it when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub io_size: Option<Bytes>,
     /// Length of the measured window.
     #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub runtime: Nanos,
     /// Load before the window, not counted.
     #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub ramp: Nanos,
     /// How requests reach the kernel.
     pub engine: EngineKind,
@@ -88,6 +95,7 @@ pub struct Step {
     pub rate_iops: Option<f64>,
     /// The same as bytes a second.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub rate_bw: Option<Bytes>,
     /// Spacing of arrivals.
     pub arrival: Arrival,
@@ -110,23 +118,27 @@ pub struct Step {
 }
 
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Simulated {
     /// Time from service start to completion.
     #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub latency: Nanos,
     /// Every latency is drawn evenly from `latency` to `latency` + `jitter`.
     #[serde(default, with = "text")]
+    #[schemars(with = "String")]
     pub jitter: Nanos,
     /// A token bucket lets so many I/Os a second through.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iops_cap: Option<f64>,
     /// The bucket is refilled once in this time; 100 ms when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub cap_period: Option<Nanos>,
     /// A token bucket lets so many bytes a second through.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub bytes_cap: Option<Bytes>,
     /// While credits last, so many I/Os a second pass instead of `iops_cap`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -136,9 +148,11 @@ pub struct Simulated {
     pub burst_ios: u64,
     /// Nothing completes from here ...
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub stall_at: Option<Nanos>,
     /// ... for so long.
     #[serde(default, with = "text")]
+    #[schemars(with = "String")]
     pub stall_for: Nanos,
     /// Every so many I/Os fail with EIO; 0 for none.
     #[serde(default)]

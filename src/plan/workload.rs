@@ -2,9 +2,11 @@
 //!
 //! Names are fio's where fio has one. Everything here is data; `engine` gives it its meaning.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de};
 
 use crate::sample::Direction;
@@ -15,7 +17,7 @@ use crate::unit::Bytes;
 #[error("{0}")]
 pub struct WordError(pub String);
 
-/// Serde through `Display` and `FromStr`.
+/// Serde and schema through `Display` and `FromStr`.
 macro_rules! serde_as_text {
     ($t:ty) => {
         impl Serialize for $t {
@@ -26,6 +28,17 @@ macro_rules! serde_as_text {
         impl<'de> Deserialize<'de> for $t {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
                 String::deserialize(d)?.parse().map_err(de::Error::custom)
+            }
+        }
+        impl JsonSchema for $t {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($t).into()
+            }
+            fn json_schema(g: &mut SchemaGenerator) -> Schema {
+                String::json_schema(g)
             }
         }
     };
@@ -190,7 +203,7 @@ impl FromStr for BlockSizes {
 serde_as_text!(BlockSizes);
 
 /// How requests reach the kernel (`--engine`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
 pub enum EngineKind {
@@ -216,7 +229,7 @@ impl fmt::Display for EngineKind {
 }
 
 /// Spacing of arrivals under a rate (`--arrival`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Arrival {
     /// Equal gaps.

@@ -10,6 +10,7 @@
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::CONFIDENCE;
@@ -28,7 +29,7 @@ const POWER: f64 = 0.80;
 const SEED: u64 = 0x7061_6972_7321;
 
 /// What may be said of A and B.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// A is faster: p < 0.05, the interval excludes 1, and the difference is above noise.
@@ -42,7 +43,7 @@ pub enum Outcome {
 }
 
 /// Comparison of paired runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// What may be said.

@@ -9,6 +9,7 @@
 //! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
 //! drain at the end must be cut off before (see `warmup`).
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::moments::{autocorrelation, mean, student, variance};
@@ -27,7 +28,7 @@ const PERIOD_PROMINENCE: f64 = 0.15;
 pub const MINUTE: f64 = 60.0;
 
 /// Rate of one run, with its error.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Events over the whole window, divided by its length.
@@ -68,7 +69,7 @@ pub struct Estimate {
 /// Its width is 0 only if all 100 ms bins hold the same count. Where the batches agree exactly but their bins vary (a
 /// quota handed out once a second), shifting the window by part of a period still gains or loses up to one bin, so the
 /// half-width is never below (largest bin - smallest bin) / window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounds {
     /// Share of such intervals that hold the true rate: 0.95.
@@ -86,7 +87,7 @@ pub struct Bounds {
 }
 
 /// Why a run is too short for its own interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Fewer than ten whole seconds (or periods): no interval at all.

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kernel's largest `NR_CPUS` is 8192; anything far above is not a CPU list.
 const LARGEST: u32 = 65_535;
 
 /// Logical CPUs in ascending order.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub struct CpuSet(BTreeSet<u32>);
 

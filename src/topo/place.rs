@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CpuSet, QueueKind, Topology};
@@ -20,7 +21,7 @@ use crate::unit::grouped;
 use crate::warn::{Severity, Warning};
 
 /// Where the workers of a run go. Stored in the Record.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
     /// Whether each worker is bound to its CPU, or only told which CPUs there are.
@@ -35,7 +36,7 @@ pub struct Placement {
 }
 
 /// The place of one worker.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seat {
     /// The worker, counted from 0.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Places;
@@ -43,7 +44,7 @@ pub enum Want {
 }
 
 /// Whom a knob belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
     /// One disk: nobody else may run on it meanwhile.
@@ -162,7 +163,7 @@ pub(super) fn is_knob(path: &str) -> bool {
 }
 
 /// A knob of this machine: what it says, and what a run wants.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
     /// The knob's name.

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::journal::{Entry, Journal, State, Store};
@@ -11,7 +12,7 @@ use super::restore::{Put, Restoration, Which, put_back, restore_locked, write};
 use super::{Need, Outcome, Places, Scope, TuneError, knob, survey};
 
 /// What was done to one knob. Stored in the Record.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
     /// The knob's name.
@@ -29,7 +30,7 @@ pub struct Applied {
 }
 
 /// How writing a knob went. None of these stops a run: the Record says which values it ran with.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Attempt {
     /// Written, and reads back as wanted.

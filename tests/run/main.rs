@@ -7,6 +7,7 @@ mod devices;
 mod engines;
 mod files;
 mod refusals;
+mod schema;
 mod signals;
 mod text;
 

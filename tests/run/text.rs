@@ -137,7 +137,8 @@ fn a_failing_device() {
     let record = simulated(
         "name = 'failing'
          [[step]]
-         name = 'randread-iops'
+         name = 'sequential-reads'
+         rw = 'read'
          engine = 'null'
          iodepth = 4
          runtime = '10s'
@@ -147,24 +148,24 @@ fn a_failing_device() {
     insta::assert_snapshot!(text::record(&record), @r#"
     volproof 1.2.3   plan failing   2026-01-02T03:04:05Z
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
-    state    failed: step randread-iops: Input/output error (os error 5): the device
-             reports a fault: see the kernel log (dmesg)
+    state    failed: step sequential-reads: Input/output error (os error 5): the
+             device reports a fault: see the kernel log (dmesg)
 
-    Step            IOPS  95 % interval  MB/s  MiB/s  I/Os
-    randread-iops  3,996      too short  16.4   15.6   999
+    Step               IOPS  95 % interval  MB/s  MiB/s  I/Os
+    sequential-reads  3,996      too short  16.4   15.6   999
 
     Service latency, from submission to completion
-                     mean     p50     p90     p95  p99  p99.9  p99.99     max
-    randread-iops  1.00ms  1.00ms  1.00ms  1.00ms    -      -       -  1.00ms
+                        mean     p50     p90     p95  p99  p99.9  p99.99     max
+    sequential-reads  1.00ms  1.00ms  1.00ms  1.00ms    -      -       -  1.00ms
 
     How it was driven
-      randread-iops: 4KiB randread, null, depth 4.0 of 4, 0 s, CPU 0.12 us user +
+      sequential-reads: 4KiB read, null, depth 4.0 of 4, 0 s, CPU 0.12 us user +
       1.48 us system per I/O
 
     Doubts
-    !! randread-iops: 1 I/O failed, the first one a read of 4 KiB at offset
-       135460315136 of null: Input/output error (os error 5): the device reports a
-       fault: see the kernel log (dmesg) [io-errors]
+    !! sequential-reads: 1 I/O failed, the first one a read of 4 KiB at offset
+       4091904 of null: Input/output error (os error 5): the device reports a fault:
+       see the kernel log (dmesg) [io-errors]
          -> look at the kernel log (dmesg); rates of a failing device mean nothing
     "#);
 }
