@@ -1,0 +1,11 @@
+//! Catalogues of volumes that a user brings: any text is read or refused.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use volproof::spec::Catalogue;
+
+fuzz_target!(|text: &str| {
+    if let Err(refusal) = Catalogue::parse(text, "fuzz.toml") {
+        assert!(!refusal.to_string().is_empty());
+    }
+});
