@@ -3,7 +3,9 @@
 //! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -11,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::device::Facts;
 use crate::environment::Environment;
-use crate::hist::Histogram;
+use crate::hist::{Histogram, Sparse};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan, Step};
-use crate::sample::{Direction, PerDirection, Series};
+use crate::sample::{Direction, PerDirection, Series, Stream};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
 use crate::topo::Placement;
@@ -305,12 +307,11 @@ pub struct OpenLoopRecord {
 
 impl LatencySummary {
     /// From histograms of each second, and samples that belong to no second.
-    fn of(seconds: &[crate::hist::Sparse], extra: &Histogram, censored: u64) -> Option<LatencySummary> {
-        let mut parts = seconds.to_vec();
+    fn of(mut parts: Cow<'_, [Sparse]>, extra: &Histogram, censored: u64) -> Option<LatencySummary> {
         if !extra.is_empty() {
-            parts.push(extra.to_sparse());
+            parts.to_mut().push(extra.to_sparse());
         }
-        let all = percentile::pooled(&parts);
+        let all = percentile::pooled(parts.iter());
         let samples = all.count() as f64;
         let carried = STANDARD.iter().filter(|(_, share)| percentile::printable(samples, *share));
         let settled = percentile::table(&parts, &STANDARD);
@@ -359,13 +360,17 @@ impl DirectionSummary {
         for stream in &streams {
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b += n);
         }
-        let columns = |pick: fn(&crate::sample::Stream) -> &Vec<crate::hist::Sparse>| {
+        // One target's histograms are used where they are: an hour of them is large.
+        let columns = |pick: fn(&Stream) -> &Vec<Sparse>| -> Cow<'_, [Sparse]> {
+            if let [one] = streams.as_slice() {
+                return Cow::Borrowed(pick(one));
+            }
             let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-            let mut out = vec![crate::hist::Sparse::default(); n];
+            let mut out = vec![Sparse::default(); n];
             for stream in &streams {
                 out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
             }
-            out
+            Cow::Owned(out)
         };
         let mut extra = Histogram::new();
         let mut censored = 0;
@@ -380,8 +385,8 @@ impl DirectionSummary {
             iops: ios as f64 / window,
             bytes_per_second: bytes as f64 / window,
             rate: Estimate::of(&bins),
-            service_latency_ns: LatencySummary::of(&columns(|s| &s.service), &Histogram::new(), 0)?,
-            response_latency_ns: LatencySummary::of(&columns(|s| &s.response), &extra, censored),
+            service_latency_ns: LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?,
+            response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
         })
     }
 }
@@ -509,11 +514,12 @@ impl Record {
     /// # Errors
     /// What the system says, for the folder or the file.
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
-        let mut text = serde_json::to_string(self)?;
-        text.push('\n');
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");
-        std::fs::write(&beside, text)?;
+        let mut file = std::io::BufWriter::new(std::fs::File::create(&beside)?);
+        serde_json::to_writer(&mut file, self)?;
+        file.write_all(b"\n")?;
+        file.flush()?;
         std::fs::rename(&beside, path)
     }
 }

@@ -42,12 +42,15 @@ impl Buffers {
                 std::ptr::null_mut(),
                 length,
                 ProtFlags::READ | ProtFlags::WRITE,
-                MapFlags::PRIVATE | MapFlags::POPULATE,
+                MapFlags::PRIVATE,
             )?
         };
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never returns null");
         // SAFETY: the range was mapped above. Huge pages only spare page-table walks: a refusal is harmless.
         let _ = unsafe { madvise(base.as_ptr().cast(), length, Advice::LinuxHugepage) };
+        // Every page is there before the first I/O; the kernel would have made small ones on its own (MAP_POPULATE) before the advice.
+        // SAFETY: as above, and nobody else knows the region yet.
+        unsafe { base.as_ptr().write_bytes(0, length) };
         Ok(Buffers { base, length, stride, serial: 0 })
     }
 

@@ -124,11 +124,11 @@ fn record(
         stuck_workers: stuck,
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series
-            .iter()
+            .into_iter()
             .zip(&tails)
             .enumerate()
             .map(|(t, (series, tail))| {
-                let of = |d| DirectionSummary::of(d, &[series], &[tail]);
+                let of = |d| DirectionSummary::of(d, &[&series], &[tail]);
                 StepTarget {
                     path: paths[t].clone(),
                     read: of(Direction::Read),
@@ -136,7 +136,7 @@ fn record(
                     trim: of(Direction::Trim),
                     sync: of(Direction::Sync),
                     in_flight_mean: series.in_flight_mean(),
-                    series: series.clone(),
+                    series,
                 }
             })
             .collect(),
