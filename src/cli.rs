@@ -42,6 +42,8 @@ pub enum Command {
     Check(CheckArgs),
     /// Print a stored Record as the run printed it
     Show(ShowArgs),
+    /// Write a stored Record as a page with charts, one HTML file that needs no network
+    Report(ReportArgs),
     /// List the presets
     Presets,
     /// What a volume type promises, and which volume promises what is needed
@@ -126,6 +128,9 @@ pub struct RunArgs {
     /// Write a table of comma-separated values here; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub csv: Option<PathBuf>,
+    /// Write a page with charts here; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// Print no progress and no tables
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
@@ -140,4 +145,15 @@ pub struct ShowArgs {
     /// Print comma-separated values instead
     #[arg(long)]
     pub csv: bool,
+}
+
+/// Which Record becomes a page, and where.
+#[derive(clap::Args, Debug)]
+pub struct ReportArgs {
+    /// A Record that `run` saved
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }

@@ -249,11 +249,8 @@ fn costs(record: &Record) -> String {
     out
 }
 
-/// Doubts, the gravest first; one that several steps share is printed once.
-pub fn doubts(warnings: &[Warning]) -> String {
-    if warnings.is_empty() {
-        return String::new();
-    }
+/// Doubts, the gravest first, each with the steps that share it.
+pub fn grouped_doubts(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
     let mut groups: Vec<(&Warning, Vec<&str>)> = Vec::new();
     for w in warnings {
         let step = w.step.as_deref();
@@ -263,6 +260,15 @@ pub fn doubts(warnings: &[Warning]) -> String {
         }
     }
     groups.sort_by_key(|(w, _)| std::cmp::Reverse(w.severity));
+    groups
+}
+
+/// Doubts, the gravest first; one that several steps share is printed once.
+pub fn doubts(warnings: &[Warning]) -> String {
+    if warnings.is_empty() {
+        return String::new();
+    }
+    let groups = grouped_doubts(warnings);
     let mut out = String::from("\nDoubts\n");
     for (w, steps) in groups {
         let mark = match w.severity {

@@ -18,7 +18,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, PlanArgs, RunArgs, ShowArgs, TuneMode};
+use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs, TuneMode};
 use crate::device::Root;
 use crate::doubts;
 use crate::engine::{Timer, clock_source};
@@ -28,7 +28,7 @@ use crate::machine;
 use crate::plan::{PRESETS, Preset};
 use crate::promise;
 use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
-use crate::report::text;
+use crate::report::{html, text};
 use crate::tune::{Places, TuneError};
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
@@ -92,6 +92,7 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             Ok(if answer.ready { printed } else { ExitCode::from(3) })
         }
         Command::Show(args) => show(&args),
+        Command::Report(args) => report(&args),
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
@@ -159,6 +160,36 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
     print(&if args.csv { text::csv(&record) } else { text::record(&record) })
 }
 
+fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
+    let path = match &args.output {
+        Some(path) => path.clone(),
+        None => PathBuf::from(args.record.with_extension("html").file_name().unwrap_or_default()),
+    };
+    if path != Path::new("-") {
+        writable(&path, "-o")?;
+        let itself = path.canonicalize().is_ok_and(|p| args.record.canonicalize().is_ok_and(|r| p == r));
+        if itself {
+            return Err(Failure::input(format!(
+                "{} is the Record itself; name another file with -o",
+                path.display()
+            )));
+        }
+    }
+    let record = Record::load(&args.record).map_err(Failure::input)?;
+    write_page(&record, &path)?;
+    if path == Path::new("-") { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
+}
+
+/// Writes the page of a Record.
+fn write_page(record: &Record, path: &Path) -> Result<(), Failure> {
+    let page = html::page(record).context("writing the page")?;
+    if path == Path::new("-") {
+        print(&page)?;
+        return Ok(());
+    }
+    std::fs::write(path, page).with_context(|| format!("writing {}", path.display())).map_err(Failure::from)
+}
+
 /// SIGINT, SIGTERM and SIGHUP as a count: the first ends the load, the second also the waiting for it.
 fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
     let seen = Arc::new(AtomicUsize::new(0));
@@ -214,6 +245,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let record_path = record_path(args)?;
     if let Some(csv) = args.csv.as_deref().filter(|p| *p != Path::new("-")) {
         writable(csv, "--csv")?;
+    }
+    if let Some(html) = args.html.as_deref().filter(|p| *p != Path::new("-")) {
+        writable(html, "--html")?;
     }
     plan.targets = args.what.targets.clone();
     let interrupts = signals()?;
@@ -341,7 +375,11 @@ fn publish(
         }
         None => {}
     }
-    let stdout_taken = path.is_none() || args.csv.as_deref() == Some(Path::new("-"));
+    if let Some(path) = &args.html {
+        write_page(record, path)?;
+    }
+    let stdout_taken =
+        path.is_none() || [&args.csv, &args.html].iter().any(|o| o.as_deref() == Some(Path::new("-")));
     if !args.quiet && !stdout_taken {
         print(&text::record(record))?;
     }

@@ -1,0 +1,120 @@
+//! A Record as one HTML page that needs nothing else: no network, no other file.
+//!
+//! Everything that must be read (judgement, tables, doubts, conditions) is in the markup; the script only adds charts. All
+//! foreign text goes through the template's escaping, all data for the script through [`for_script`], and a content security
+//! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
+//! The same Record gives the same page, byte for byte. Nothing here measures or judges.
+
+mod bins;
+mod charts;
+mod repeat;
+mod sections;
+
+use askama::Template;
+
+use crate::record::Record;
+use sections::{Doubt, Fact, LATENCY_HEADS, Row, Status, StepSection};
+
+/// plotly.js, unchanged; data/plotly/README.md says which and why.
+pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
+const STYLE: &str = include_str!("../../../templates/report.css");
+const SCRIPT: &str = include_str!("../../../templates/report.js");
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page<'a> {
+    record: &'a Record,
+    title: String,
+    headline: String,
+    status: Status,
+    heads: [&'static str; 8],
+    steps: Vec<StepSection>,
+    doubts: Vec<Doubt>,
+    targets: Vec<Vec<Fact>>,
+    environment: Vec<Fact>,
+    plan: String,
+    command: String,
+    data: String,
+    style: &'static str,
+    script: &'static str,
+    plotly: &'static str,
+}
+
+impl Page<'_> {
+    /// Rows of all steps, for the table on top.
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.steps.iter().flat_map(|s| &s.rows)
+    }
+
+    fn any_response(&self) -> bool {
+        self.rows().any(|r| !r.response.is_empty())
+    }
+}
+
+/// JSON that may stand in a `<script>` element: nothing in it can end the element or open a comment. The escapes mean the
+/// same to a JSON reader.
+fn for_script(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '<' => out.push_str("\\u003c"),
+            '>' => out.push_str("\\u003e"),
+            '&' => out.push_str("\\u0026"),
+            '\u{2028}' => out.push_str("\\u2028"),
+            '\u{2029}' => out.push_str("\\u2029"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// The page.
+///
+/// # Errors
+/// Only a formatter that fails, which a `String` does not.
+pub fn page(record: &Record) -> Result<String, askama::Error> {
+    let (steps, charts): (Vec<_>, Vec<_>) =
+        (0..record.steps.len()).map(|i| sections::step(record, i)).unzip();
+    let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
+    let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
+    let page = Page {
+        title: format!("{}{on}", record.plan.name),
+        headline: sections::headline(record),
+        status: sections::status(record),
+        heads: LATENCY_HEADS,
+        steps,
+        doubts: sections::doubts(record),
+        targets: record.targets.iter().map(sections::target).collect(),
+        environment: sections::environment(record),
+        plan: repeat::plan_toml(&record.plan),
+        command: repeat::run_command(&record.plan),
+        data: for_script(&data),
+        style: STYLE,
+        script: SCRIPT,
+        plotly: PLOTLY,
+        record,
+    };
+    page.render()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_cannot_leave_its_element() {
+        let text = r#"</script><!-- & "#.to_string() + "\u{2028}";
+        let json = serde_json::to_string(&text).unwrap();
+        let safe = for_script(&json);
+        assert!(!safe.contains(['<', '>', '&', '\u{2028}']), "{safe}");
+        assert_eq!(serde_json::from_str::<String>(&safe).unwrap(), text);
+    }
+
+    #[test]
+    fn what_is_embedded_cannot_end_its_element() {
+        for text in [PLOTLY, SCRIPT] {
+            assert!(!text.to_ascii_lowercase().contains("</script") && !text.contains("<!--"));
+        }
+        assert!(!STYLE.to_ascii_lowercase().contains("</style"));
+    }
+}

@@ -1,0 +1,572 @@
+//! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
+
+use std::fmt::Write;
+use std::path::Path;
+
+use super::charts::{self, StepCharts};
+use super::repeat;
+use crate::observe::CpuShare;
+use crate::plan::Step;
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TargetRecord};
+use crate::report::text::grouped_doubts;
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::warn::Severity;
+
+/// A name and what it is.
+pub struct Fact {
+    /// The name.
+    pub name: &'static str,
+    /// What it is.
+    pub value: String,
+}
+
+fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+    Fact { name, value: value.into() }
+}
+
+/// A word of judgement, its colour and its reason.
+pub struct Status {
+    /// `good`, `bad`, `doubt` or `plain`.
+    pub class: &'static str,
+    /// The word.
+    pub word: &'static str,
+    /// The reason.
+    pub text: String,
+}
+
+/// A doubt.
+pub struct Doubt {
+    /// `blocker`, `warning` or `note`.
+    pub class: &'static str,
+    /// The same as a word.
+    pub word: &'static str,
+    /// Where.
+    pub steps: String,
+    /// What was seen.
+    pub message: String,
+    /// What to do.
+    pub advice: String,
+    /// Its stable name.
+    pub code: String,
+}
+
+/// A row of rates and latencies.
+pub struct Row {
+    /// Step, direction, target.
+    pub name: String,
+    /// One target among several.
+    pub part: bool,
+    /// Where the step is on the page.
+    pub link: String,
+    /// I/Os a second.
+    pub iops: String,
+    /// Its interval.
+    pub interval: String,
+    /// 10^6 bytes a second.
+    pub mb: String,
+    /// 2^20 bytes a second.
+    pub mib: String,
+    /// Mean, percentiles, maximum.
+    pub latency: Vec<String>,
+    /// The same from the intended start; empty without a schedule.
+    pub response: Vec<String>,
+    /// The rate over time as points of an SVG polyline in a box of 100 x 24.
+    pub spark: String,
+}
+
+/// The heads of [`Row::latency`].
+pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
+const PERCENTILES: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
+
+/// One CPU's shares in percent.
+pub struct Cpu {
+    /// Its number.
+    pub cpu: u32,
+    /// Percent in user space, kernel, interrupts, steal.
+    pub shares: [String; 4],
+    /// Percent idle.
+    pub idle: String,
+    /// Completions by softirq.
+    pub block_softirqs: String,
+    /// Interrupts of all kinds.
+    pub interrupts: String,
+}
+
+/// A chart: a place for the script, and words for who cannot see it.
+pub struct Chart {
+    /// `rates`, `percentiles`, `heat-0`, `strips`.
+    pub kind: String,
+    /// Its title.
+    pub title: String,
+    /// What it shows, in words with figures.
+    pub label: String,
+    /// How to read it.
+    pub caption: String,
+    /// Height in pixels.
+    pub height: u32,
+}
+
+/// A step.
+pub struct StepSection {
+    /// The element prefix.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What was done, in a line.
+    pub what: String,
+    /// All directions and targets.
+    pub rows: Vec<Row>,
+    /// How it was driven.
+    pub facts: Vec<Fact>,
+    /// Whether the rate was steady.
+    pub steady: String,
+    /// Charts.
+    pub charts: Vec<Chart>,
+    /// CPUs.
+    pub cpus: Vec<Cpu>,
+    /// Failed I/Os.
+    pub errors: Vec<String>,
+    /// The equivalent fio command, or why there is none.
+    pub fio: Result<String, &'static str>,
+}
+
+/// `1 h 00 min`, `6.00 s`.
+fn span(n: Nanos) -> String {
+    if n.0 < 60_000_000_000 { n.to_string() } else { n.clock() }
+}
+
+/// I/Os a second, as the tables of the terminal show them.
+pub fn iops(v: f64) -> String {
+    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
+}
+
+fn nanos(n: Nanos) -> String {
+    n.to_string().replace("us", "µs")
+}
+
+/// The sentence on top: what was measured, each figure with the step it comes from.
+pub fn headline(record: &Record) -> String {
+    let all: Vec<(&StepRecord, Direction, &DirectionSummary)> = record
+        .steps
+        .iter()
+        .flat_map(|s| s.directions().map(move |(d, x)| (s, d, x)))
+        .filter(|(_, d, _)| *d != Direction::Sync)
+        .collect();
+    match all.as_slice() {
+        [] => "Nothing was measured.".into(),
+        [(step, d, s)] => {
+            let size = record.plan_step(&step.name).and_then(|p| p.bs.single());
+            let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
+            let p99 = s.service_latency_ns.percentiles.get("99");
+            let slowest = p99.map(|p| format!(", 99 % of them within {}", nanos(*p))).unwrap_or_default();
+            format!("{} {}s{size} a second{slowest}.", iops(s.iops), d.name())
+        }
+        many => {
+            let most = |f: fn(&DirectionSummary) -> f64| {
+                many.iter().max_by(|a, b| f(a.2).total_cmp(&f(b.2))).expect("not empty")
+            };
+            let rate = most(|s| s.iops);
+            let bandwidth = most(|s| s.bytes_per_second);
+            let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
+            let quick = many.iter().filter_map(|x| Some((x, median(x.2)?))).min_by_key(|x| x.1);
+            let name = |x: &(&StepRecord, Direction, &DirectionSummary)| {
+                let mixed = x.0.directions().count() > 1;
+                if mixed { format!("{} {}s", x.0.name, x.1.name()) } else { x.0.name.clone() }
+            };
+            let mut out = format!(
+                "Up to {} IOPS ({}) and {} MB/s ({})",
+                iops(rate.2.iops),
+                name(rate),
+                iops(bandwidth.2.bytes_per_second / 1e6),
+                name(bandwidth),
+            );
+            if let Some((x, p50)) = quick {
+                out.push_str(&format!("; the shortest median latency is {} ({})", nanos(p50), name(x)));
+            }
+            out + "."
+        }
+    }
+}
+
+/// How the run ended, as far as a Record without a promise can tell.
+pub fn status(record: &Record) -> Status {
+    let s = |class, word, text: &str| Status { class, word, text: text.into() };
+    let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
+    match &record.state {
+        State::Failed(why) => s("bad", "Failed", why),
+        State::Interrupted => s("doubt", "Interrupted", "what was measured until then"),
+        State::Running => s("doubt", "Cut off", "later steps are missing"),
+        State::Complete => match blocker {
+            Some(w) => s("bad", "Not valid", &w.message),
+            None => s("plain", "Measured", "no promise was given, so nothing is judged"),
+        },
+    }
+}
+
+/// Doubts, the gravest first.
+pub fn doubts(record: &Record) -> Vec<Doubt> {
+    grouped_doubts(&record.warnings)
+        .into_iter()
+        .map(|(w, steps)| {
+            let (class, word) = match w.severity {
+                Severity::Blocker => ("blocker", "Blocker"),
+                Severity::Warning => ("warning", "Warning"),
+                Severity::Note => ("note", "Note"),
+            };
+            let steps = if steps.is_empty() { "the whole run".into() } else { steps.join(", ") };
+            let (message, advice, code) = (w.message.clone(), w.advice.clone(), w.code.clone());
+            Doubt { class, word, steps, message, advice, code }
+        })
+        .collect()
+}
+
+/// What was tested.
+pub fn target(t: &TargetRecord) -> Vec<Fact> {
+    let mut facts = vec![fact("Driven", t.path.display().to_string())];
+    if t.named != t.path {
+        facts.push(fact("Named", t.named.display().to_string()));
+    }
+    facts.push(fact("Size", t.size_bytes.to_string()));
+    if let Some(n) = t.filled_in_ns {
+        facts.push(fact("Filled in", nanos(n)));
+    }
+    if let Some(d) = t.facts.device() {
+        facts.push(fact("Device", format!("{} on disk {}", d.name, d.disk.name)));
+        facts.extend(d.model.as_deref().map(|m| fact("Model", m)));
+        facts.extend(d.serial.as_deref().map(|s| fact("Serial", s)));
+        facts.push(fact(
+            "Blocks",
+            format!("{} logical, {} physical", d.logical_block_bytes, d.physical_block_bytes),
+        ));
+        facts.extend(
+            d.cgroup_limits.iter().map(|l| fact("Own limit", format!("{} ({})", l.limit, l.file.display()))),
+        );
+    }
+    facts
+}
+
+/// The machine.
+pub fn environment(record: &Record) -> Vec<Fact> {
+    let e = &record.environment;
+    let mut facts = vec![fact("Host", &e.hostname), fact("Kernel", format!("Linux {}", e.kernel))];
+    facts.extend(e.distribution.as_deref().map(|d| fact("Distribution", d)));
+    facts.push(fact("CPU", format!("{}, {} online", e.cpu_model, e.cpus_online)));
+    facts.push(fact("Memory", format!("{}, {} available", e.memory_bytes, e.memory_available_bytes)));
+    facts.extend(e.machine.as_deref().map(|m| fact("Machine", m)));
+    facts.push(fact("Virtual machine", if e.virtual_machine { "yes" } else { "no" }));
+    facts.push(fact("Clock", format!("{}; kernel: {}", e.clock, e.clock_source)));
+    facts.extend(e.cgroup_cpu_max.as_deref().map(|v| fact("cgroup cpu.max", v)));
+    facts.extend(e.cgroup_memory_max.as_deref().map(|v| fact("cgroup memory.max", v)));
+    facts.push(fact("Rights", if e.root { "root" } else { "user" }));
+    facts.push(fact("volproof", &record.volproof_version));
+    facts
+}
+
+/// A step with all that belongs to it, and its charts' data.
+pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
+    let step = &record.steps[index];
+    let id = format!("step-{}", index + 1);
+    let mut charts = charts::of_step(&id, step);
+    let plan = record.plan_step(&step.name);
+    if plan.is_some_and(|p| p.simulate.is_some()) {
+        charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
+    }
+    let paths: Vec<&Path> = step.targets.iter().map(|t| t.path.as_path()).collect();
+    let fio = match plan {
+        Some(p) => repeat::fio_command(p, step.engine, record.plan.seed, &paths)
+            .ok_or("None: the device was played in virtual time, which fio cannot do."),
+        None => Err("None: the plan in this Record has no step of that name."),
+    };
+    let errors = step.errors.first.iter().map(|e| {
+        let (path, d) = (e.path.display(), e.direction.name());
+        format!("{path}: {d} of {} at byte {}: {}", e.length_bytes, grouped(e.offset_bytes.0), e.error)
+    });
+    let section = StepSection {
+        name: step.name.clone(),
+        what: plan.map(|p| what(p, step)).unwrap_or_default(),
+        rows: rows(step, &charts),
+        facts: driven(step, plan),
+        steady: steadiness(&charts),
+        charts: places(step, &charts),
+        cpus: step.evidence.per_cpu.iter().map(cpu).collect(),
+        errors: errors.collect(),
+        fio,
+        id,
+    };
+    (section, charts)
+}
+
+fn what(plan: &Step, step: &StepRecord) -> String {
+    let pace = match &step.open_loop {
+        Some(o) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
+        None => format!("depth {}", step.in_flight_asked),
+    };
+    let cached = if plan.direct { "" } else { ", through the page cache" };
+    format!("{} {}, {pace}, {}{cached}, {}", plan.bs, plan.rw, step.engine, span(step.window_ns))
+}
+
+fn rows(step: &StepRecord, charts: &StepCharts) -> Vec<Row> {
+    let mixed = step.directions().count() > 1;
+    let link = format!("#{}", charts.id);
+    let row = |name: String, part: bool, s: &DirectionSummary, spark: String| Row {
+        name,
+        part,
+        link: link.clone(),
+        iops: iops(s.iops),
+        interval: match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+            Some(i) => format!("{} – {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second)),
+            None => "too short".into(),
+        },
+        mb: significant(s.bytes_per_second / 1e6),
+        mib: significant(s.bytes_per_second / Bytes::MIB.0 as f64),
+        latency: latency(&s.service_latency_ns),
+        response: s.response_latency_ns.as_ref().map(latency).unwrap_or_default(),
+        spark,
+    };
+    let mut out = Vec::new();
+    for (d, s) in step.directions() {
+        let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
+        let curve = charts.rates.iter().find(|r| r.name == d.name());
+        out.push(row(name, false, s, curve.map(|c| spark(&c.iops.mean)).unwrap_or_default()));
+        for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
+            if let Some(s) = target.direction(d) {
+                out.push(row(target.path.display().to_string(), true, s, String::new()));
+            }
+        }
+    }
+    out
+}
+
+/// Latencies as text; `~` differs too much between seconds to be quoted, `>` is known only to be longer.
+fn latency(l: &LatencySummary) -> Vec<String> {
+    let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
+    let mut out = vec![nanos(Nanos(l.mean.round() as u64))];
+    out.extend(PERCENTILES.iter().map(|name| {
+        let open = l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known);
+        match l.percentiles.get(*name) {
+            Some(v) if open => format!(">{}", nanos(*v)),
+            Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", nanos(*v)),
+            Some(v) => nanos(*v),
+            None => "–".into(),
+        }
+    }));
+    out.push(if l.censored > 0 { format!(">{}", nanos(l.max)) } else { nanos(l.max) });
+    out
+}
+
+/// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom.
+fn spark(mean: &[f64]) -> String {
+    let group = mean.len().div_ceil(100).max(1);
+    let thin: Vec<f64> = mean.chunks(group).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
+    let top = thin.iter().copied().fold(0.0, f64::max).max(1e-9);
+    let last = (thin.len().max(2) - 1) as f64;
+    let mut out = String::from("-2,26");
+    for (i, v) in thin.iter().enumerate() {
+        let _ = write!(out, " {:.1},{:.1}", i as f64 / last * 100.0, 23.0 - v / top * 20.0);
+    }
+    out + " 102,26"
+}
+
+fn driven(step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
+    let mut facts = vec![
+        fact("Measured", span(step.window_ns)),
+        fact(
+            "Requests in flight",
+            format!("{} on average, {} asked for", significant(step.in_flight_mean), step.in_flight_asked),
+        ),
+        fact("Engine", step.engine_features.iter().fold(step.engine.to_string(), |a, f| a + ", " + f)),
+        fact(
+            "CPU per I/O",
+            format!(
+                "{} µs user + {} µs system; the busiest load thread was on a CPU {:.0} % of the time",
+                significant(step.cpu.user_ns_per_io / 1e3),
+                significant(step.cpu.system_ns_per_io / 1e3),
+                step.cpu.busiest_worker * 100.0
+            ),
+        ),
+    ];
+    if let Some(p) = plan {
+        facts.insert(1, fact("Jobs", format!("{} per target, depth {} each", p.numjobs, p.iodepth)));
+        if p.ramp.0 > 0 {
+            facts.insert(1, fact("Ramp before", nanos(p.ramp)));
+        }
+    }
+    if !step.pinned_cpus.is_empty() {
+        let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
+        facts.push(fact("Workers on CPUs", cpus.join(", ")));
+    }
+    if let Some(o) = &step.open_loop {
+        let kept = if o.sustained { "sustained" } else { "not sustained" };
+        facts.push(fact(
+            "Schedule",
+            format!(
+                "{} a second offered, {} completed, {kept}; the generator itself was late by {} at p99, {} at most",
+                iops(o.offered_per_second),
+                iops(o.achieved_per_second),
+                nanos(o.lag_p99_ns),
+                nanos(o.lag_max_ns)
+            ),
+        ));
+        if o.censored > 0 {
+            facts.push(fact("Never completed", grouped(o.censored)));
+        }
+    }
+    for (name, n) in [
+        ("Failed I/Os", step.errors.count),
+        ("Completed after the window", step.drained_ios),
+        ("Lost requests", step.lost_ios),
+        ("Stuck load threads", u64::from(step.stuck_workers)),
+        ("Throttled by our own cgroup", step.evidence.cgroup_throttled_periods.unwrap_or(0)),
+    ] {
+        if n > 0 {
+            facts.push(fact(name, grouped(n)));
+        }
+    }
+    facts
+}
+
+fn steadiness(charts: &StepCharts) -> String {
+    let Some(s) = &charts.steady else { return String::new() };
+    let Some(window) = &s.window else {
+        return "Too short to say whether the rate was steady.".into();
+    };
+    let verdict = if s.steady() { "Steady" } else { "Not steady" };
+    let warmup = match (s.warmup.settled, s.warmup.cut_seconds) {
+        (false, _) => "the rate never settled".into(),
+        (true, 0.0) => "no warm-up".into(),
+        (true, cut) => format!("warm-up of {} s", significant(cut)),
+    };
+    let changes = match s.changes.len() {
+        0 => "no change of level".into(),
+        1 => "one change of level".into(),
+        n => format!("{n} changes of level"),
+    };
+    format!(
+        "{verdict}: {warmup}, {changes}; fifths of the rest differ by {:.1} % (at most 20 %) and drift by {:.1} % (at most ±10 %).",
+        window.range_pct, window.drift_pct
+    )
+}
+
+fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
+    let mut out = Vec::new();
+    if let Some(first) = charts.rates.first() {
+        let each: Vec<String> = step
+            .directions()
+            .map(|(d, s)| {
+                let worst = s.rate.as_ref().and_then(|r| r.worst_second);
+                let worst = worst.map(|w| format!(", worst second {}", grouped(w))).unwrap_or_default();
+                format!("{}s {} IOPS on average{worst}", d.name(), iops(s.iops))
+            })
+            .collect();
+        let unit = if charts.unit_seconds < 1.0 { "a tenth of a second" } else { "a second" };
+        let thin = if first.iops.low.is_empty() {
+            format!("Each point of a rate is {unit}.")
+        } else {
+            format!(
+                "Each point of a rate is the mean of {} s; the band reaches from the lowest to the highest single second within.",
+                first.iops.step
+            )
+        };
+        let seconds = charts.latency.first().map_or(1.0, |l| l.it.step);
+        let each_latency = if seconds > 1.0 { format!("{seconds} s") } else { "a second".into() };
+        out.push(Chart {
+            kind: "rates".into(),
+            title: "Over time".into(),
+            label: format!("IOPS, bandwidth and latency over {} s: {}.", charts.seconds, each.join("; ")),
+            caption: format!(
+                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}",
+                if step.open_loop.is_some() { ", from the intended start" } else { "" },
+                match (charts.steady_from, charts.steady.as_ref().is_some_and(|s| s.steady())) {
+                    (None, _) => "",
+                    (_, true) => " Shaded: the steady part.",
+                    (_, false) => " Shaded: what follows the warm-up; it was not steady.",
+                },
+                if charts.changes.is_empty() { "" } else { " Dashed: changes of level." },
+            ),
+            height: 620,
+        });
+    }
+    if !charts.percentiles.is_empty() {
+        let max = step
+            .directions()
+            .map(|(d, s)| format!("{} at most {}", d.name(), nanos(s.service_latency_ns.max)));
+        let tail = if step.open_loop.is_some() {
+            " The response is counted from the intended start; arrivals that completed after the window are in the table alone."
+        } else {
+            ""
+        };
+        out.push(Chart {
+            kind: "percentiles".into(),
+            title: "Latency distribution".into(),
+            label: format!("Percentile curve of latency: {}.", max.collect::<Vec<_>>().join("; ")),
+            caption: format!(
+                "Both axes are logarithmic: to the right, each nine. A curve ends where ten I/Os lie above it; the diamond is the longest of all.{tail}"
+            ),
+            height: 380,
+        });
+    }
+    for (i, heat) in charts.heat.iter().enumerate() {
+        out.push(Chart {
+            kind: format!("heat-{i}"),
+            title: format!("Latency over time, {}s", heat.name),
+            label: format!("Heat map: how many {}s took how long, over {} s.", heat.name, charts.seconds),
+            caption: format!(
+                "A column is {} s; the darker (in the dark: the brighter) a field, the more I/Os took so long. The colours are logarithmic.",
+                heat.it.step
+            ),
+            height: 320,
+        });
+    }
+    if let Some(s) = &charts.evidence {
+        let names: Vec<&str> = s.disks.iter().map(|d| d.name.as_str()).collect();
+        out.push(Chart {
+            kind: "strips".into(),
+            title: "What the kernel counted".into(),
+            label: format!("Disks {} and all CPUs over time, from the kernel's counters.", names.join(", ")),
+            caption: "The disks' own counters and the CPU time of the whole machine, other programs included; before 0 lies the ramp.".into(),
+            height: 110 * (2 * s.disks.len() as u32 + 1) + 90,
+        });
+    }
+    out
+}
+
+fn cpu(c: &CpuShare) -> Cpu {
+    let percent = |v: f64| format!("{:.1}", (v * 100.0).clamp(0.0, 100.0));
+    Cpu {
+        cpu: c.cpu,
+        shares: [percent(c.user), percent(c.system), percent(c.irq + c.softirq), percent(c.steal)],
+        idle: percent(c.idle),
+        block_softirqs: grouped(c.block_softirqs),
+        interrupts: grouped(c.interrupts),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spark_stays_in_its_box() {
+        assert_eq!(spark(&[0.0, 5.0, 10.0]), "-2,26 0.0,23.0 50.0,13.0 100.0,3.0 102,26");
+        assert_eq!(spark(&[7.0]), "-2,26 0.0,3.0 102,26");
+        assert_eq!(spark(&vec![1.0; 600]).split(' ').count(), 102);
+    }
+
+    #[test]
+    fn figures_without_ten_samples_are_not_made_up() {
+        let l = LatencySummary {
+            samples: 100,
+            min: Nanos(1),
+            mean: 1500.4,
+            deviation: 0.0,
+            max: Nanos::millis(2),
+            percentiles: [("50".to_string(), Nanos::micros(1)), ("90".to_string(), Nanos::micros(9))].into(),
+            unsettled: vec!["90".into()],
+            censored: 0,
+        };
+        assert_eq!(latency(&l), ["1.50 µs", "1.00 µs", "~9.00 µs", "–", "–", "–", "–", "2.00 ms"]);
+        let open = LatencySummary { censored: 20, ..l };
+        assert_eq!(latency(&open)[2..], [">9.00 µs", "–", "–", "–", "–", ">2.00 ms"]);
+    }
+}

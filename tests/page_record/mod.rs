@@ -1,0 +1,190 @@
+//! A Record made by hand, the same every time, with all that a page can show.
+
+use volproof::environment::Environment;
+use volproof::hist::Histogram;
+use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence};
+use volproof::plan::{EngineKind, Plan, Step};
+use volproof::record::{
+    CpuRecord, DirectionSummary, ErrorRecord, IoError, Record, SCHEMA, SCHEMA_VERSION, State, StepRecord,
+    StepTarget,
+};
+use volproof::sample::{Direction, GRID, Series, Stream, Track};
+use volproof::unit::{Bytes, Nanos};
+use volproof::warn::{Severity, Warning};
+
+/// A stream of so many seconds whose rate and latencies spread widely and never repeat.
+fn stream(seconds: u64, level: u64, salt: u64) -> Stream {
+    let mut track = Track::default();
+    let mut service = Vec::new();
+    let mut x = 88_172_645_463_325_252u64 ^ salt;
+    let mut random = || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        x
+    };
+    for second in 0..seconds {
+        let level = if second > seconds / 2 { level / 2 } else { level };
+        let mut h = Histogram::new();
+        for _ in 0..10 {
+            let ios = level / 10 + random() % (level / 50).max(1);
+            track.ios.push(ios);
+            track.bytes.push(ios * 4096);
+            track.latency_ns.push(ios * 700_000);
+            for _ in 0..20 {
+                h.record_n(Nanos(80_000 + random() % (1 << (10 + random() % 18))), ios / 20 + 1);
+            }
+        }
+        service.push(h.to_sparse());
+    }
+    Stream { track, service, response: Vec::new() }
+}
+
+/// A step of so many seconds with reads and writes on one target and `disks` disks.
+fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
+    let series = Series {
+        interval_ns: GRID,
+        window_ns: Nanos::seconds(seconds),
+        read: Some(stream(seconds, 9000, 1)),
+        write: Some(stream(seconds, 4000, 2)),
+        in_flight_ns: vec![32 * GRID.0; seconds as usize * 10],
+        ..Series::default()
+    };
+    let summary = |d| DirectionSummary::of(d, &[&series], &[]);
+    let n = seconds as usize;
+    let column = |v: u64| (0..n as u64).map(|i| v + i * 37 % 101).collect::<Vec<u64>>();
+    let disk = |i| DiskTrack {
+        name: format!("nvme{i}n1"),
+        reads: column(9000),
+        reads_merged: column(0),
+        read_bytes: column(9000 * 4096),
+        writes: column(4000),
+        writes_merged: column(0),
+        written_bytes: column(4000 * 4096),
+        discards: column(0),
+        flushes: column(0),
+        busy_ns: column(900_000_000),
+        in_flight: column(20),
+    };
+    StepRecord {
+        name: name.into(),
+        engine: EngineKind::IoUring,
+        engine_features: vec!["registered buffers".into()],
+        started: "2026-11-21T06:00:00Z".into(),
+        set_up_ns: Nanos::millis(3),
+        window_ns: Nanos::seconds(seconds),
+        read: summary(Direction::Read),
+        write: summary(Direction::Write),
+        trim: None,
+        sync: None,
+        in_flight_mean: 31.7,
+        in_flight_asked: 32.0,
+        cpu: CpuRecord {
+            user_ns_per_io: 800.0,
+            system_ns_per_io: 2100.0,
+            busiest_worker: 0.4,
+            ..CpuRecord::default()
+        },
+        pinned_cpus: vec![0, 1],
+        placement: None,
+        errors: ErrorRecord {
+            count: 1,
+            first: vec![IoError {
+                path: "/dev/nvme0n1".into(),
+                direction: Direction::Read,
+                offset_bytes: Bytes(1_048_576),
+                length_bytes: Bytes::kib(4),
+                error: "EIO: input/output error".into(),
+            }],
+        },
+        drained_ios: 3,
+        drained_max_ns: Nanos::millis(1),
+        lost_ios: 0,
+        stuck_workers: 0,
+        open_loop: None,
+        targets: vec![StepTarget {
+            path: "/dev/nvme0n1".into(),
+            read: summary(Direction::Read),
+            write: summary(Direction::Write),
+            trim: None,
+            sync: None,
+            in_flight_mean: 31.7,
+            series,
+        }],
+        evidence: Evidence {
+            at_ns: (1..=seconds).map(Nanos::seconds).collect(),
+            window_starts_ns: Nanos(0),
+            disks: (0..disks).map(disk).collect(),
+            cpu: CpuTrack {
+                user_ns: column(300_000_000),
+                system_ns: column(500_000_000),
+                interrupt_ns: column(40_000_000),
+                steal_ns: column(1_000_000),
+                idle_ns: column(1_200_000_000),
+            },
+            per_cpu: (0..2)
+                .map(|cpu| CpuShare {
+                    cpu,
+                    user: 0.15,
+                    system: 0.25,
+                    irq: 0.01,
+                    softirq: 0.02,
+                    steal: 0.0,
+                    idle: 0.57,
+                    block_softirqs: 123_456,
+                    interrupts: 654_321,
+                })
+                .collect(),
+            io_wq_ns: Nanos(0),
+            cgroup_throttled_periods: None,
+            queues: Vec::new(),
+        },
+    }
+}
+
+/// A Record of one step of so many seconds.
+pub fn record(seconds: u64, disks: usize) -> Record {
+    Record {
+        schema: SCHEMA.into(),
+        schema_version: SCHEMA_VERSION,
+        volproof_version: "0.1.0".into(),
+        started: "2026-11-21T06:00:00Z".into(),
+        state: State::Complete,
+        plan: Plan {
+            name: "by hand".into(),
+            targets: vec!["/dev/nvme0n1".into()],
+            file_size: None,
+            keep: false,
+            overwrite: false,
+            continue_on_error: true,
+            seed: 7,
+            steps: vec![Step {
+                name: "mixed".into(),
+                rw: "randrw".parse().unwrap(),
+                rwmix: 70,
+                iodepth: 32,
+                runtime: Nanos::seconds(seconds),
+                ..Step::default()
+            }],
+        },
+        environment: Environment {
+            hostname: "db-1".into(),
+            kernel: "6.1.0".into(),
+            cpu_model: "A CPU".into(),
+            cpus_online: 2,
+            memory_bytes: Bytes::gib(8),
+            memory_available_bytes: Bytes::gib(7),
+            clock_source: "tsc".into(),
+            clock: "TSC".into(),
+            ..Environment::default()
+        },
+        targets: Vec::new(),
+        tuning: None,
+        steps: vec![step("mixed", seconds, disks)],
+        warnings: vec![
+            Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")
+                .in_step("mixed"),
+            Warning::new(Severity::Blocker, "page-cache", "41 % of reads came from memory", "use direct I/O"),
+        ],
+    }
+}
