@@ -2,13 +2,15 @@
 
 use volproof::environment::Environment;
 use volproof::hist::Histogram;
-use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence};
+use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence, QueueSettings};
 use volproof::plan::{EngineKind, Plan, Step};
 use volproof::record::{
     CpuRecord, DirectionSummary, ErrorRecord, IoError, Record, SCHEMA, SCHEMA_VERSION, State, StepRecord,
-    StepTarget,
+    StepTarget, TuningRecord,
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
+use volproof::topo::{CpuSet, Placement, Seat};
+use volproof::tune::{Applied, Attempt};
 use volproof::unit::{Bytes, Nanos};
 use volproof::warn::{Severity, Warning};
 
@@ -86,7 +88,19 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
             ..CpuRecord::default()
         },
         pinned_cpus: vec![0, 1],
-        placement: None,
+        placement: Some(Placement {
+            pinned: true,
+            seats: vec![Seat {
+                worker: 0,
+                cpus: CpuSet::one(1),
+                disk: Some("nvme0n1".into()),
+                queue: Some(1),
+                node: None,
+                reason: "its own queue".into(),
+            }],
+            reasons: vec!["CPU 0 takes interrupts".into()],
+            warnings: Vec::new(),
+        }),
         errors: ErrorRecord {
             count: 1,
             first: vec![IoError {
@@ -137,7 +151,12 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
                 .collect(),
             io_wq_ns: Nanos(0),
             cgroup_throttled_periods: None,
-            queues: Vec::new(),
+            queues: vec![QueueSettings {
+                disk: "nvme0n1".into(),
+                scheduler: Some("none".into()),
+                hardware_queues: 2,
+                ..QueueSettings::default()
+            }],
         },
     }
 }
@@ -179,7 +198,17 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             ..Environment::default()
         },
         targets: Vec::new(),
-        tuning: None,
+        tuning: Some(TuningRecord {
+            applied: vec![Applied {
+                knob: "scheduler".into(),
+                path: "/sys/block/nvme0n1/queue/scheduler".into(),
+                before: "mq-deadline".into(),
+                wanted: "none".into(),
+                reason: "a scheduler reorders".into(),
+                attempt: Attempt::Written,
+            }],
+            ..TuningRecord::default()
+        }),
         steps: vec![step("mixed", seconds, disks)],
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")

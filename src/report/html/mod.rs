@@ -7,12 +7,14 @@
 
 mod bins;
 mod charts;
+mod grids;
 mod repeat;
 mod sections;
 
 use askama::Template;
 
 use crate::record::Record;
+use grids::Grid;
 use sections::{Doubt, Fact, LATENCY_HEADS, Row, Status, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
@@ -32,6 +34,7 @@ struct Page<'a> {
     doubts: Vec<Doubt>,
     targets: Vec<Vec<Fact>>,
     environment: Vec<Fact>,
+    tuning: Option<Grid>,
     plan: String,
     command: String,
     data: String,
@@ -86,6 +89,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         doubts: sections::doubts(record),
         targets: record.targets.iter().map(sections::target).collect(),
         environment: sections::environment(record),
+        tuning: grids::tuning(record),
         plan: repeat::plan_toml(&record.plan),
         command: repeat::run_command(&record.plan),
         data: for_script(&data),

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use super::charts::{self, StepCharts};
+use super::grids::{self, Grid};
 use super::repeat;
 use crate::observe::CpuShare;
 use crate::plan::Step;
@@ -125,6 +126,8 @@ pub struct StepSection {
     pub charts: Vec<Chart>,
     /// CPUs.
     pub cpus: Vec<Cpu>,
+    /// Where the workers sat, and how the disks' queues were set.
+    pub grids: Vec<Grid>,
     /// Failed I/Os.
     pub errors: Vec<String>,
     /// The equivalent fio command, or why there is none.
@@ -290,6 +293,7 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
         steady: steadiness(&charts),
         charts: places(step, &charts),
         cpus: step.evidence.per_cpu.iter().map(cpu).collect(),
+        grids: grids::seats(step).into_iter().chain(grids::queues(step)).collect(),
         errors: errors.collect(),
         fio,
         id,
