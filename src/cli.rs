@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
+use crate::judge::{ClaimArgs, VerdictArgs};
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
 use crate::promise::PromiseArgs;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 
 /// Does this volume deliver what was paid for, and if not, what holds it back?
 #[derive(Parser, Debug)]
@@ -44,6 +45,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Write a stored Record as a page with charts, one HTML file that needs no network
     Report(ReportArgs),
+    /// Judge a stored Record against a promise: PASS, FAIL (exit code 1), INCONCLUSIVE or INVALID
+    Verdict(Box<VerdictArgs>),
     /// List the presets
     Presets,
     /// What a volume type promises, and which volume promises what is needed
@@ -121,6 +124,14 @@ pub struct RunArgs {
     /// [default: on for block devices when root]
     #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
+
+    /// What is promised
+    #[command(flatten)]
+    pub claim: ClaimArgs,
+    /// Measure a step again for as long as its verdict needs, up to MAX [default MAX: 30m]
+    #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", requires = "kind",
+          help_heading = "Verdict")]
+    pub until_conclusive: Option<Nanos>,
 
     /// Write the Record here; - for standard output [default: volproof-TIME.json in this folder]
     #[arg(long, value_name = "FILE", help_heading = "Output")]

@@ -241,9 +241,10 @@ fn range(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Option<War
     })
 }
 
-fn steal(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn steal(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     let share = step.evidence.steal_share();
-    (share > 0.01).then(|| {
+    // A simulated device has a time of its own.
+    (share > 0.01 && plan.simulate.is_none()).then(|| {
         let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
         Warning::new(
             severity,
@@ -254,8 +255,8 @@ fn steal(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     })
 }
 
-fn quota(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
-    let periods = step.evidence.cgroup_throttled_periods.filter(|n| *n > 0)?;
+fn quota(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    let periods = step.evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
     Some(Warning::new(
         Severity::Blocker,
         "cpu-quota",

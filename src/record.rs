@@ -17,6 +17,7 @@ use crate::hist::{Histogram, Sparse};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::sample::{Direction, PerDirection, Series, Stream};
+use crate::spec::promise::Promise;
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
 use crate::topo::Placement;
@@ -57,6 +58,24 @@ pub struct Record {
     pub steps: Vec<StepRecord>,
     /// Doubts.
     pub warnings: Vec<Warning>,
+    /// What the targets are promised, when it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<Claimed>,
+}
+
+/// The promise that the run is held against. Complete: it needs no catalogue, so that a stored Record is judged as it was then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claimed {
+    /// How it was asked for, as options of `run`.
+    pub options: Vec<String>,
+    /// Share by which a figure may be missed, 0 to 1.
+    pub tolerance: f64,
+    /// What is promised to all targets together.
+    pub promise: Promise,
+    /// What the reader must know beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
 }
 
 /// How a run ended.

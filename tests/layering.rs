@@ -7,7 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
-    &["check", "machine", "promise"],
+    &["check", "judge", "machine", "promise"],
     &["ui"],
     &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
@@ -30,6 +30,9 @@ const WITHIN: &[(&str, &str)] = &[
     ("environment", "device"),
     ("prepare", "engine"),
     ("prepare", "guard"),
+    ("verdict", "diagnose"),
+    ("report", "verdict"),
+    ("report", "diagnose"),
 ];
 
 fn layer(module: &str) -> usize {

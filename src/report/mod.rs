@@ -6,3 +6,4 @@ pub mod promise;
 pub mod text;
 pub mod topo;
 pub mod tune;
+pub mod verdict;

@@ -24,6 +24,7 @@ use crate::doubts;
 use crate::engine::{Timer, clock_source};
 use crate::environment::Environment;
 use crate::guard::GuardError;
+use crate::judge;
 use crate::machine;
 use crate::plan::{PRESETS, Preset};
 use crate::promise;
@@ -93,6 +94,11 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         }
         Command::Show(args) => show(&args),
         Command::Report(args) => report(&args),
+        Command::Verdict(args) => {
+            let (text, failed) = judge::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            print(&text)?;
+            Ok(ExitCode::from(u8::from(failed)))
+        }
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
@@ -157,7 +163,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let record = Record::load(&args.record).map_err(Failure::input)?;
-    print(&if args.csv { text::csv(&record) } else { text::record(&record) })
+    print(&if args.csv { text::csv(&record) } else { text::record(&record) + &judge::text(&record) })
 }
 
 fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
@@ -242,6 +248,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let mut plan = plans::from_args(&args.what)?;
     let surveyed = targets::survey(&root, &plan, &args.what)?;
     let (choices, mut warnings) = plans::engines(&plan, &surveyed)?;
+    let claimed = judge::claimed(&args.claim, Some(&root), &targets::disk_sizes(&root, &surveyed))
+        .map_err(|e| Failure::input(format!("{e:#}")))?;
     let record_path = record_path(args)?;
     if let Some(csv) = args.csv.as_deref().filter(|p| *p != Path::new("-")) {
         writable(csv, "--csv")?;
@@ -265,6 +273,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         tuning: None,
         steps: Vec::new(),
         warnings: Vec::new(),
+        claimed,
         plan,
     };
 
@@ -295,29 +304,48 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             if interrupts.load(Ordering::Relaxed) > 0 {
                 return Ok(State::Interrupted);
             }
-            let step = record.plan.steps[i].clone();
-            let after = Nanos(record.plan.steps[i + 1..].iter().map(|s| s.ramp.0 + s.runtime.0).sum());
-            let place = format!("[{}/{}]", i + 1, choices.len());
-            let done = measure::step(
-                &measure::Setting { root: &root, timer: &timer, ready: &ready, plan: &record.plan },
-                &step,
-                choice.engine,
-                &place,
-                after,
-                &mut ui,
-                &interrupts,
-            )?;
-            record.warnings.extend(done.placement.iter().flat_map(|p| p.warnings.clone()));
-            record.warnings.extend(doubts::of_step(&step, &done, &record.targets));
+            let done = loop {
+                let step = record.plan.steps[i].clone();
+                let after = Nanos(record.plan.steps[i + 1..].iter().map(|s| s.ramp.0 + s.runtime.0).sum());
+                let place = format!("[{}/{}]", i + 1, choices.len());
+                let done = measure::step(
+                    &measure::Setting { root: &root, timer: &timer, ready: &ready, plan: &record.plan },
+                    &step,
+                    choice.engine,
+                    &place,
+                    after,
+                    &mut ui,
+                    &interrupts,
+                )?;
+                let doubts = doubts::of_step(&step, &done, &record.targets);
+                let longer = match args.until_conclusive {
+                    Some(most) if interrupts.load(Ordering::Relaxed) == 0 => {
+                        judge::longer(&record, &done, &doubts, most)
+                    }
+                    _ => None,
+                };
+                let Some(runtime) = longer else {
+                    record.warnings.extend(done.placement.iter().flat_map(|p| p.warnings.clone()));
+                    record.warnings.extend(doubts);
+                    break done;
+                };
+                ui.say(&format!(
+                    "{}: {} did not decide the verdict, measuring again for {}",
+                    step.name,
+                    done.window_ns.clock(),
+                    runtime.clock()
+                ));
+                record.plan.steps[i].runtime = runtime;
+            };
             let stuck = done.stuck_workers > 0;
             let failed = done.errors.count > 0 && !record.plan.continue_on_error;
-            let reason = done.errors.first.first().map(|e| format!("step {}: {}", step.name, e.error));
+            let reason = done.errors.first.first().map(|e| format!("step {}: {}", done.name, e.error));
             record.steps.push(done);
             if let Some(path) = &record_path {
                 record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?;
             }
             if stuck {
-                return Ok(State::Failed(format!("step {}: the device hangs", step.name)));
+                return Ok(State::Failed(format!("step {}: the device hangs", record.plan.steps[i].name)));
             }
             if failed {
                 return Ok(State::Failed(reason.unwrap_or_default()));
@@ -342,7 +370,10 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         _ if !put_back => ExitCode::from(machine::NOT_RESTORED),
         State::Interrupted => ExitCode::from(130),
         State::Failed(_) => ExitCode::from(1),
-        State::Complete | State::Running => ExitCode::SUCCESS,
+        State::Complete | State::Running => {
+            let broken = judge::judged(&record).1.is_some_and(|v| v.failed());
+            ExitCode::from(u8::from(broken))
+        }
     })
 }
 
@@ -381,7 +412,7 @@ fn publish(
     let stdout_taken =
         path.is_none() || [&args.csv, &args.html].iter().any(|o| o.as_deref() == Some(Path::new("-")));
     if !args.quiet && !stdout_taken {
-        print(&text::record(record))?;
+        print(&(text::record(record) + &judge::text(record)))?;
     }
     for file in kept {
         ui.say(&format!("\nThe test file stays: {}", file.display()));

@@ -45,6 +45,12 @@ impl Surveyed {
     }
 }
 
+/// Sizes of the whole disks under the targets: what a volume was bought with.
+pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
+    let size = |t: &Surveyed| Some(device::Block::read(root, &t.facts.disk()?.name)?.size_bytes);
+    surveyed.iter().map(size).collect()
+}
+
 /// Looks at all targets and refuses whatever cannot work, before anything is touched.
 pub fn survey(root: &Root, plan: &Plan, args: &PlanArgs) -> Result<Vec<Surveyed>, Failure> {
     if args.targets.is_empty() && !plan.needs_no_target() {

@@ -3,6 +3,7 @@
 //! IOPS are per second, throughput is in bytes per second: instance limits carry their unit in the column's name, so
 //! there is no doubt to carry along. Local disks do not count against these limits.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue::Catalogue;
@@ -12,7 +13,7 @@ use super::level::Each;
 use super::lookup::{nearest, not_after};
 
 /// The limits of one instance size for volumes of one type.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InstanceCap {
     /// The size as the user named it.
     pub name: String,

@@ -4,6 +4,7 @@
 //! reads and writes share, unless the type publishes them apart. Block sizes, instances and unit doubt come later, in
 //! [`super::promise`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{BurstTerms, Order, Tier, Volume};
@@ -11,7 +12,7 @@ use super::error::{Dimension, SpecError};
 use super::formula::{Formula, Inputs, plain};
 
 /// A figure for reads and one for writes; absent where nothing is published.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Each {
     /// For reads.
     pub read: Option<f64>,
@@ -82,7 +83,7 @@ pub struct Bought {
 }
 
 /// Bounds of a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Range {
     /// The least.
     pub lo: f64,
@@ -91,7 +92,7 @@ pub struct Range {
 }
 
 /// A formula with its numbers put in.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Working {
     /// What it gives: `IOPS`, `throughput`, `read IOPS`.
     pub of: String,
@@ -102,7 +103,7 @@ pub struct Working {
 }
 
 /// What a volume may do beyond its figures, and for how long.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// IOPS while bursting.
     pub iops: Option<f64>,
@@ -117,7 +118,7 @@ pub struct Burst {
 }
 
 /// What one volume is promised, before block size and instance.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// IOPS caps.
     pub iops: Each,

@@ -4,6 +4,7 @@
 //! readings, and every question takes the reading it is asked in. A figure for both directions is shared by reads and
 //! writes. A [`Promise`] is complete: it needs no catalogue, so a Record keeps it and can be judged again.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue::Catalogue;
@@ -15,7 +16,7 @@ use super::request::Request;
 use crate::unit::Bytes;
 
 /// The unit of a throughput and how sure it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unit {
     /// As the provider prints it.
     pub printed: String,
@@ -46,7 +47,7 @@ impl Unit {
 }
 
 /// Published figures at one block size; they hold for the largest IOPS in the table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
     /// The block size.
     pub block: Bytes,
@@ -59,7 +60,7 @@ pub struct Published {
 }
 
 /// The promise of one volume, before the instance.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumePromise {
     /// The full name, `alibaba:cloud_essd.PL1`.
     pub id: String,
@@ -128,6 +129,11 @@ impl Binding {
         }
     }
 
+    /// It is a limit on I/Os; else one on bytes.
+    pub fn counts_ios(self) -> bool {
+        !matches!(self, Binding::VolumeThroughput | Binding::InstanceThroughput)
+    }
+
     /// The limit in words.
     pub fn words(self) -> &'static str {
         match self {
@@ -161,7 +167,7 @@ pub struct Cap {
 }
 
 /// What a set of volumes is promised together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
     /// The volumes; the one that was asked for is the first.
     pub volumes: Vec<VolumePromise>,

@@ -210,6 +210,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             ..TuningRecord::default()
         }),
         steps: vec![step("mixed", seconds, disks)],
+        claimed: None,
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")
                 .in_step("mixed"),

@@ -1,6 +1,7 @@
 //! What a user reads, word for word: Records of a simulated device, whose figures are the same on every machine.
 
 use volproof::environment::Environment;
+use volproof::judge;
 use volproof::record::{CpuRecord, Record};
 use volproof::report::text;
 use volproof::unit::{Bytes, Nanos};
@@ -14,7 +15,8 @@ fn simulated(plan: &str, code: i32) -> Record {
     let ran = bench.run(&["run", "--plan", "p.toml", "--json", "r.json"]).ended(code);
     fits(&ran.out);
     let mut record = bench.record();
-    assert_eq!(text::record(&record), ran.out, "run prints the Record and nothing else");
+    let whole = text::record(&record) + &judge::text(&record);
+    assert_eq!(whole, ran.out, "run prints the Record, what was found, and nothing else");
     record.volproof_version = "1.2.3".into();
     record.started = "2026-01-02T03:04:05Z".into();
     record.environment = Environment {

@@ -1,0 +1,174 @@
+//! Whose cap, and a cap on what: our own cgroup before the provider, bytes before I/Os.
+
+use super::throttle::rate;
+use super::{Case, Confidence, Diagnosis, Finding};
+use crate::record::Record;
+use crate::unit::{Bytes, significant};
+
+/// A measured figure this near to a limit is held by it.
+const HELD_BY: f64 = 0.05;
+/// Figures this near to each other are the same.
+const SAME: f64 = 0.03;
+
+/// A limit of our own cgroup that the run reached.
+struct OwnLimit {
+    file: String,
+    words: String,
+    limit: f64,
+    reached: f64,
+    bytes: bool,
+}
+
+impl Case<'_> {
+    /// Whether a limit of our own cgroup was reached.
+    pub(super) fn own_cgroup(&self) -> bool {
+        self.own_limit().is_some()
+    }
+
+    fn own_limit(&self) -> Option<OwnLimit> {
+        let run = self.run?;
+        for (target, measured) in run.targets.iter().zip(&run.step.targets) {
+            for set in target.facts.device().map(|d| d.cgroup_limits.as_slice()).unwrap_or_default() {
+                for word in set.limit.split_ascii_whitespace() {
+                    let Some((name, value)) = word.split_once('=') else { continue };
+                    let Ok(limit) = value.parse::<f64>() else { continue };
+                    let summary = match name.as_bytes().first() {
+                        Some(b'r') => measured.read.as_ref(),
+                        Some(b'w') => measured.write.as_ref(),
+                        _ => None,
+                    };
+                    let Some(summary) = summary else { continue };
+                    let (reached, bytes) = match &name[1..] {
+                        "bps" => (summary.bytes_per_second, true),
+                        "iops" => (summary.iops, false),
+                        _ => continue,
+                    };
+                    if limit > 0.0 && (reached / limit - 1.0).abs() <= HELD_BY {
+                        let file = set.file.display().to_string();
+                        return Some(OwnLimit { file, words: word.into(), limit, reached, bytes });
+                    }
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Our own cgroup limits the disk (`io.max`, `blkio.throttle.*`), and the run is at that limit.
+pub fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
+    let own = case.own_limit()?;
+    let unit = if own.bytes { " B/s" } else { " IOPS" };
+    Some(
+        Finding::new(
+            "own-cgroup-limit",
+            Confidence::Proven,
+            format!(
+                "The limit is our own: this process's cgroup allows {}{unit} on the disk.",
+                rate(own.limit)
+            ),
+            "run outside the container or slice, or raise its limit: this measured the limit, not the volume",
+        )
+        .because(format!(
+            "{} says {} for this disk, and {}{unit} were measured",
+            own.file,
+            own.words,
+            rate(own.reached)
+        ))
+        .number("limit_per_second", own.limit)
+        .blocking(),
+    )
+}
+
+/// The promise at this block size is one of bytes, and the run is at it.
+pub fn bandwidth(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let (p, block, x, bytes) = (s.promised?, s.block?, s.iops?, s.bytes_per_second?);
+    let by_bytes = !p.binding.counts_ios();
+    // Where the unit is in doubt, the cap is the reading that the run is nearer to.
+    let readings =
+        [Some(p.bytes_per_second), p.bytes_cap.filter(|c| (c / p.bytes_per_second - 1.0).abs() < 0.1)];
+    let nearest = |a: &f64, b: &f64| (bytes - a).abs().total_cmp(&(bytes - b).abs());
+    let (iops_cap, bytes_cap) = (p.iops_cap?, readings.into_iter().flatten().min_by(nearest)?);
+    // At half of the cap something else holds the run back.
+    if !by_bytes || bytes < 0.5 * bytes_cap || x > 0.9 * iops_cap {
+        return None;
+    }
+    let near = (bytes / bytes_cap - 1.0).abs() <= 0.02;
+    let knee = Bytes((bytes_cap / iops_cap) as u64);
+    Some(
+        Finding::new(
+            "bandwidth-cap",
+            if near { Confidence::Proven } else { Confidence::Likely },
+            format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
+            format!("IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"),
+        )
+        .because(format!(
+            "{} are {} % of the cap of {} ({}); {} IOPS are {} % of the cap of {}",
+            megabytes(bytes),
+            significant(bytes / bytes_cap * 100.0),
+            megabytes(bytes_cap),
+            p.binding.words(),
+            rate(x),
+            significant(x / iops_cap * 100.0),
+            rate(iops_cap)
+        ))
+        .number("bytes_per_second", bytes)
+        .number("knee_bytes", knee.0 as f64),
+    )
+}
+
+/// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
+pub fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
+    let steps: Vec<_> = record
+        .steps
+        .iter()
+        .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
+        .filter_map(|(s, p)| Some((s, p, p.bs.single()?, s.iops())))
+        .filter(|(_, p, _, x)| p.arrivals_per_second().is_none() && *x > 0.0)
+        .collect();
+    for (step, plan, block, x) in &steps {
+        let Some(diagnosis) = all.iter_mut().find(|d| d.step == step.name) else { continue };
+        let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
+        let others = steps.iter().filter(|(_, p, b, _)| {
+            p.rw.directions() == plan.rw.directions() && (b.0 >= 2 * block.0 || block.0 >= 2 * b.0)
+        });
+        let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME;
+        let bytes = x * block.0 as f64;
+        let mut found = None;
+        for (other, _, b, y) in others {
+            let both = format!("'{}' at {b} and '{}' at {block}", other.name, step.name);
+            if near(bytes, y * b.0 as f64) && !known("bandwidth-cap") {
+                found = Some(
+                    Finding::new(
+                        "bandwidth-cap",
+                        Confidence::Likely,
+                        format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
+                        "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
+                    )
+                    .because(format!("{both} move the same {} at different IOPS", megabytes(bytes)))
+                    .number("bytes_per_second", bytes),
+                );
+            } else if near(*x, *y) && !known("iops-cap") {
+                found = Some(
+                    Finding::new(
+                        "iops-cap",
+                        Confidence::Likely,
+                        format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
+                        "larger blocks move more bytes for the same IOPS",
+                    )
+                    .because(format!("{both} do the same {} IOPS at different bandwidth", rate(*x)))
+                    .number("rate_per_second", *x),
+                );
+            }
+        }
+        if let Some(found) = found {
+            let at = diagnosis.findings.iter().position(|f| !f.blocks).unwrap_or(diagnosis.findings.len());
+            diagnosis.findings.insert(at, found);
+        }
+    }
+}
+
+/// Bytes a second in both units, because providers mix them.
+pub fn megabytes(bytes: f64) -> String {
+    format!("{} MB/s ({} MiB/s)", significant(bytes / 1e6), significant(bytes / 1_048_576.0))
+}

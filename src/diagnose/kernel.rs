@@ -1,0 +1,185 @@
+//! Limits on this side of the device: load threads, CPUs, queues of the kernel.
+
+use super::throttle::rate;
+use super::{Case, Confidence, Finding};
+use crate::unit::significant;
+
+/// A thread that is on a CPU for this share of the time cannot do more.
+const SATURATED: f64 = 0.95;
+/// Shares of a CPU's time from which completions crowd it, and below which others are idle beside it.
+const CROWDED: f64 = 0.7;
+const AT_LEISURE: f64 = 0.5;
+/// From this rate on a scheduler costs more than it orders.
+const FAST: f64 = 100_000.0;
+
+/// The load threads were the limit.
+pub fn generator(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    // A polling thread is always on its CPU.
+    if case.run.is_some_and(|r| !r.real() || r.plan.iopoll || r.plan.sqpoll) {
+        return None;
+    }
+    let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
+    let mut finding = Finding::new(
+        "generator-limited",
+        Confidence::Proven,
+        "A load thread was busy all the time: the machine was measured, not the volume.",
+        "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
+    )
+    .because(format!(
+        "the busiest load thread was on a CPU for {} % of the window",
+        significant(busy.min(1.0) * 100.0)
+    ))
+    .number("busiest_thread_share", busy)
+    .blocking();
+    if let Some(run) = case.run {
+        let cpu = &run.step.cpu;
+        finding = finding.because(format!(
+            "each I/O cost {} us of user and {} us of system time",
+            significant(cpu.user_ns_per_io / 1e3),
+            significant(cpu.system_ns_per_io / 1e3)
+        ));
+    }
+    Some(finding)
+}
+
+/// The host took CPU time away.
+pub fn steal(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.real())?;
+    let share = run.step.evidence.steal_share();
+    if share <= 0.01 {
+        return None;
+    }
+    let mut finding = Finding::new(
+        "cpu-steal",
+        Confidence::Proven,
+        format!(
+            "The host took {} % of the CPU time away; latencies include that.",
+            significant(share * 100.0)
+        ),
+        "repeat at another time, or on an instance with dedicated CPUs",
+    )
+    .because(format!("/proc/stat counts {} % of the time as stolen", significant(share * 100.0)))
+    .number("steal_share", share);
+    finding.blocks = share > 0.05;
+    finding.doubt = Some("cpu-steal".into());
+    Some(finding)
+}
+
+/// All tags of the queues are taken: more depth waits in this machine.
+pub fn tags(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.real())?;
+    let e = &run.step.evidence;
+    for (queue, disk) in e.queues.iter().filter_map(|q| Some((q, e.disks.iter().find(|d| d.name == q.disk)?)))
+    {
+        let tags = queue.nr_requests? * queue.hardware_queues.max(1);
+        // Samples of the window, in the driver at that moment.
+        let mut seen: Vec<u64> = disk.in_flight.clone();
+        seen.sort_unstable();
+        let usual = *seen.get(seen.len() / 2)?;
+        let per_disk = run.step.in_flight_mean / e.disks.len() as f64;
+        if seen.len() >= 3 && per_disk > 1.05 * tags as f64 && usual <= tags && usual * 10 >= tags * 9 {
+            return Some(
+                Finding::new(
+                    "queue-full",
+                    Confidence::Proven,
+                    format!("The queues of {} hold {tags} requests; more depth waits in this machine.", disk.name),
+                    "a depth above that only adds waiting; nr_requests may be raised if the device takes more",
+                )
+                .because(format!(
+                    "{} queue(s) x {} requests = {tags}; {usual} were in the driver (median), {} in flight in all",
+                    queue.hardware_queues.max(1),
+                    queue.nr_requests?,
+                    significant(per_disk)
+                ))
+                .number("tags", tags as f64),
+            );
+        }
+    }
+    None
+}
+
+/// Completions of all threads crowd on one CPU.
+pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.real())?;
+    let cpus = &run.step.evidence.per_cpu;
+    let serving = |c: &crate::observe::CpuShare| c.irq + c.softirq;
+    let crowded = cpus.iter().max_by(|a, b| serving(a).total_cmp(&serving(b)))?;
+    let others: Vec<f64> = cpus.iter().filter(|c| c.cpu != crowded.cpu).map(|c| 1.0 - c.idle).collect();
+    let mean = others.iter().sum::<f64>() / others.len().max(1) as f64;
+    if others.is_empty() || serving(crowded) < CROWDED || mean >= AT_LEISURE {
+        return None;
+    }
+    let all: u64 = cpus.iter().map(|c| c.block_softirqs).sum();
+    let mut finding = Finding::new(
+        "completions-on-one-cpu",
+        Confidence::Likely,
+        format!("Completions crowd on CPU {} while the others are idle.", crowded.cpu),
+        "compare rq_affinity=2, which completes on the submitting CPU, and spread jobs over the hardware queues",
+    )
+    .because(format!(
+        "CPU {} spent {} % of its time in interrupts, the others were busy for {} % on average",
+        crowded.cpu,
+        significant(serving(crowded) * 100.0),
+        significant(mean * 100.0)
+    ))
+    .number("cpu", f64::from(crowded.cpu))
+    .number("interrupt_share", serving(crowded));
+    if all > 0 && crowded.block_softirqs as f64 > 0.8 * all as f64 {
+        finding.confidence = Confidence::Proven;
+        finding = finding.because(format!(
+            "{} % of all BLOCK softirqs ran there",
+            significant(crowded.block_softirqs as f64 / all as f64 * 100.0)
+        ));
+    }
+    if let Some(rq) = run.step.evidence.queues.iter().find_map(|q| q.rq_affinity) {
+        finding = finding.because(format!("rq_affinity is {rq}"));
+    }
+    Some(finding)
+}
+
+/// One hardware queue, and one CPU spends all its time on it.
+pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.real())?;
+    let e = &run.step.evidence;
+    let queue = e.queues.iter().find(|q| q.hardware_queues == 1)?;
+    let busiest =
+        e.per_cpu.iter().max_by(|a, b| (a.system + a.softirq).total_cmp(&(b.system + b.softirq)))?;
+    let kernel = busiest.system + busiest.irq + busiest.softirq;
+    (kernel > 0.9 && e.per_cpu.len() > 1).then(|| {
+        Finding::new(
+            "single-queue",
+            Confidence::Likely,
+            format!(
+                "{} has one hardware queue, and CPU {} does nothing but serve it.",
+                queue.disk, busiest.cpu
+            ),
+            "ask for a multi-queue disk (virtio-blk num-queues, NVMe); more jobs do not help",
+        )
+        .because(format!(
+            "/sys/block/{}/mq holds 1 queue; CPU {} was in the kernel for {} % of the time",
+            queue.disk,
+            busiest.cpu,
+            significant(kernel * 100.0)
+        ))
+        .number("kernel_share", kernel)
+    })
+}
+
+/// A scheduler sorts what a fast device needs unsorted.
+pub fn scheduler(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.real())?;
+    let x = case.summary.iops.filter(|x| *x > FAST)?;
+    let queue =
+        run.step.evidence.queues.iter().find(|q| q.scheduler.as_deref().is_some_and(|s| s != "none"))?;
+    let name = queue.scheduler.as_deref()?;
+    Some(
+        Finding::new(
+            "scheduler",
+            Confidence::Possible,
+            format!("The scheduler {name} of {} may cost IOPS at this rate.", queue.disk),
+            "compare with scheduler 'none', which sends requests straight to the hardware queue",
+        )
+        .because(format!("/sys/block/{}/queue/scheduler is {name} at {} IOPS", queue.disk, rate(x))),
+    )
+}

@@ -1,0 +1,232 @@
+//! What limited a run: rules over a finished step, each of which states its evidence or says nothing.
+//!
+//! Every rule looks at a [`Case`]: a [`Summary`] that any tool's report can fill, and, for our own runs, the step with all its
+//! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is
+//! judged against a promise (that is `verdict`). Rules and figures: method page, §6 and §7.
+
+mod burst;
+mod cap;
+mod kernel;
+mod modes;
+mod summary;
+mod throttle;
+mod validity;
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::plan::Step;
+use crate::record::{Record, StepRecord, TargetRecord};
+use crate::warn::Warning;
+
+pub use modes::Modes;
+pub use summary::{Band, DeviceCounts, Promised, Summary, bins, direction};
+
+/// How far a finding can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// It fits; other causes would fit as well.
+    Possible,
+    /// Two independent signs.
+    Likely,
+    /// Counted, or three independent signs.
+    Proven,
+}
+
+impl Confidence {
+    /// The word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Confidence::Possible => "possible",
+            Confidence::Likely => "likely",
+            Confidence::Proven => "proven",
+        }
+    }
+
+    /// By the number of independent signs.
+    fn of_signs(signs: usize) -> Confidence {
+        match signs {
+            0 | 1 => Confidence::Possible,
+            2 => Confidence::Likely,
+            _ => Confidence::Proven,
+        }
+    }
+}
+
+/// Something that limited the run, or that the reader must know to understand its figures.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Stable name for programs, in kebab case.
+    pub code: String,
+    /// One sentence.
+    pub headline: String,
+    /// What it rests on, with numbers. Never empty.
+    pub evidence: Vec<String>,
+    /// How far it can be trusted.
+    pub confidence: Confidence,
+    /// What to do.
+    pub advice: String,
+    /// The figures of the evidence, by name with unit.
+    pub numbers: BTreeMap<String, f64>,
+    /// The run does not show the volume, so that no promise can be judged by it.
+    pub blocks: bool,
+    /// The code of the doubt in the Record that says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
+impl Finding {
+    fn new(
+        code: &str,
+        confidence: Confidence,
+        headline: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            code: code.into(),
+            headline: headline.into(),
+            evidence: Vec::new(),
+            confidence,
+            advice: advice.into(),
+            numbers: BTreeMap::new(),
+            blocks: false,
+            doubt: None,
+        }
+    }
+
+    fn because(mut self, evidence: impl Into<String>) -> Finding {
+        self.evidence.push(evidence.into());
+        self
+    }
+
+    fn number(mut self, name: &str, value: f64) -> Finding {
+        self.numbers.insert(name.into(), value);
+        self
+    }
+
+    fn blocking(self) -> Finding {
+        Finding { blocks: true, ..self }
+    }
+}
+
+/// What the rules look at.
+pub struct Case<'a> {
+    /// The figures of the run.
+    pub summary: Summary,
+    /// Our own run, where it is one.
+    pub run: Option<Run<'a>>,
+}
+
+/// A step of ours.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// What was to be done.
+    pub plan: &'a Step,
+    /// What was measured.
+    pub step: &'a StepRecord,
+    /// On what.
+    pub targets: &'a [TargetRecord],
+    /// Doubts of the Record.
+    pub warnings: &'a [Warning],
+}
+
+impl Run<'_> {
+    /// The step ran on a device, not on the null engine or a simulated device, whose time is not that of the CPU.
+    fn real(&self) -> bool {
+        self.step.engine != crate::plan::EngineKind::Null && self.plan.simulate.is_none()
+    }
+}
+
+/// What was found of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// Name of the step.
+    pub step: String,
+    /// The weightiest first; may be empty.
+    pub findings: Vec<Finding>,
+}
+
+/// What is said when no rule found anything.
+pub const NOTHING: &str = "Not limited by anything that can be seen from inside this machine.";
+
+impl Diagnosis {
+    /// At most three sentences, the weightiest first.
+    pub fn headlines(&self) -> Vec<&str> {
+        match self.findings.as_slice() {
+            [] => vec![NOTHING],
+            all => all.iter().take(3).map(|f| f.headline.as_str()).collect(),
+        }
+    }
+
+    /// The finding of that code.
+    pub fn find(&self, code: &str) -> Option<&Finding> {
+        self.findings.iter().find(|f| f.code == code)
+    }
+}
+
+type Rule = fn(&Case<'_>) -> Option<Finding>;
+
+/// In the order in which findings are told: what makes the run no measurement of the volume, what the provider or the volume
+/// sets, what the machine sets, what else must be known.
+const RULES: &[Rule] = &[
+    validity::unwritten,
+    validity::from_memory,
+    validity::cpu_quota,
+    kernel::generator,
+    kernel::steal,
+    cap::own_cgroup,
+    cap::bandwidth,
+    throttle::bucket,
+    throttle::steady_queue,
+    throttle::at_the_promise,
+    burst::credits,
+    kernel::tags,
+    kernel::one_cpu,
+    kernel::single_queue,
+    kernel::scheduler,
+    throttle::one_at_a_time,
+    validity::too_short,
+    burst::first_quota,
+    validity::other_traffic,
+    validity::splits,
+    validity::merges,
+    validity::lazy_loading,
+    validity::small_range,
+    validity::io_wq,
+];
+
+/// Findings on figures alone, such as those of another tool's report.
+pub fn of_summary(summary: Summary) -> Diagnosis {
+    of_case(&Case { summary, run: None })
+}
+
+/// Findings on each step of a Record.
+pub fn of_record(record: &Record) -> Vec<Diagnosis> {
+    let mut all: Vec<Diagnosis> = record
+        .steps
+        .iter()
+        .filter_map(|step| {
+            let plan = record.plan_step(&step.name)?;
+            let run = Run { plan, step, targets: &record.targets, warnings: &record.warnings };
+            let promise = record.claimed.as_ref().map(|c| &c.promise);
+            Some(of_case(&Case {
+                summary: Summary::of_step(plan, step, &record.targets, promise),
+                run: Some(run),
+            }))
+        })
+        .collect();
+    cap::across_blocks(record, &mut all);
+    all
+}
+
+fn of_case(case: &Case<'_>) -> Diagnosis {
+    let mut findings: Vec<Finding> = Vec::new();
+    for rule in RULES {
+        // One limit is told once: the rule that says most of it comes first.
+        findings.extend(rule(case).filter(|f| findings.iter().all(|other| other.code != f.code)));
+    }
+    debug_assert!(findings.iter().all(|f| !f.evidence.is_empty()), "a finding without evidence");
+    Diagnosis { step: case.summary.name.clone(), findings }
+}

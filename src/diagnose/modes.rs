@@ -1,0 +1,74 @@
+//! Two speeds in one run: a latency distribution with an empty middle.
+
+use super::Summary;
+use crate::unit::Nanos;
+
+/// I/Os that passed at once, and I/Os that were held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Modes {
+    /// Share of the I/Os that were held, 0 to 1.
+    pub held: f64,
+    /// Share between the two.
+    pub between: f64,
+    /// Median of those that passed.
+    pub passed: Nanos,
+    /// What the held ones took at least (of what is known).
+    pub held_from: Nanos,
+    /// What the held ones took at most.
+    pub held_to: Nanos,
+}
+
+/// Fewer held I/Os are a tail, not a second speed.
+const HELD: f64 = 0.004;
+/// The middle holds at most this share of the held ones.
+const EMPTY: f64 = 0.05;
+/// The middle spans at least this factor.
+const SPAN: u64 = 2;
+
+impl Modes {
+    /// Finds the emptiest middle; `None` for a distribution without one.
+    pub fn of(s: &Summary) -> Option<Modes> {
+        let mut best: Option<(f64, usize, usize)> = None;
+        let mut below = 0.0;
+        let total: f64 = s.bands.iter().map(|b| b.share).sum();
+        let mut cumulative = Vec::with_capacity(s.bands.len() + 1);
+        cumulative.push(0.0);
+        for band in &s.bands {
+            below += band.share;
+            cumulative.push(below);
+        }
+        for (i, low) in s.bands.iter().enumerate() {
+            let beyond = s.bands.partition_point(|b| b.above.0 < low.up_to.0.saturating_mul(SPAN));
+            let (passed, held) = (cumulative[i + 1], total - cumulative[beyond]);
+            let between = cumulative[beyond] - cumulative[i + 1];
+            let candidate = between <= EMPTY * held && held >= HELD && passed >= 0.1;
+            if candidate && best.is_none_or(|(b, ..)| between < b - 1e-12) {
+                best = Some((between, i, beyond));
+            }
+        }
+        let (between, last_passed, first_held) = best?;
+        let held = total - cumulative[first_held];
+        let gap = s.bands[last_passed].up_to;
+        // Percentiles are finer than bands where a report has both.
+        let mut in_held = s.percentiles.iter().filter(|p| p.0 > 1.0 - held && p.1 > gap).map(|p| p.1);
+        let held_from = match s.bands.len() {
+            // Bands of our own are 1/128 wide: they beat any percentile.
+            n if n > 64 => Nanos(s.bands[first_held].above.0 + 1),
+            _ => in_held.next().unwrap_or(s.bands[first_held].above),
+        };
+        let held_to = s.max.or_else(|| s.bands.last().map(|b| b.up_to))?;
+        let passed = if s.bands.len() > 64 || s.percentiles.is_empty() {
+            let half = cumulative[last_passed + 1] / 2.0;
+            let at = cumulative.partition_point(|c| *c < half).clamp(1, s.bands.len());
+            s.bands[at - 1].up_to
+        } else {
+            s.near_quantile((1.0 - held) / 2.0)?
+        };
+        Some(Modes { held, between, passed, held_from, held_to })
+    }
+
+    /// Middle of what the held ones took.
+    pub fn hold(&self) -> f64 {
+        (self.held_from.0 as f64 + self.held_to.0 as f64) / 2.0
+    }
+}

@@ -1,0 +1,250 @@
+//! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
+
+use crate::hist::{bucket_high, bucket_low};
+use crate::plan::Step;
+use crate::record::{StepRecord, TargetRecord};
+use crate::sample::Direction;
+use crate::spec::level;
+use crate::spec::promise::{Binding, Promise};
+use crate::stats::percentile::pooled;
+use crate::stats::rate::Estimate;
+use crate::unit::{Bytes, Nanos};
+
+/// Share of the I/Os whose latency lies in a band.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Band {
+    /// Longer than this (or this, for the shortest).
+    pub above: Nanos,
+    /// At most this.
+    pub up_to: Nanos,
+    /// Share of all I/Os, 0 to 1.
+    pub share: f64,
+}
+
+/// What the disk's own counters say, for the same time as the I/Os of the summary.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DeviceCounts {
+    /// Reads and writes that the device completed.
+    pub ios: f64,
+    /// Requests merged with another before they reached it.
+    pub merges: f64,
+    /// Bytes moved, where it is known.
+    pub bytes: Option<f64>,
+}
+
+/// What is promised at the block size of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Promised {
+    /// I/Os per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_second: f64,
+    /// Which limit decides.
+    pub binding: Binding,
+    /// The IOPS cap at any block size.
+    pub iops_cap: Option<f64>,
+    /// The cap on bytes per second at any block size.
+    pub bytes_cap: Option<f64>,
+}
+
+/// The figures of one run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// What the run is called.
+    pub name: String,
+    /// It reads.
+    pub reads: Option<bool>,
+    /// At random places.
+    pub random: Option<bool>,
+    /// The page cache was bypassed.
+    pub direct: Option<bool>,
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// Bytes a second.
+    pub bytes_per_second: Option<f64>,
+    /// I/Os in all.
+    pub ios: Option<f64>,
+    /// The one block size.
+    pub block: Option<Bytes>,
+    /// Requests in flight, averaged over time; the depth that was asked for where only that is known.
+    pub in_flight: Option<f64>,
+    /// Length of the measured window.
+    pub window: Option<Nanos>,
+    /// Mean latency in nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// The shortest latency.
+    pub min: Option<Nanos>,
+    /// The longest latency.
+    pub max: Option<Nanos>,
+    /// Share of I/Os (0 to 1, ascending) and the latency that they do not exceed.
+    pub percentiles: Vec<(f64, Nanos)>,
+    /// Latencies by bands, ascending; bands without I/O may be left out.
+    pub bands: Vec<Band>,
+    /// Standard deviation of one-second rates over their mean.
+    pub cv_of_seconds: Option<f64>,
+    /// Period found in the rate.
+    pub period: Option<Nanos>,
+    /// How much of the target was used.
+    pub range: Option<Bytes>,
+    /// The disk's own counters.
+    pub device: Option<DeviceCounts>,
+    /// Share of a CPU that the busiest load thread used, 0 to 1.
+    pub busiest_thread: Option<f64>,
+    /// The offered rate, under a schedule.
+    pub offered: Option<f64>,
+    /// The promise, where there is one.
+    pub promised: Option<Promised>,
+}
+
+/// Counts of the grid, all targets and the data directions together: I/Os or bytes.
+pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
+    let mut out: Vec<u64> = Vec::new();
+    for series in step.targets.iter().map(|t| &t.series) {
+        for d in [Direction::Read, Direction::Write] {
+            let Some(stream) = series.stream(d) else { continue };
+            let column = if bytes { &stream.track.bytes } else { &stream.track.ios };
+            out.resize(out.len().max(column.len()), 0);
+            out.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        }
+    }
+    // The last bin may be cut short: it belongs to no rate on a grid.
+    let whole = step.window_ns.0 / crate::sample::GRID.0;
+    out.truncate(whole as usize);
+    out
+}
+
+/// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
+pub fn direction(plan: &Step) -> Option<level::Direction> {
+    match plan.rw.directions() {
+        [Direction::Read] | [Direction::Read, Direction::Write] => Some(level::Direction::Read),
+        [Direction::Write] => Some(level::Direction::Write),
+        _ => None,
+    }
+}
+
+impl Summary {
+    /// The figures of a step of ours.
+    pub fn of_step(
+        plan: &Step,
+        step: &StepRecord,
+        targets: &[TargetRecord],
+        promise: Option<&Promise>,
+    ) -> Summary {
+        let data = [&step.read, &step.write].into_iter().flatten();
+        let (mut iops, mut bytes, mut ios) = (0.0, 0.0, 0.0);
+        for s in data {
+            iops += s.iops;
+            bytes += s.bytes_per_second;
+            ios += s.ios as f64;
+        }
+        let seconds = step
+            .targets
+            .iter()
+            .flat_map(|t| [&t.series.read, &t.series.write])
+            .flatten()
+            .flat_map(|stream| &stream.service);
+        let latencies = pooled(seconds);
+        let n = latencies.count().max(1) as f64;
+        let counts = bins(step, false);
+        let rate = Estimate::of(&counts);
+        let block = plan.bs.single();
+        Summary {
+            name: step.name.clone(),
+            reads: Some(step.read.is_some()),
+            random: Some(plan.rw.is_random()),
+            direct: Some(plan.direct),
+            iops: (ios > 0.0).then_some(iops),
+            bytes_per_second: (ios > 0.0).then_some(bytes),
+            ios: (ios > 0.0).then_some(ios),
+            block,
+            in_flight: Some(step.in_flight_mean),
+            window: Some(step.window_ns),
+            mean_ns: latencies.mean(),
+            min: latencies.min(),
+            max: latencies.max(),
+            percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
+                .into_iter()
+                .filter_map(|q| Some((q, latencies.quantile(q)?)))
+                .collect(),
+            bands: latencies
+                .nonzero()
+                .map(|(i, count)| Band {
+                    above: Nanos(bucket_low(i).saturating_sub(1)),
+                    up_to: Nanos(bucket_high(i)),
+                    share: count as f64 / n,
+                })
+                .collect(),
+            cv_of_seconds: rate.as_ref().and_then(|r| r.cv_of_seconds),
+            period: rate.as_ref().and_then(|r| r.period_ms).map(Nanos::millis),
+            range: targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min(),
+            device: device(step),
+            busiest_thread: Some(step.cpu.busiest_worker),
+            offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
+            promised: promise
+                .zip(block)
+                .zip(direction(plan))
+                .and_then(|((p, block), d)| Promised::of(p, block, d)),
+        }
+    }
+
+    /// The latency that a share of the I/Os does not exceed: of the percentiles that are known, the nearest one.
+    pub fn near_quantile(&self, share: f64) -> Option<Nanos> {
+        let nearest =
+            |a: &&(f64, Nanos), b: &&(f64, Nanos)| (a.0 - share).abs().total_cmp(&(b.0 - share).abs());
+        self.percentiles.iter().min_by(nearest).map(|p| p.1)
+    }
+
+    /// Share of the I/Os above a latency, from the bands.
+    pub fn share_above(&self, limit: Nanos) -> f64 {
+        self.bands.iter().filter(|b| b.above >= limit).map(|b| b.share).sum()
+    }
+}
+
+impl Promised {
+    /// What is promised at a block size, as little as every reading of the units allows.
+    pub fn of(promise: &Promise, block: Bytes, direction: level::Direction) -> Option<Promised> {
+        let at = promise.least(block, direction)?;
+        Some(Promised {
+            iops: at.iops,
+            bytes_per_second: at.bytes,
+            binding: at.binding,
+            iops_cap: promise.iops_cap(direction).map(|c| c.value),
+            bytes_cap: promise.bytes_cap(direction, crate::spec::promise::Reading::Likely).map(|c| c.value),
+        })
+    }
+}
+
+/// The disks' counters of the samples that lie wholly in the window, put in proportion to its length.
+fn device(step: &StepRecord) -> Option<DeviceCounts> {
+    let e = &step.evidence;
+    let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0 + step.window_ns.0);
+    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
+    let inside: Vec<bool> = e
+        .at_ns
+        .iter()
+        .zip(starts)
+        .map(|(end, start)| start.0 >= from && end.0 <= to && end.0 > start.0)
+        .collect();
+    let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
+    let seen: u64 = e
+        .at_ns
+        .iter()
+        .zip(starts)
+        .zip(&inside)
+        .filter(|(_, i)| **i)
+        .map(|((end, start), _)| end.0 - start.0)
+        .sum();
+    if e.disks.is_empty() || seen < 2_000_000_000 {
+        return None;
+    }
+    let scale = step.window_ns.0 as f64 / seen as f64;
+    let sum =
+        |column: &[u64]| column.iter().zip(&inside).filter(|(_, i)| **i).map(|(n, _)| *n as f64).sum::<f64>();
+    let (mut counts, mut bytes) = (DeviceCounts::default(), 0.0);
+    for disk in &e.disks {
+        counts.ios += (sum(&disk.reads) + sum(&disk.writes)) * scale;
+        counts.merges += (sum(&disk.reads_merged) + sum(&disk.writes_merged)) * scale;
+        bytes += (sum(&disk.read_bytes) + sum(&disk.written_bytes)) * scale;
+    }
+    Some(DeviceCounts { bytes: Some(bytes), ..counts })
+}

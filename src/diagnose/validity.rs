@@ -1,0 +1,218 @@
+//! What was measured may not be the volume, or not only this run: reads that never reached it, others on the disk, requests
+//! that were split or merged, a run or a range too small.
+
+use super::throttle::rate;
+use super::{Case, Confidence, Finding};
+use crate::unit::{Bytes, Nanos, significant};
+use crate::warn::Severity;
+
+/// Ranges below this may lie in a cache of an elastic volume.
+const SMALL_RANGE: Bytes = Bytes::gib(32);
+/// Shorter runs have no interval that should be quoted.
+const SHORT: Nanos = Nanos::seconds(60);
+
+/// The finding that a doubt of the Record makes.
+fn from_doubt(case: &Case<'_>, code: &str, headline: &str) -> Option<Finding> {
+    let run = case.run?;
+    let here = |step: &Option<String>| step.as_ref().is_none_or(|s| *s == run.step.name);
+    let doubt = run.warnings.iter().find(|w| w.code == code && here(&w.step))?;
+    let mut finding =
+        Finding::new(code, Confidence::Proven, headline, doubt.advice.clone()).because(doubt.message.clone());
+    finding.blocks = doubt.severity == Severity::Blocker;
+    finding.doubt = Some(code.into());
+    Some(finding)
+}
+
+/// Blocks that were never written are answered without the medium.
+pub fn unwritten(case: &Case<'_>) -> Option<Finding> {
+    let reads = case.summary.reads?;
+    from_doubt(
+        case,
+        "unwritten-blocks",
+        "Part of what was read was never written, and does not come from the medium.",
+    )
+    .filter(|_| reads)
+}
+
+/// Reads that the disk never saw.
+pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
+    const WORDS: &str = "Part of the reads came from memory, not from the disk.";
+    if case.run.is_some() {
+        return from_doubt(case, "reads-from-memory", WORDS);
+    }
+    let s = &case.summary;
+    let (device, ios) = (s.device?, s.ios?);
+    // Tools read the disk's counters a moment before the end: a few percent are missing then.
+    let missing = 1.0 - (device.ios + device.merges) / ios;
+    (s.reads? && missing > 0.05).then(|| {
+        let finding = Finding::new(
+            "reads-from-memory",
+            Confidence::Proven,
+            WORDS,
+            "use direct I/O (direct=1) on a range that was written before",
+        )
+        .because(format!(
+            "the disk completed {} of {} reads: {} % never reached it",
+            rate(device.ios),
+            rate(ios),
+            significant(missing * 100.0)
+        ))
+        .number("missing_share", missing);
+        if s.direct == Some(true) { finding } else { finding.blocking() }
+    })
+}
+
+/// Our own CPU quota.
+pub fn cpu_quota(case: &Case<'_>) -> Option<Finding> {
+    from_doubt(case, "cpu-quota", "Our own cgroup was denied CPU time: its limit was measured.")
+}
+
+/// io_uring handed requests to threads.
+pub fn io_wq(case: &Case<'_>) -> Option<Finding> {
+    from_doubt(
+        case,
+        "io-wq",
+        "Requests went through kernel threads (io-wq), which cost CPU time and latency.",
+    )
+}
+
+/// Somebody else uses the disk.
+pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
+    const WORDS: &str = "Something else used the disk at the same time.";
+    if let Some(found) = from_doubt(case, "other-traffic", WORDS) {
+        return Some(found);
+    }
+    let run = case.run.filter(|r| r.real() && r.plan.direct)?;
+    let s = &case.summary;
+    let (device, ours, seconds) = (s.device?.bytes?, s.bytes_per_second?, run.step.window_ns.as_seconds());
+    let ours = ours * seconds;
+    // Two edges of a tenth of a second lie between their clock and ours.
+    let allowed = 0.02 + 0.2 / seconds;
+    let more = device / ours - 1.0;
+    (more > allowed && device - ours > 4.0 * Bytes::MIB.0 as f64).then(|| {
+        Finding::new(
+            "other-traffic",
+            Confidence::Likely,
+            WORDS,
+            "stop it (a filesystem's journal, a snapshot, another process), or take these figures as a lower bound",
+        )
+        .because(format!(
+            "the disk's counters show {} moved, {} of it ours: {} % more",
+            Bytes(device as u64),
+            Bytes(ours as u64),
+            significant(more * 100.0)
+        ))
+        .number("other_share", more)
+    })
+}
+
+/// Each I/O becomes several requests.
+pub fn splits(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let (device, ios, block) = (s.device?, s.ios?, s.block?);
+    let each = (device.ios + device.merges) / ios;
+    let whole = (each - each.round()).abs() < 0.05 * each;
+    let limit = case.run.and_then(|r| r.step.evidence.queues.iter().find_map(|q| q.max_request_bytes));
+    let explained = limit.is_some_and(|l| l < block);
+    (each > 1.5 && (whole || explained)).then(|| {
+        let finding = Finding::new(
+            "splits",
+            if explained { Confidence::Proven } else { Confidence::Likely },
+            format!("Each I/O of {block} becomes {} requests at the disk.", significant(each)),
+            "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
+        )
+        .because(format!("the disk completed {} requests for {} I/Os", rate(device.ios), rate(ios)))
+        .number("requests_per_io", each);
+        match limit.filter(|_| explained) {
+            Some(l) => finding.because(format!("the kernel splits what is larger than {l} (max_sectors_kb)")),
+            None => finding,
+        }
+    })
+}
+
+/// Several I/Os become one request.
+pub fn merges(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let (device, ios) = (s.device?, s.ios?);
+    let share = device.merges / ios;
+    (share > 0.01).then(|| {
+        Finding::new(
+            "merges",
+            Confidence::Proven,
+            format!(
+                "{} % of the I/Os were merged: the disk did fewer, larger requests.",
+                significant(share * 100.0)
+            ),
+            "compare the disk's own IOPS with the promise; random offsets or nomerges=2 show single requests",
+        )
+        .because(format!(
+            "{} merges for {} I/Os, {} requests at the disk",
+            rate(device.merges),
+            rate(ios),
+            rate(device.ios)
+        ))
+        .number("merged_share", share)
+    })
+}
+
+/// Blocks that are fetched from a snapshot when they are first read.
+pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
+    let run = case.run.filter(|r| r.step.write.is_none())?;
+    let s = &case.summary;
+    let at = |share: f64| s.percentiles.iter().find(|p| p.0 == share).map(|p| p.1);
+    let (middle, tail) = (at(0.5)?, at(0.99)?);
+    let seconds = crate::stats::rate::per_second(&super::summary::bins(run.step, false));
+    if seconds.len() < 10
+        || tail < Nanos::millis(50)
+        || tail.0 < 20 * middle.0
+        || super::throttle::Bucket::of(s).is_some()
+    {
+        return None;
+    }
+    let fifth = seconds.len() / 5;
+    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
+    let (first, last) = (mean(&seconds[..fifth]), mean(&seconds[seconds.len() - fifth..]));
+    (last > 1.2 * first).then(|| {
+        Finding::new(
+            "lazy-loading",
+            Confidence::Possible,
+            "Reads became faster as the run went on, as with a volume that loads from a snapshot.",
+            "read the whole volume once (128 KiB blocks at depth 32), then test again",
+        )
+        .because(format!("the last fifth of the run did {}/s, the first {}/s", rate(last), rate(first)))
+        .because(format!("1 % of the reads took {tail} or more, the median {middle}"))
+    })
+}
+
+/// A range that a cache can hold.
+pub fn small_range(case: &Case<'_>) -> Option<Finding> {
+    const WORDS: &str = "The load went over a small range: a cache on the way may hold part of it.";
+    if case.run.is_some() {
+        return from_doubt(case, "small-range", WORDS);
+    }
+    let s = &case.summary;
+    let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
+    (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
+        Finding::new("small-range", Confidence::Possible, WORDS, "use a larger file, or the whole device")
+            .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
+    })
+}
+
+/// Too short to quote.
+pub fn too_short(case: &Case<'_>) -> Option<Finding> {
+    let window = case.summary.window.filter(|w| *w < SHORT)?;
+    let mut finding = Finding::new(
+        "too-short",
+        Confidence::Proven,
+        format!("{} s are too short to quote a figure from.", significant(window.as_seconds())),
+        "measure 300 s or more",
+    )
+    .because(format!(
+        "{} s were measured; bursts and cycles longer than that are not seen",
+        significant(window.as_seconds())
+    ));
+    if case.run.is_some_and(|r| r.warnings.iter().any(|w| w.code == "short-run")) {
+        finding.doubt = Some("short-run".into());
+    }
+    Some(finding)
+}

@@ -1,0 +1,265 @@
+//! The promise of a run: from options to what is promised to all targets together; and `verdict`, which judges a stored
+//! Record again.
+//!
+//! Every error here is one of input, found before anything is measured. Nothing is measured; a Record is read, never written.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use crate::device::{Root, cloud};
+use crate::diagnose::{self, Diagnosis};
+use crate::record::{Claimed, Record, StepRecord};
+use crate::report::verdict as report;
+use crate::spec::catalogue::Catalogue;
+use crate::spec::level::{Bought, Choice, Direction, Level};
+use crate::spec::promise::Promise;
+use crate::spec::request::{Amount, Asked, Request, parse_iops};
+use crate::spec::reverse::Need;
+use crate::stats::level::TOLERANCE;
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::verdict::Verdict;
+use crate::warn::Warning;
+
+/// What the targets are promised.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct ClaimArgs {
+    /// Volume type that the targets are, such as alibaba:cloud_essd.PL1: the result is held against its promise
+    #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict")]
+    pub kind: Option<String>,
+    /// Capacity of each volume [default: that of the device]
+    #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict")]
+    pub volume_size: Option<Bytes>,
+    /// IOPS that were bought: a number, max or min
+    #[arg(long, value_name = "N", value_parser = parse_iops, requires = "kind", help_heading = "Verdict")]
+    pub iops: Option<Choice>,
+    /// Throughput that was bought: in the type's own unit, or with one (500MiB), max or min
+    #[arg(long, value_name = "N", requires = "kind", help_heading = "Verdict")]
+    pub throughput: Option<Amount>,
+    /// Instance the volumes are attached to [default: this machine, where its provider is the volume's]
+    #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict")]
+    pub instance: Option<String>,
+    /// Another volume that is loaded at the same time, where the targets differ; may be given several times
+    #[arg(
+        long,
+        value_name = "TYPE:SIZE[,iops=N][,throughput=N]",
+        requires = "kind",
+        help_heading = "Verdict"
+    )]
+    pub with: Vec<Asked>,
+    /// Date of the promise: 2018, 2018-07 or 2018-07-12
+    #[arg(long, value_name = "DATE", requires = "kind", help_heading = "Verdict")]
+    pub at: Option<String>,
+    /// A file whose entries replace or add to the catalogue of volumes
+    #[arg(long, value_name = "FILE", requires = "kind", help_heading = "Verdict")]
+    pub catalog: Option<PathBuf>,
+    /// Does not ask the metadata service which instance this machine is
+    #[arg(long, requires = "kind", help_heading = "Verdict")]
+    pub offline: bool,
+    /// Percent by which a promise may be missed [default: 2]
+    #[arg(long, value_name = "PCT", value_parser = parse_tolerance, help_heading = "Verdict")]
+    pub tolerance: Option<f64>,
+}
+
+/// Which Record to judge, and against what.
+#[derive(Debug, Clone, clap::Args)]
+pub struct VerdictArgs {
+    /// A Record that `run` saved
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// The promise, instead of the one in the Record
+    #[command(flatten)]
+    pub claim: ClaimArgs,
+    /// Writes JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches('%').trim();
+    match number.parse::<f64>() {
+        Ok(pct) if (0.0..100.0).contains(&pct) => Ok(pct / 100.0),
+        _ => Err(format!("'{text}' is not a percentage from 0 to below 100: write it as 2")),
+    }
+}
+
+/// What is promised to targets whose disks have these sizes; `None` where nobody said what they are. Without a target (the
+/// null engine) there is one disk of unknown size. `here` is the machine that runs the load, whose instance caps the volumes;
+/// absent for a stored Record, which may come from anywhere.
+///
+/// # Errors
+/// Of input: an unknown type, a size that the type does not come in, targets that do not match.
+pub fn claimed(
+    args: &ClaimArgs,
+    here: Option<&Root>,
+    disks: &[Option<Bytes>],
+) -> anyhow::Result<Option<Claimed>> {
+    let Some(kind) = &args.kind else { return Ok(None) };
+    let catalogue = match &args.catalog {
+        Some(path) => Cow::Owned(Catalogue::with_file(path)?),
+        None => Cow::Borrowed(Catalogue::shipped()),
+    };
+    let count = disks.len().max(1);
+    let size = |i: usize| args.volume_size.or_else(|| disks.get(i).copied().flatten());
+    let asked =
+        |i: usize| Asked { kind: kind.clone(), size: size(i), iops: args.iops, throughput: args.throughput };
+    let with = if args.with.is_empty() {
+        (1..count).map(asked).collect()
+    } else if count > 1 && args.with.len() + 1 != count {
+        bail!("{count} targets, but --promise and --with name {}: name each once", args.with.len() + 1);
+    } else {
+        args.with.clone()
+    };
+    let mut request =
+        Request { volume: asked(0), with, instance: args.instance.clone(), block: None, at: args.at.clone() };
+    let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
+        (crate::spec::SpecError::NoSize { .. }, None) => {
+            anyhow::anyhow!("{e}; with --promise that is --volume-size")
+        }
+        _ => e.into(),
+    })?;
+    let mut notes = Vec::new();
+    let volume = catalogue.find(kind, args.at.as_deref())?.volume;
+    if args.instance.is_none()
+        && let Some(root) = here
+        && cloud::provider(root, &catalogue).is_some_and(|(p, _)| p.id == volume.provider)
+        && let Some(name) = cloud::machine(root, &catalogue, args.offline).and_then(|m| m.instance)
+    {
+        request.instance = Some(name.clone());
+        match Promise::of(&catalogue, &request) {
+            Ok(on_instance) => {
+                promise = on_instance;
+                notes.push(format!("the instance {name} was told by the metadata service"));
+            }
+            Err(e) => notes.push(format!("the limits of this instance, {name}, are not known: {e}")),
+        }
+    }
+    notes.extend(larger(&catalogue, volume, &promise));
+    Ok(Some(Claimed {
+        options: options(args, &promise),
+        tolerance: args.tolerance.unwrap_or(TOLERANCE),
+        promise,
+        notes,
+    }))
+}
+
+/// A volume below the size that earns the most of its type must not be called slow for it.
+fn larger(catalogue: &Catalogue, volume: &crate::spec::entry::Volume, promise: &Promise) -> Option<String> {
+    let ours = promise.volumes.first()?.level.iops.of(Direction::Read)?;
+    let most = Level::of(volume, volume.capacity_gib[1], Bought::default()).ok()?.iops.of(Direction::Read)?;
+    if ours >= most * 0.999 || promise.volumes.len() > 1 {
+        return None;
+    }
+    let need = Need { iops: Some(most), ..Need::default() };
+    let fits = catalogue.fits(&need, Some(&volume.provider)).ok()?;
+    let gib = fits.iter().find(|f| f.promise.volumes[0].id == volume.id())?.promise.volumes[0].gib;
+    Some(format!(
+        "this size is promised {} IOPS; the {} of the type need {} GiB",
+        grouped(ours as u64),
+        grouped(most as u64),
+        significant(gib.ceil())
+    ))
+}
+
+/// The options that ask for the same promise again.
+fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut add = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([name.to_string(), value]);
+        }
+    };
+    add("--promise", promise.volumes.first().map(|v| v.id.clone()));
+    add("--volume-size", args.volume_size.map(Bytes::exact));
+    add(
+        "--iops",
+        args.iops.map(|c| match c {
+            Choice::Most => "max".into(),
+            Choice::Least => "min".into(),
+            Choice::Value(n) => n.to_string(),
+        }),
+    );
+    add(
+        "--throughput",
+        args.throughput.map(|a| match a {
+            Amount::Most => "max".into(),
+            Amount::Least => "min".into(),
+            Amount::Units(n) => n.to_string(),
+            Amount::Bytes(b) => b.exact(),
+        }),
+    );
+    add("--instance", promise.instance.as_ref().map(|i| i.name.clone()));
+    add("--at", args.at.clone());
+    add("--catalog", args.catalog.as_ref().map(|p| p.display().to_string()));
+    add("--tolerance", args.tolerance.map(|t| (t * 100.0).to_string()));
+    words
+}
+
+/// What a Record says: what limited each step, and the verdict where something is promised.
+pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
+    let found = diagnose::of_record(record);
+    let verdict = record.claimed.as_ref().map(|c| Verdict::of(record, c, &found));
+    (found, verdict)
+}
+
+/// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
+///
+/// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
+/// something makes it show something (method page, §4.5).
+pub fn longer(record: &Record, done: &StepRecord, doubts: &[Warning], most: Nanos) -> Option<Nanos> {
+    let step = record.plan_step(&done.name)?;
+    record.claimed.as_ref()?;
+    let mut with = record.clone();
+    with.steps.push(done.clone());
+    with.warnings.extend(doubts.iter().cloned());
+    let more = judged(&with).1?.more_seconds(&done.name)?;
+    // An estimate from a short run is rough: a step that is measured again is at least half as long again.
+    let wanted = (done.window_ns.0 + Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
+    (wanted > step.runtime.0 && step.io_size.is_none())
+        .then(|| Nanos::seconds(wanted.div_ceil(1_000_000_000)))
+}
+
+/// Findings and verdict as the text that follows a Record's tables.
+pub fn text(record: &Record) -> String {
+    let (found, verdict) = judged(record);
+    report::findings(&found) + &verdict.map(|v| report::verdict(&v)).unwrap_or_default()
+}
+
+/// `verdict RECORD`: its text, and whether a promise was broken.
+///
+/// # Errors
+/// When the Record cannot be read or nobody said what is promised.
+pub fn answer(args: &VerdictArgs) -> anyhow::Result<(String, bool)> {
+    let mut record = Record::load(&args.record)?;
+    let disks: Vec<Option<Bytes>> = record
+        .targets
+        .iter()
+        .map(|t| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes))
+        .collect();
+    match claimed(&args.claim, None, &disks)? {
+        Some(claimed) => record.claimed = Some(claimed),
+        None => {
+            if let (Some(claimed), Some(tolerance)) = (&mut record.claimed, args.claim.tolerance) {
+                claimed.tolerance = tolerance;
+            }
+        }
+    }
+    let (found, verdict) = judged(&record);
+    let Some(verdict) = verdict else {
+        bail!(
+            "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
+             ('volproof promise --list' shows the types)",
+            args.record.display()
+        );
+    };
+    let failed = verdict.failed();
+    let text = if args.json {
+        let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
+        serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
+    } else {
+        report::verdict(&verdict).trim_start().to_string() + &report::findings(&found)
+    };
+    Ok((text, failed))
+}

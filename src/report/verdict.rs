@@ -1,0 +1,115 @@
+//! The verdict and what was found, as text of at most 80 columns.
+
+use super::text::wrap;
+use crate::diagnose::{Diagnosis, NOTHING};
+use crate::unit::{grouped, significant};
+use crate::verdict::{Claim, Metric, Outcome, Verdict, figure};
+
+/// Width of the column of outcomes.
+const COLUMN: usize = 14;
+
+/// The verdict: one paragraph per claim, and what was not tested.
+pub fn verdict(v: &Verdict) -> String {
+    let word = v.outcome.map_or("nothing was judged", Outcome::name);
+    let mut out = wrap(
+        "\nVerdict  ",
+        &format!("{word} against {}, tolerance {} %", v.against, significant_short(v.tolerance * 100.0)),
+    );
+    for claim in &v.claims {
+        out.push_str(&self::claim(claim));
+    }
+    for u in &v.untested {
+        out.push_str(&wrap(
+            &format!("  {:COLUMN$}", "not tested"),
+            &format!("{}: {}", u.metric.name(), u.reason),
+        ));
+        out.push_str(&command(u.command.as_deref()));
+    }
+    for note in &v.notes {
+        out.push_str(&wrap(&format!("  {:COLUMN$}", "note"), note));
+    }
+    out
+}
+
+fn claim(c: &Claim) -> String {
+    let mut out = wrap(
+        &format!("  {:COLUMN$}", c.outcome.name()),
+        &format!(
+            "{} in {}: {}, {} % of {} ({})",
+            c.metric.name(),
+            c.step,
+            figure(c.metric, c.measured),
+            significant(c.ratio * 100.0),
+            figure(c.metric, c.promised),
+            c.binding
+        ),
+    );
+    let lead = " ".repeat(COLUMN + 2);
+    if let Some((low, high)) = c.bounds {
+        out.push_str(&wrap(
+            &lead,
+            &format!(
+                "surely {} to {}; the limit is {}",
+                figure(c.metric, low),
+                figure(c.metric, high),
+                figure(c.metric, c.limit)
+            ),
+        ));
+    }
+    if let Some(b) = &c.burst {
+        let what = if c.metric == Metric::Throughput {
+            format!("{} MiB", significant(b.surplus / 1_048_576.0))
+        } else {
+            format!("{} I/Os", grouped(b.surplus.round() as u64))
+        };
+        out.push_str(&wrap(
+            &lead,
+            &format!(
+                "without the first {} s, which brought {what} on top; the whole window did {}",
+                significant(b.seconds),
+                figure(c.metric, c.whole_window)
+            ),
+        ));
+    }
+    if !c.reason.is_empty() {
+        out.push_str(&wrap(&lead, &c.reason));
+    }
+    out.push_str(&command(c.command.as_deref()));
+    out
+}
+
+/// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.
+fn command(line: Option<&str>) -> String {
+    line.map_or_else(String::new, |line| wrap(&format!("{}-> ", " ".repeat(COLUMN + 2)), line))
+}
+
+fn significant_short(v: f64) -> String {
+    if v.fract() == 0.0 { format!("{v:.0}") } else { significant(v) }
+}
+
+/// What limited each step. What the doubts already say is left to them.
+pub fn findings(all: &[Diagnosis]) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let mut out = String::from("\nWhat limited it\n");
+    for d in all {
+        let told: Vec<_> = d.findings.iter().filter(|f| f.doubt.is_none()).collect();
+        if told.is_empty() {
+            let words = if d.findings.is_empty() { NOTHING } else { "See the doubts above." };
+            out.push_str(&wrap("  ", &format!("{}: {words}", d.step)));
+            continue;
+        }
+        for f in told {
+            out.push_str(&wrap(
+                "  ",
+                &format!("{}: {} [{}, {}]", d.step, f.headline, f.code, f.confidence.name()),
+            ));
+            for line in &f.evidence {
+                out.push_str(&wrap("      - ", line));
+            }
+            out.push_str(&wrap("      -> ", &f.advice));
+        }
+    }
+    out
+}

@@ -1,0 +1,143 @@
+//! Burst: what a run delivered beyond the level that it settled at.
+//!
+//! A volume with credits starts fast and falls to its baseline; a full token bucket lets one quota through at once. Either
+//! adds B / T to the rate of a run of length T, so a short run over-reports (method: burst is subtracted before a promise
+//! is judged). Counts on the 100 ms grid go in; events and events per second come out.
+
+use serde::{Deserialize, Serialize};
+
+use super::change::{self, Rule};
+use super::moments::mean;
+use super::rate::per_second;
+use crate::sample::PER_SECOND;
+
+/// A fall of the level by less than this is no end of a burst.
+const FALL: f64 = 0.10;
+/// Change points are sought in at most so many values.
+const LONGEST: usize = 600;
+/// A first window that adds less than this to the rate is not worth a word.
+const WORTH: f64 = 0.001;
+
+/// A burst at the start of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// How long it lasted.
+    pub seconds: f64,
+    /// The rate during it.
+    pub level_per_second: f64,
+    /// The rate after it.
+    pub baseline_per_second: f64,
+    /// Events beyond the baseline.
+    pub surplus: f64,
+    /// First bin of the baseline.
+    pub baseline_from_bin: usize,
+}
+
+impl Burst {
+    /// The burst at the start of a run, when there is one.
+    pub fn of(bins: &[u64]) -> Option<Burst> {
+        Burst::long(bins).or_else(|| Burst::first_window(bins))
+    }
+
+    /// Two stable levels, the later one lower: credits that ran out.
+    fn long(bins: &[u64]) -> Option<Burst> {
+        let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
+        let unit = seconds.len().div_ceil(LONGEST).max(1);
+        let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
+        let rule =
+            Rule { window: None, shortest: 3usize.div_ceil(unit).max(2), p_value: 0.001, magnitude: FALL };
+        let points = change::points(&series, &rule);
+        let last = points.last()?;
+        // Only a run that falls, and stays there, has a baseline.
+        if points.iter().any(|p| p.after > p.before) || last.after <= 0.0 {
+            return None;
+        }
+        let from = last.index * unit * PER_SECOND as usize;
+        let base = mean(&series[last.index..]);
+        let head = &bins[..from];
+        // The end of the burst to within a bin: the last one that lies nearer to the burst than to the baseline.
+        let level = points.first()?.before;
+        let middle = (level + base) / 2.0 / PER_SECOND as f64;
+        let window =
+            from.saturating_sub(2 * PER_SECOND as usize)..(from + 2 * PER_SECOND as usize).min(bins.len());
+        let end = window.clone().rev().find(|&i| bins[i] as f64 > middle).map_or(from, |i| i + 1);
+        let head = if points.len() == 1 { &bins[..end] } else { head };
+        let surplus = head.iter().map(|&n| n as f64 - base / PER_SECOND as f64).filter(|s| *s > 0.0).sum();
+        Some(Burst {
+            seconds: head.len() as f64 / PER_SECOND as f64,
+            level_per_second: level,
+            baseline_per_second: base,
+            surplus,
+            baseline_from_bin: from.max(head.len()),
+        })
+    }
+
+    /// A quota that was full when the run began: the first bins stand out from all later ones.
+    fn first_window(bins: &[u64]) -> Option<Burst> {
+        let later = &bins[bins.len() / 4..];
+        let mut sorted = later.to_vec();
+        sorted.sort_unstable();
+        let base = *sorted.get(sorted.len() / 2)? as f64;
+        let (low, high) =
+            (sorted[sorted.len() / 20] as f64, sorted[sorted.len() - 1 - sorted.len() / 20] as f64);
+        // Bins of an uneven series say nothing about a first one.
+        if later.len() < 10 || base <= 0.0 || high - low > 0.2 * base {
+            return None;
+        }
+        let stands_out = |n: u64| n as f64 > (high + (high - low)).max(base * 1.05);
+        let length = bins.iter().take_while(|n| stands_out(**n)).count();
+        let surplus: f64 = bins[..length].iter().map(|&n| n as f64 - base).sum();
+        let total: f64 = bins.iter().map(|&n| n as f64).sum();
+        (length > 0 && length <= bins.len() / 4 && surplus > WORTH * total).then(|| Burst {
+            seconds: length as f64 / PER_SECOND as f64,
+            level_per_second: mean(&bins[..length].iter().map(|&n| n as f64).collect::<Vec<_>>())
+                * PER_SECOND as f64,
+            baseline_per_second: base * PER_SECOND as f64,
+            surplus,
+            baseline_from_bin: length,
+        })
+    }
+
+    /// What it adds to the rate of a run of so many seconds.
+    pub fn adds_per_second(&self, seconds: f64) -> f64 {
+        self.surplus / seconds.max(1e-9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credits_that_run_out_give_two_levels() {
+        let noise = |i: u64| i * 7919 % 13;
+        let bins: Vec<u64> = (0..1200).map(|i| if i < 203 { 600 } else { 300 } + noise(i)).collect();
+        let b = Burst::of(&bins).unwrap();
+        assert!((b.seconds - 20.3).abs() < 0.11, "{b:?}");
+        assert!((b.level_per_second / 6060.0 - 1.0).abs() < 0.01, "{b:?}");
+        assert!((b.baseline_per_second / 3060.0 - 1.0).abs() < 0.01, "{b:?}");
+        assert!((b.surplus / (203.0 * 300.0) - 1.0).abs() < 0.02, "{b:?}");
+    }
+
+    #[test]
+    fn a_full_bucket_at_the_start_is_one_quota() {
+        // As a published run of 13 s: 20,000 a second and 1,644 more at the start.
+        let mut bins = vec![2000; 130];
+        bins[0] += 1644;
+        let b = Burst::of(&bins).unwrap();
+        assert_eq!((b.surplus, b.seconds, b.baseline_per_second), (1644.0, 0.1, 20_000.0));
+        assert!((20_000.0 + b.adds_per_second(13.0) - 20_126.5).abs() < 0.1);
+    }
+
+    #[test]
+    fn steady_noisy_rising_and_beating_runs_have_none() {
+        let noise = |i: u64| (i + 1) * 2_654_435_761 % 97;
+        let steady: Vec<u64> = (0..600).map(|i| 1000 + noise(i)).collect();
+        let rising: Vec<u64> = (0..600).map(|i| if i < 300 { 500 } else { 1000 } + noise(i)).collect();
+        let beating: Vec<u64> = (0..600).map(|i| if i % 10 < 2 { 10_000 } else { 0 }).collect();
+        for bins in [steady, rising, beating, vec![0; 100], vec![], vec![5; 3]] {
+            assert_eq!(Burst::of(&bins), None);
+        }
+    }
+}

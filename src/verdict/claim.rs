@@ -1,0 +1,242 @@
+//! One step against one promise.
+
+use super::reach::{self, Reach};
+use super::{Claim, Metric, Outcome};
+use crate::diagnose::{Diagnosis, bins, direction};
+use crate::plan::Step;
+use crate::record::{Claimed, Record, StepRecord};
+use crate::sample::Direction;
+use crate::spec::level;
+use crate::spec::promise::{AtBlock, Binding, Reading};
+use crate::stats::burst::Burst;
+use crate::stats::latency::MeanLatency;
+use crate::stats::level::{self as answer, Answer, Finding};
+use crate::stats::steady;
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::warn::Severity;
+
+/// Blockers that can only slow a run down.
+const ONLY_SLOWS: [&str; 5] =
+    ["generator-limited", "own-cgroup-limit", "cpu-steal", "cpu-quota", "depth-not-reached"];
+
+/// A step with all that judging it needs.
+pub struct Judge<'a> {
+    /// The run.
+    pub record: &'a Record,
+    /// What is promised.
+    pub claimed: &'a Claimed,
+    /// The step as planned.
+    pub plan: &'a Step,
+    /// The step as measured.
+    pub step: &'a StepRecord,
+    /// What limited it.
+    pub diagnosis: &'a Diagnosis,
+}
+
+/// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
+#[derive(Clone, Copy, Debug)]
+pub struct Rates {
+    /// Less than this is a FAIL.
+    pub least: AtBlock,
+    /// At least this is a PASS.
+    pub most: AtBlock,
+}
+
+impl Rates {
+    /// At a block size in a direction.
+    pub fn of(claimed: &Claimed, block: Bytes, d: level::Direction) -> Option<Rates> {
+        let least = claimed.promise.least(block, d)?;
+        let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
+        let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
+        Some(Rates { least, most })
+    }
+
+    /// What binds there.
+    pub fn metric(&self) -> Metric {
+        if self.least.binding.counts_ios() { Metric::Iops } else { Metric::Throughput }
+    }
+}
+
+impl Judge<'_> {
+    /// The rate against what binds at the block size of the step; `None` where nothing is promised for it.
+    pub fn rate(&self) -> Option<Claim> {
+        let d = direction(self.plan)?;
+        let block = self.plan.bs.single()?;
+        let rates = Rates::of(self.claimed, block, d)?;
+        // Reads and writes that are promised apart do not add up.
+        if self.plan.rw.directions().len() > 1
+            && self.claimed.promise.least(block, level::Direction::Write) != Some(rates.least)
+        {
+            return None;
+        }
+        let metric = rates.metric();
+        let bytes = metric == Metric::Throughput;
+        let pick = |at: AtBlock| if bytes { at.bytes } else { at.iops };
+        let all = bins(self.step, bytes);
+        let burst = Burst::of(&all);
+        let sustained = burst.map_or(&all[..], |b| &all[b.baseline_from_bin..]);
+        let (estimate, _) = steady::assess(sustained)?;
+        let tolerance = self.claimed.tolerance;
+        let lenient = answer::rate(&estimate, pick(rates.least), tolerance);
+        let strict = answer::rate(&estimate, pick(rates.most), tolerance);
+        let whole = all.iter().map(|&n| n as f64).sum::<f64>() / (all.len() as f64 / 10.0);
+        let (outcome, finding, reason) = match (lenient.answer, strict.answer) {
+            (Answer::Fail, _) => (Outcome::Fail, lenient, self.why_it_failed(rates.least.binding)),
+            (_, Answer::Pass) => (Outcome::Pass, strict, String::new()),
+            (Answer::Pass, Answer::Fail) => (
+                Outcome::Inconclusive,
+                Finding { more_seconds: None, ..strict },
+                "one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is".into(),
+            ),
+            (Answer::Pass, _) => (Outcome::Inconclusive, strict, longer(&strict)),
+            _ => (Outcome::Inconclusive, lenient, longer(&lenient)),
+        };
+        let promised = if outcome == Outcome::Pass { pick(rates.most) } else { pick(rates.least) };
+        let mut claim = self.claim(metric, outcome, promised, finding, reason);
+        claim.binding = rates.least.binding.words().into();
+        claim.whole_window = whole;
+        claim.burst = burst;
+        let short_of = estimate.mean_per_second < lenient.limit;
+        Some(self.valid(claim, short_of.then(|| reach::of(self, &rates.least)).flatten()))
+    }
+
+    /// Mean latency, where a figure is promised and the step is the one that it is promised for.
+    pub fn latency(&self) -> Option<Claim> {
+        let promised = latency_promised(self.claimed)?;
+        if !fits_latency(self.claimed, self.plan) {
+            return None;
+        }
+        let mut columns: Vec<(u64, Nanos)> = Vec::new();
+        for series in self.step.targets.iter().map(|t| &t.series) {
+            for stream in [Direction::Read, Direction::Write].into_iter().filter_map(|d| series.stream(d)) {
+                let track = &stream.track;
+                columns.resize(columns.len().max(track.ios.len()), (0, Nanos(0)));
+                for (sum, (n, ns)) in columns.iter_mut().zip(track.ios.iter().zip(&track.latency_ns)) {
+                    *sum = (sum.0 + n, Nanos(sum.1.0 + ns));
+                }
+            }
+        }
+        let found = MeanLatency::of(&columns)?;
+        let finding = answer::mean_latency(&found, promised, self.claimed.tolerance);
+        let (outcome, reason) = match finding.answer {
+            Answer::Pass => (Outcome::Pass, String::new()),
+            Answer::Fail => {
+                (Outcome::Fail, "each I/O alone takes longer than promised: no depth is involved".into())
+            }
+            Answer::Inconclusive => (Outcome::Inconclusive, longer(&finding)),
+        };
+        let mut claim = self.claim(Metric::Latency, outcome, promised.0 as f64, finding, reason);
+        claim.binding = "volume latency".into();
+        Some(self.valid(claim, None))
+    }
+
+    fn claim(&self, metric: Metric, outcome: Outcome, promised: f64, f: Finding, reason: String) -> Claim {
+        Claim {
+            step: self.step.name.clone(),
+            metric,
+            outcome,
+            promised,
+            limit: f.limit,
+            binding: String::new(),
+            measured: f.value,
+            whole_window: f.value,
+            ratio: f.value / promised,
+            bounds: f.bounds,
+            burst: None,
+            more_seconds: f.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
+            blocker: None,
+            reason,
+            command: None,
+        }
+    }
+
+    /// The claim as it stands, or INVALID: a blocker, or a step that could not have reached the promise.
+    fn valid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
+        let passed = claim.outcome == Outcome::Pass;
+        let spared = |code: &str| {
+            (passed && ONLY_SLOWS.contains(&code))
+                // More was offered than completed: that is how a rate is measured in an open loop.
+                || (claim.metric != Metric::Latency && code == "overload")
+        };
+        let doubts = self
+            .record
+            .warnings
+            .iter()
+            .filter(|w| {
+                w.severity == Severity::Blocker && w.step.as_ref().is_none_or(|s| *s == self.step.name)
+            })
+            .map(|w| (w.code.as_str(), w.message.as_str(), w.advice.as_str()));
+        let findings = self
+            .diagnosis
+            .findings
+            .iter()
+            .filter(|f| f.blocks)
+            .map(|f| (f.code.as_str(), f.headline.as_str(), f.advice.as_str()));
+        let invalid = |code: &str, reason: String, command: Option<String>| Claim {
+            outcome: Outcome::Invalid,
+            more_seconds: None,
+            blocker: Some(code.into()),
+            reason,
+            command,
+            ..claim.clone()
+        };
+        if let Some((code, message, advice)) = findings.chain(doubts).find(|(code, ..)| !spared(code)) {
+            let command = (code == "generator-limited").then(|| reach::more_jobs(self));
+            return invalid(code, format!("{}; {advice}", message.trim_end_matches('.')), command);
+        }
+        match reach {
+            Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
+            None => claim,
+        }
+    }
+
+    /// What keeps the rate down, from the diagnosis.
+    fn why_it_failed(&self, binding: Binding) -> String {
+        let owner = binding.owner();
+        match self.diagnosis.find("throttle").and_then(|f| Some((f, f.numbers.get("rate_per_second")?))) {
+            Some((f, rate)) => format!(
+                "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",
+                grouped(rate.round() as u64),
+                f.confidence.name()
+            ),
+            None => format!("less than the {owner} cap; what was found is told below"),
+        }
+    }
+}
+
+fn longer(f: &Finding) -> String {
+    match f.more_seconds {
+        Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
+        None => "a longer run of this kind would not decide it within a week".into(),
+    }
+}
+
+/// The largest mean latency that is promised for any of the volumes.
+pub fn latency_promised(claimed: &Claimed) -> Option<Nanos> {
+    let high = claimed.promise.volumes.iter().filter_map(|v| Some(v.latency_ms?[1])).fold(0.0, f64::max);
+    (high > 0.0).then_some(Nanos((high * 1e6) as u64))
+}
+
+/// Whether a step is one that a promised latency is about: one request in flight, small blocks; writes at random where the
+/// provider says so.
+pub fn fits_latency(claimed: &Claimed, plan: &Step) -> bool {
+    let basis = |words: &str| {
+        claimed.promise.volumes.iter().any(|v| v.latency_basis.as_ref().is_some_and(|b| b.contains(words)))
+    };
+    let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
+    plan.depth_per_target() == 1
+        && plan.arrivals_per_second().is_none()
+        && plan.bs.single().is_some_and(|b| b <= block)
+        && (!basis("random write") || plan.rw == crate::plan::Pattern::RandWrite)
+        && plan.rw.directions().len() == 1
+}
+
+/// A figure of a metric for people.
+pub fn figure(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Iops if value >= 99.95 => grouped(value.round() as u64),
+        Metric::Iops => significant(value),
+        Metric::Throughput => format!("{} MiB/s", significant(value / 1_048_576.0)),
+        Metric::Latency => Nanos(value.round() as u64).to_string(),
+    }
+}

@@ -1,0 +1,190 @@
+//! Could this step have reached the promise at all? And the command that can.
+//!
+//! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that
+//! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
+
+use super::claim::{Judge, Rates, fits_latency, latency_promised};
+use super::{Metric, Untested};
+use crate::diagnose::{Modes, Summary};
+use crate::plan::{BlockSizes, Pattern, Step};
+use crate::record::{Claimed, Record};
+use crate::spec::level;
+use crate::spec::promise::AtBlock;
+use crate::stats::little::{depth_needed, rate_reachable};
+use crate::unit::{Bytes, Nanos, grouped};
+
+/// Latencies above this, or this many times the promised one, are waiting and not the volume's own.
+const SLOWEST: Nanos = Nanos::millis(5);
+const TIMES_PROMISED: u64 = 5;
+/// Requests in flight that one thread handles with ease, and I/Os a second.
+const DEPTH_OF_A_JOB: u64 = 128;
+const RATE_OF_A_JOB: f64 = 100_000.0;
+/// A run that may be quoted.
+const QUOTABLE: Nanos = Nanos::seconds(300);
+/// Rates at two depths that differ by less are one ceiling.
+const SAME: f64 = 0.03;
+
+/// Why a step could not have reached the promise, and which command can.
+pub struct Reach {
+    /// In words.
+    pub reason: String,
+    /// To be run.
+    pub command: String,
+}
+
+/// `None` when the step could have reached the rate.
+pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
+    let (plan, step) = (judge.plan, judge.step);
+    if let Some(open) = &step.open_loop {
+        return (open.offered_per_second < promised.iops * (1.0 - judge.claimed.tolerance)).then(|| Reach {
+            reason: format!(
+                "only {} I/Os a second were offered, {} are promised",
+                grouped(open.offered_per_second.round() as u64),
+                grouped(promised.iops.round() as u64)
+            ),
+            command: command(
+                judge.record,
+                judge.claimed,
+                &Step { rate_iops: None, rate_bw: None, ..deeper(plan, promised.iops, Nanos::millis(1)) },
+            ),
+        });
+    }
+    if one_ceiling(judge) {
+        return None;
+    }
+    let own = own_latency(judge)?;
+    let depth = step.in_flight_asked.max(1.0) as u64;
+    let needed = depth_needed(promised.iops, own);
+    if depth >= needed {
+        return None;
+    }
+    Some(Reach {
+        reason: format!(
+            "{depth} in flight at {own} each reach {} IOPS by Little's law; {} IOPS need {needed}",
+            grouped(rate_reachable(depth, own)?.round() as u64),
+            grouped(promised.iops.round() as u64),
+        ),
+        command: command(judge.record, judge.claimed, &deeper(plan, promised.iops, own)),
+    })
+}
+
+/// Another step with twice or half the depth did no more: the rate does not depend on the depth.
+fn one_ceiling(judge: &Judge<'_>) -> bool {
+    let (mine, depth) = (judge.step.iops(), judge.step.in_flight_asked);
+    judge.record.steps.iter().any(|other| {
+        other.name != judge.step.name
+            && judge
+                .record
+                .plan_step(&other.name)
+                .is_some_and(|p| p.rw == judge.plan.rw && p.bs == judge.plan.bs)
+            && (other.in_flight_asked * 2.0 <= depth)
+            && (other.iops() / mine - 1.0).abs() <= SAME
+    })
+}
+
+/// The latency of the volume without what a throttle adds.
+fn own_latency(judge: &Judge<'_>) -> Option<Nanos> {
+    let summary = Summary::of_step(judge.plan, judge.step, &[], None);
+    let measured = match (Modes::of(&summary), judge.diagnosis.find("throttle")) {
+        (Some(modes), _) => modes.passed,
+        (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
+        _ => summary.near_quantile(0.5)?,
+    };
+    let ceiling = latency_promised(judge.claimed).map_or(SLOWEST, |p| Nanos(p.0 * TIMES_PROMISED));
+    Some(measured.min(ceiling))
+}
+
+/// The step with enough in flight for a rate, on as many threads as that takes.
+fn deeper(plan: &Step, rate: f64, own: Nanos) -> Step {
+    let wanted = (depth_needed(rate, own) * 3 / 2).max(32).next_power_of_two();
+    let jobs = wanted.div_ceil(DEPTH_OF_A_JOB).max((rate / RATE_OF_A_JOB).ceil() as u64).clamp(1, 64);
+    Step {
+        iodepth: wanted.div_ceil(jobs).next_power_of_two() as u32,
+        numjobs: (jobs as u32).max(plan.numjobs),
+        ..plan.clone()
+    }
+}
+
+/// Twice the threads for the same depth.
+pub fn more_jobs(judge: &Judge<'_>) -> String {
+    let plan = judge.plan;
+    let step = Step { numjobs: plan.numjobs * 2, iodepth: plan.iodepth.div_ceil(2), ..plan.clone() };
+    command(judge.record, judge.claimed, &step)
+}
+
+/// Why nothing was judged of a metric that is promised, and the command that tests it.
+pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Untested> {
+    let plan = record.plan.steps.iter().find(|s| crate::diagnose::direction(s).is_some())?;
+    let d = crate::diagnose::direction(plan)?;
+    let first = claimed.promise.volumes.first()?;
+    let base = Step { rate_iops: None, rate_bw: None, ..plan.clone() };
+    let (reason, step) = match metric {
+        Metric::Latency => {
+            let promised = latency_promised(claimed)?;
+            let basis = first.latency_basis.clone().unwrap_or_else(|| "one request at a time".into());
+            let mut step = Step { iodepth: 1, numjobs: 1, bs: BlockSizes::one(Bytes::kib(4)), ..base };
+            if !fits_latency(claimed, &step) {
+                step.rw = if d == level::Direction::Read { Pattern::RandRead } else { Pattern::RandWrite };
+            }
+            if !fits_latency(claimed, &step) {
+                step.rw = Pattern::RandWrite;
+            }
+            (format!("{promised} are promised ({basis}), and no step runs that"), step)
+        }
+        Metric::Iops | Metric::Throughput => {
+            let iops = claimed.promise.iops_cap(d)?;
+            let bytes = claimed.promise.bytes_cap(d, crate::spec::promise::Reading::Likely)?;
+            let knee = Bytes((bytes.value / iops.value) as u64);
+            let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
+            let rates = Rates::of(claimed, block, d)?;
+            if rates.metric() != metric {
+                return None;
+            }
+            let tested: Vec<String> = record.plan.steps.iter().map(|s| s.bs.to_string()).collect();
+            let side = if metric == Metric::Iops { "below" } else { "above" };
+            let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
+            let step = deeper(&Step { bs: BlockSizes::one(block), ..base }, rates.least.iops, own);
+            (format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)), step)
+        }
+    };
+    let on_real = record.plan.targets.is_empty() && plan.simulate.is_some();
+    Some(Untested { metric, reason, command: (!on_real).then(|| command(record, claimed, &step)) })
+}
+
+fn distinct(mut words: Vec<String>) -> String {
+    words.dedup();
+    words.truncate(4);
+    words.join(", ")
+}
+
+/// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
+fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
+    let mut words = vec!["volproof".to_string(), "run".into()];
+    words.extend(record.plan.targets.iter().map(|t| quoted(&t.display().to_string())));
+    let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
+    option("--rw", step.rw.to_string());
+    if step.rw.directions().len() > 1 {
+        option("--rwmix", step.rwmix.to_string());
+    }
+    option("--bs", step.bs.to_string().replace(' ', ""));
+    option("--iodepth", step.iodepth.to_string());
+    option("--numjobs", step.numjobs.to_string());
+    option("--runtime", Nanos(step.runtime.0.max(QUOTABLE.0)).exact());
+    if let Some(size) = record.plan.file_size {
+        option("--file-size", size.exact());
+    }
+    if record.plan.overwrite {
+        words.push("--overwrite".into());
+    }
+    words.extend(claimed.options.iter().map(|w| quoted(w)));
+    words.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}

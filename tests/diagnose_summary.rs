@@ -1,0 +1,176 @@
+//! Diagnosis from figures alone, as another tool's report gives them: percentiles, shares of latency bands, depth, runtime.
+
+use volproof::diagnose::{Band, Confidence, DeviceCounts, NOTHING, Promised, Summary, of_summary};
+use volproof::spec::promise::Binding;
+use volproof::unit::{Bytes, Nanos};
+
+/// fio's table of latencies: `2=65.86%` counts what lies above the row before it, up to 2 ms.
+fn bands(rows: &[(u64, u64, f64)]) -> Vec<Band> {
+    rows.iter()
+        .map(|&(above, up_to, pct)| Band {
+            above: Nanos::micros(above),
+            up_to: Nanos::micros(up_to),
+            share: pct / 100.0,
+        })
+        .collect()
+}
+
+/// A published report of fio 2.2.8 on an 800 GiB SSD cloud disk (2017): 4 KiB random reads at depth 128 for 13.0 s.
+fn published() -> Summary {
+    Summary {
+        name: "Rand_Read_Testing".into(),
+        reads: Some(true),
+        random: Some(true),
+        direct: Some(true),
+        iops: Some(20_126.0),
+        bytes_per_second: Some(80_505.0 * 1024.0),
+        ios: Some(262_144.0),
+        block: Some(Bytes::kib(4)),
+        in_flight: Some(128.0),
+        window: Some(Nanos::millis(13_025)),
+        mean_ns: Some(6_358_280.0),
+        min: Some(Nanos::micros(175)),
+        max: Some(Nanos::micros(82_994)),
+        percentiles: [
+            (0.01, 454),
+            (0.05, 668),
+            (0.1, 812),
+            (0.2, 996),
+            (0.3, 1128),
+            (0.4, 1256),
+            (0.5, 1368),
+        ]
+        .into_iter()
+        .chain([(0.6, 1480), (0.7, 1624), (0.8, 1816), (0.9, 2192), (0.95, 79_360), (0.99, 81_408)])
+        .chain([(0.995, 81_408), (0.999, 82_432), (0.9995, 82_432), (0.9999, 82_432)])
+        .map(|(q, us)| (q, Nanos::micros(us)))
+        .collect(),
+        bands: bands(&[
+            (100, 250, 0.04),
+            (250, 500, 1.49),
+            (500, 750, 6.08),
+            (750, 1000, 12.81),
+            (1000, 2000, 65.86),
+            (2000, 4000, 6.84),
+            (4000, 10_000, 0.49),
+            (10_000, 20_000, 0.04),
+            (50_000, 100_000, 6.35),
+        ]),
+        range: Some(Bytes::gib(1)),
+        device: Some(DeviceCounts { ios: 258_422.0, merges: 0.0, bytes: None }),
+        ..Summary::default()
+    }
+}
+
+fn promised() -> Promised {
+    Promised {
+        iops: 20_000.0,
+        bytes_per_second: 20_000.0 * 4096.0,
+        binding: Binding::VolumeIops,
+        iops_cap: Some(20_000.0),
+        bytes_cap: Some(300.0 * 1_048_576.0),
+    }
+}
+
+#[test]
+fn the_published_report_is_read_as_a_token_bucket() {
+    let found = of_summary(Summary { promised: Some(promised()), ..published() });
+    let bucket = found.find("throttle").unwrap();
+    assert_eq!(bucket.confidence, Confidence::Proven);
+    assert!((bucket.numbers["period_ms"] - 100.16).abs() < 0.2, "{:?}", bucket.numbers);
+    assert!((bucket.numbers["quota_ios"] - 2016.0).abs() < 2.0, "{:?}", bucket.numbers);
+    assert!((bucket.numbers["device_latency_ms"] - 1.37).abs() < 0.01, "{:?}", bucket.numbers);
+    insta::assert_snapshot!(found.headlines().join("\n"), @r#"
+    The promised 20,000 IOPS are met: a token bucket of about 100 ms sets the rate, 20,126/s; without it the volume takes 1.37 ms.
+    13.0 s are too short to quote a figure from.
+    A full bucket at the start explains the 126/s above the cap.
+    "#);
+    insta::assert_snapshot!(bucket.evidence.join("\n"), @r#"
+    6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.00 % lay in between, and the others took 1.37 ms (median)
+    128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each 100 ms, a period that throttles use
+    each quota is used up in about 19.0 ms, at about 106,207/s
+    20,126/s are 101 % of the promised 20,000 (volume IOPS)
+    "#);
+    // 20,126 = 20,000 + one quota / 13 s.
+    let full = found.find("full-bucket-at-start").unwrap();
+    assert!((full.numbers["surplus_ios"] - 1641.0).abs() < 2.0, "{:?}", full.numbers);
+    assert!(found.find("too-short").is_some());
+    assert!(found.find("reads-from-memory").is_none(), "fio reads the counters a little early");
+}
+
+#[test]
+fn without_a_promise_the_bucket_is_still_found() {
+    let found = of_summary(published());
+    assert_eq!(found.find("throttle").unwrap().confidence, Confidence::Likely);
+    assert!(found.find("full-bucket-at-start").is_none(), "nobody said what the cap is");
+}
+
+#[test]
+fn a_summary_without_signs_is_limited_by_nothing_visible() {
+    let plain = Summary {
+        bands: bands(&[(250, 500, 20.0), (500, 750, 50.0), (750, 1000, 25.0), (1000, 2000, 5.0)]),
+        percentiles: vec![(0.5, Nanos::micros(600)), (0.99, Nanos::micros(1500))],
+        window: Some(Nanos::seconds(300)),
+        range: Some(Bytes::gib(800)),
+        device: Some(DeviceCounts { ios: 262_000.0, merges: 0.0, bytes: None }),
+        mean_ns: Some(620_000.0),
+        ..published()
+    };
+    let found = of_summary(plain);
+    assert_eq!(found.headlines(), [NOTHING], "{:?}", found.findings);
+    assert_eq!(of_summary(Summary::default()).headlines(), [NOTHING]);
+}
+
+#[test]
+fn a_stall_is_no_bucket() {
+    // One pause of 2 s held all 128 once: the share would mean a period of 13 s, and nobody is held nearly so long.
+    let stalled = Summary {
+        bands: bands(&[(500, 1000, 60.0), (1000, 2000, 39.5), (1_000_000, 2_000_000, 0.5)]),
+        max: Some(Nanos::millis(1990)),
+        percentiles: vec![(0.5, Nanos::micros(900)), (0.999, Nanos::millis(1980))],
+        iops: Some(2000.0),
+        ..published()
+    };
+    assert!(of_summary(stalled).find("throttle").is_none());
+}
+
+#[test]
+fn counters_of_the_disk_show_memory_merges_and_splits() {
+    let with = |ios: f64, merges: f64, block: Bytes| {
+        of_summary(Summary {
+            device: Some(DeviceCounts { ios, merges, bytes: None }),
+            block: Some(block),
+            ..published()
+        })
+    };
+    let cached = with(26_000.0, 0.0, Bytes::kib(4));
+    assert!(cached.find("reads-from-memory").unwrap().evidence[0].contains("26,000 of 262,144"));
+    assert!(
+        !cached.find("reads-from-memory").unwrap().blocks,
+        "direct I/O was asked for: it is told, not refused"
+    );
+    let merged = with(65_536.0, 196_608.0, Bytes::kib(4));
+    assert!((merged.find("merges").unwrap().numbers["merged_share"] - 0.75).abs() < 1e-9);
+    let split = with(1_048_576.0, 0.0, Bytes::mib(1));
+    assert_eq!(split.find("splits").unwrap().numbers["requests_per_io"], 4.0);
+}
+
+#[test]
+fn bytes_and_not_ios_are_named_where_bytes_bind() {
+    let large = Summary {
+        iops: Some(1398.0),
+        bytes_per_second: Some(1398.0 * 262_144.0),
+        block: Some(Bytes::kib(256)),
+        promised: Some(Promised {
+            iops: 1400.0,
+            bytes_per_second: 350.0 * 1_048_576.0,
+            binding: Binding::VolumeThroughput,
+            iops_cap: Some(41_800.0),
+            bytes_cap: Some(350.0 * 1_048_576.0),
+        }),
+        ..Summary::default()
+    };
+    let found = of_summary(large);
+    insta::assert_snapshot!(found.headlines()[0], @r#"Bandwidth, not IOPS, is the limit at 256 KiB: 366 MB/s (350 MiB/s)."#);
+    assert!((found.find("bandwidth-cap").unwrap().numbers["knee_bytes"] - 8779.9).abs() < 1.0);
+}
