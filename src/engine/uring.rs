@@ -24,7 +24,7 @@ const SQE_LEN: usize = 24;
 /// How many registered buffers the kernel takes (`IORING_MAX_REG_BUFFERS`).
 const REGISTERED_MAX: usize = 1 << 14;
 
-/// Requests handed over in one system call. blk-mq prepares at most so many of a batch together
+/// Direct requests handed over in one system call. blk-mq prepares at most so many of a batch together
 /// (`BLK_MAX_REQUEST_COUNT`); each further one takes its tag alone, which costs more than the call.
 const BATCH: u32 = 32;
 
@@ -35,6 +35,8 @@ pub struct Uring {
     templates: Vec<[squeue::Entry; 2]>,
     /// Filled and not yet taken by the kernel.
     queued: u32,
+    /// Requests in one system call: all there are when the page cache answers.
+    batch: u32,
     sqpoll: bool,
     flags: Vec<String>,
     target: Arc<Clearance>,
@@ -172,7 +174,15 @@ impl Uring {
                 pair.map(|e| e.user_data(u64::from(slot)))
             })
             .collect();
-        Ok(Uring { ring, templates, queued: 0, sqpoll: options.sqpoll, flags, target })
+        Ok(Uring {
+            ring,
+            templates,
+            queued: 0,
+            batch: if target.is_direct() { BATCH } else { depth },
+            sqpoll: options.sqpoll,
+            flags,
+            target,
+        })
     }
 }
 
@@ -222,9 +232,9 @@ impl Backend for Uring {
         let result = match timeout {
             None if self.sqpoll => submitter.submit_and_wait(want as usize),
             None => loop {
-                let last = self.queued <= BATCH;
+                let last = self.queued <= self.batch;
                 let (n, want, flags) =
-                    if last { (self.queued, want, EnterFlags::GETEVENTS.bits()) } else { (BATCH, 0, 0) };
+                    if last { (self.queued, want, EnterFlags::GETEVENTS.bits()) } else { (self.batch, 0, 0) };
                 // SAFETY: no argument is passed, and the flags are those of a plain submit, the last time with a wait.
                 match unsafe { submitter.enter::<libc::sigset_t>(n, want, flags, None) } {
                     Ok(taken) if !last && taken > 0 => self.queued -= (taken as u32).min(self.queued),
