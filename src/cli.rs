@@ -32,10 +32,19 @@ pub struct Cli {
     pub command: Command,
 }
 
+const RUN_EXAMPLES: &str = "Examples:\n  \
+    volproof run .                                       the standard tests on a file made here\n  \
+    volproof run /mnt/a /mnt/b --preset quick            two volumes together, a minute\n  \
+    volproof run f.dat --rw randread --bs 4k/70:64k/30 --iodepth 32 --numjobs 2\n  \
+    volproof run f.dat --rw randread --rate-iops 5000 --arrival poisson --runtime 5m\n  \
+    volproof run /dev/vdb --preset read-only             reads alone; changes nothing\n  \
+    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1 --html page.html";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Test folders, files and block devices
+    #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),

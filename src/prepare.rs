@@ -34,7 +34,7 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
             (mib(free.0 / 2), format!("half of the {free} that are free; the page cache may hold part of it"))
         }
     } else if free.0 / 4 >= USUAL.0 {
-        (USUAL, format!("of {free} free; direct I/O does not use the memory of {memory}"))
+        (USUAL, format!("of {free} that are free; direct I/O bypasses the memory of {memory}"))
     } else {
         (mib(free.0 / 4), format!("a quarter of the {free} that are free"))
     };

@@ -501,8 +501,9 @@ impl Record {
     /// See [`RecordError`].
     pub fn load(path: &Path) -> Result<Record, RecordError> {
         let path = path.to_path_buf();
-        let text = std::fs::read_to_string(&path)
-            .map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        let bytes =
+            std::fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        let Ok(text) = String::from_utf8(bytes) else { return Err(RecordError::Foreign { path }) };
         Record::parse(&text, path)
     }
 

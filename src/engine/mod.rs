@@ -425,7 +425,11 @@ fn attend(
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Disconnected) => {
+                // A worker ended without a word: it panicked, and its thread has said why.
+                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
+                break;
+            }
         }
         let now = Instant::now();
         if now - last >= tick {

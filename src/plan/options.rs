@@ -11,7 +11,7 @@ use crate::unit::{Bytes, Nanos, text};
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, clap::Args)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 #[command(
-    next_help_heading = "Workload (alone: one ad-hoc step; with --preset or --plan: changes every step)"
+    next_help_heading = "Workload (with --rw and no plan: one ad-hoc step; else it changes every step)"
 )]
 pub struct StepOptions {
     /// Name of the step
@@ -52,7 +52,7 @@ pub struct StepOptions {
     #[arg(long, value_name = "DIST", visible_alias = "random_distribution")]
     pub distribution: Option<Distribution>,
     /// Draw random offsets independently, instead of each block once per pass
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
     pub norandommap: Option<bool>,
     /// Flush after so many writes
     #[arg(long, value_name = "N")]
@@ -87,16 +87,16 @@ pub struct StepOptions {
     )]
     pub engine: Option<EngineKind>,
     /// Go through the page cache (direct I/O otherwise)
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
     pub buffered: Option<bool>,
     /// Pin the jobs to these CPUs in turn, such as 0-3,8
     #[arg(long, value_name = "LIST", help_heading = "Engine")]
     pub cpus: Option<CpuList>,
     /// Poll the device for completions (io_uring, needs poll queues)
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
     pub iopoll: Option<bool>,
     /// Let a kernel thread submit (io_uring; costs a whole CPU)
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_name = "BOOL", help_heading = "Engine")]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
     pub sqpoll: Option<bool>,
     /// A device played in virtual time (plan files only)
     #[arg(skip)]

@@ -365,7 +365,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let kept = ready.finish(args.what.keep);
     publish(args, &record, record_path.as_deref(), &kept, &ui)?;
-    outcome?;
+    if let Err(failure) = outcome {
+        return Err(if put_back { failure } else { Failure { code: machine::NOT_RESTORED, ..failure } });
+    }
     Ok(match record.state {
         _ if !put_back => ExitCode::from(machine::NOT_RESTORED),
         State::Interrupted => ExitCode::from(130),

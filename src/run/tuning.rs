@@ -102,6 +102,9 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let Some(tuned) = tuned else { return true };
     let restored = tuned.restore();
     let complete = restored.complete();
+    if !complete {
+        eprint!("{}", crate::report::tune::restored(std::slice::from_ref(&restored)));
+    }
     if let Some(record) = record {
         record.restored = Some(restored);
     }
