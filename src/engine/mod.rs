@@ -9,6 +9,7 @@ mod backend;
 mod buffers;
 mod clock;
 mod generator;
+mod job;
 mod null;
 mod offsets;
 mod outcome;
@@ -36,8 +37,9 @@ use backend::Backend;
 use buffers::Buffers;
 use clock::{Anchor, Clock, Monotonic, Tsc, Virtual};
 use generator::Generator;
+use job::{Control, Job, Message, Window};
 use schedule::Schedule;
-use worker::{Control, Job, Message, Window, Worker};
+use worker::Worker;
 
 pub use clock::clock_source;
 pub use generator::Region;

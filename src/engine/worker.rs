@@ -15,13 +15,14 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
 use super::generator::{Generator, Source};
+use super::job::{Control, Job, Message, Window};
 use super::outcome::{CpuTime, End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
@@ -30,34 +31,6 @@ use crate::unit::{Bytes, Nanos};
 
 /// How long requests in flight are waited for after the end.
 pub const DRAIN: Nanos = Nanos::seconds(5);
-
-/// What the workers of a step share.
-#[derive(Debug, Default)]
-pub struct Control {
-    /// Ends the load soon: within one interval, or at once for a thread that is waiting and gets a signal.
-    pub stop: AtomicBool,
-    /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
-    pub start: AtomicU64,
-}
-
-/// When a worker's load ends, and what counts.
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    /// Load before the window.
-    pub ramp: Nanos,
-    /// Length of the window; `None` when only the amount of I/O ends it.
-    pub runtime: Option<Nanos>,
-    /// The worker sends no more than this many bytes.
-    pub amount: Option<Bytes>,
-}
-
-/// What a worker tells the thread that watches.
-pub enum Message {
-    /// An interval of the grid has passed.
-    Interval(Interval),
-    /// The worker is done.
-    End(Box<End>),
-}
 
 /// A request in flight.
 #[derive(Clone, Copy)]
@@ -135,30 +108,6 @@ pub struct Worker<B: Backend, C: Clock> {
     closed_at: u64,
     cpu_at_origin: CpuTime,
     outcome: End,
-}
-
-/// What a worker is made of, beyond backend and clock.
-pub struct Job {
-    /// Number within the step.
-    pub id: u32,
-    /// Requests in flight.
-    pub depth: u32,
-    /// Largest block of the load.
-    pub largest: Bytes,
-    /// Draws the I/Os.
-    pub generator: Generator,
-    /// Arrivals, in an open loop.
-    pub schedule: Option<Schedule>,
-    /// When it ends.
-    pub window: Window,
-    /// Share of zeros in written data, percent.
-    pub compressible: u32,
-    /// Errors do not end the load.
-    pub continue_on_error: bool,
-    /// Shared with the others.
-    pub control: Arc<Control>,
-    /// To the watching thread.
-    pub messages: Sender<Message>,
 }
 
 impl<B: Backend, C: Clock> Worker<B, C> {
