@@ -5,7 +5,7 @@ mod page_record;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use page_record::record;
+use page_record::{claimed, record};
 use volproof::plan::Simulated;
 use volproof::record::{Record, State};
 use volproof::report::html::{PLOTLY, page};
@@ -86,12 +86,21 @@ fn any_name_stays_text() {
     r.warnings = record(1, 1).warnings;
     let w = &mut r.warnings[0];
     (w.code, w.message, w.advice, w.step) = (name(), name(), name(), Some(name()));
+    let tuning = r.tuning.insert(record(1, 1).tuning.unwrap());
+    let e = &mut tuning.effects[0];
+    (e.knob, e.before, e.after) = (name(), name(), name());
+    let mut claimed = claimed();
+    claimed.promise.volumes[0].id = name();
+    claimed.promise.volumes[0].latency_basis = Some(name());
+    (claimed.options, claimed.notes) = (vec![name()], vec![name()]);
+    r.claimed = Some(claimed);
 
     let page = ours(&r);
-    assert!(page.matches("&#60;img src=x").count() >= 20, "{}", page.matches("&#60;img src=x").count());
+    assert!(page.contains("Promised and delivered") && page.contains("What each knob did"));
+    assert!(page.matches("&#60;img src=x").count() >= 28, "{}", page.matches("&#60;img src=x").count());
     assert!(!page.contains("<img") && !page.contains("<!--"));
     // No element more than on the page of the same Record with harmless names; one list of errors and one of doubts came.
-    for element in ["<script", "</script", "<style", "<svg"] {
+    for element in ["<script", "</script", "<style"] {
         assert_eq!(page.matches(element).count(), plain.matches(element).count(), "{element}");
     }
     let data = page.split("id=\"data\">").nth(1).unwrap().split("</script>").next().unwrap();
@@ -174,4 +183,71 @@ fn report_and_run_write_the_same_page() {
         assert!(said.contains(what), "{args:?}: {said}");
     }
     assert_eq!(before, std::fs::read(at("r.json")).unwrap());
+}
+
+/// Runs steps of 4 KiB random reads in virtual time against the promise of a PL0 of 40 GiB, and gives the page.
+fn judged(seconds: u32, depth: u32, iops_cap: u32) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let plan = format!(
+        "[[step]]\nname = 'reads'\nrw = 'randread'\nbs = '4k'\niodepth = {depth}\nruntime = '{seconds}s'\nramp = '1s'\n\
+         engine = 'null'\n[step.simulate]\nlatency = '600us'\njitter = '200us'\niops_cap = {iops_cap}.0\n"
+    );
+    std::fs::write(folder.path().join("p.toml"), plan).unwrap();
+    let args =
+        "run --plan p.toml --json r.json -q --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --offline";
+    let run = volproof(folder.path(), &args.split(' ').collect::<Vec<_>>());
+    let said = String::from_utf8_lossy(&run.stderr).into_owned();
+    let record = Record::load(&folder.path().join("r.json")).unwrap_or_else(|e| panic!("{e}: {said}"));
+    ours(&record)
+}
+
+#[test]
+fn the_verdict_stands_on_top_with_its_gauge() {
+    for (seconds, depth, cap, word, headline) in [
+        (120, 64, 2280, "PASS", "The volume delivers what is promised: 2,280 IOPS of 2,280."),
+        (120, 64, 2052, "FAIL", "The volume falls short of its promise: 2,052 IOPS, 90.0 % of 2,280."),
+        (3, 64, 2280, "INCONCLUSIVE", "Not decided: "),
+        (60, 1, 2280, "INVALID", "This run cannot judge the promise of 2,280 IOPS."),
+    ] {
+        let page = judged(seconds, depth, cap);
+        let text = text(&page);
+        let hero = &text[..text.find("Promised and delivered").unwrap()];
+        assert!(hero.contains(headline) && hero.lines().any(|l| l == word), "{word}: {hero}");
+        assert!(hero.contains(
+            "against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %; throughput and latency were"
+        ));
+        assert!(!hero.contains("no promise was given"));
+        assert!(text.contains("Binding limit: volume IOPS, at least 2,234 with tolerance."), "{text}");
+        assert_eq!(page.matches("<article class=\"claim ").count(), 1);
+        let gauge = page.split("<div class=\"gauge\">").nth(1).unwrap().split("</svg>").next().unwrap();
+        assert!(gauge.contains("aria-label=\"IOPS in reads: measured "), "{gauge}");
+        let x = |class: &str| -> f64 {
+            let at = gauge.split(&format!("class=\"{class}\" d=\"M")).nth(1).unwrap();
+            at.split(' ').next().unwrap().parse().unwrap()
+        };
+        assert!(x("limit") < x("promised"), "{gauge}");
+        assert_eq!(x("dot") < x("limit"), matches!(word, "FAIL" | "INVALID"), "{word}: {gauge}");
+        assert!(page.contains("--promise alibaba:cloud_essd.PL0 --volume-size"), "not repeatable");
+    }
+}
+
+#[test]
+fn findings_come_with_evidence_and_advice() {
+    let page = judged(120, 64, 2052);
+    let card = page.split("<article class=\"finding\">").nth(1).unwrap().split("</article>").next().unwrap();
+    for part in ["reads · <code>throttle</code>", "●●●", "proven", "2,052", "<li>", "class=\"advice\""]
+    {
+        assert!(card.contains(part), "{part}: {card}");
+    }
+}
+
+#[test]
+fn a_run_that_was_cut_short_says_so_beside_its_verdict() {
+    let mut r = record(20, 1);
+    r.plan.steps[0].rw = "randread".parse().unwrap();
+    r.claimed = Some(claimed());
+    assert!(!ours(&r).contains("Interrupted"));
+    r.state = State::Interrupted;
+    let page = ours(&r);
+    assert!(page.contains("Interrupted") && page.contains("Promised and delivered"));
 }

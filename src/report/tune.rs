@@ -3,7 +3,7 @@
 //! The JSON forms are the types themselves.
 
 use super::topo::folded;
-use crate::stats::compare::Outcome as Finding;
+use crate::stats::compare::{Comparison, Outcome as Finding};
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting};
 
@@ -118,6 +118,19 @@ fn alike<'a, T>(rows: &[&'a T], same: impl Fn(&T, &T) -> bool) -> Vec<(&'a T, St
     .collect()
 }
 
+/// What a comparison says of a knob.
+pub fn told(c: &Comparison) -> String {
+    match c.outcome {
+        Finding::Faster => "raises the rate".to_string(),
+        Finding::Slower => "LOWERS the rate: leave it alone on this device".to_string(),
+        Finding::Equivalent => "makes no difference that matters".to_string(),
+        Finding::Undecided => match c.pairs_needed {
+            Some(n) => format!("undecided: {n} pairs would tell"),
+            None => "undecided: the runs vary too much".to_string(),
+        },
+    }
+}
+
 /// What each knob did to the rate: `--tune ab`.
 pub fn effects(effects: &[Effect]) -> String {
     let mut out = String::new();
@@ -128,15 +141,6 @@ pub fn effects(effects: &[Effect]) -> String {
             continue;
         };
         let pct = |ratio: f64| 100.0 * (ratio - 1.0);
-        let finding = match c.outcome {
-            Finding::Faster => "raises the rate".to_string(),
-            Finding::Slower => "LOWERS the rate: leave it alone on this device".to_string(),
-            Finding::Equivalent => "makes no difference that matters".to_string(),
-            Finding::Undecided => match c.pairs_needed {
-                Some(n) => format!("undecided: {n} pairs would tell"),
-                None => "undecided: the runs vary too much".to_string(),
-            },
-        };
         let figures = format!(
             "{:+.1} % [{:+.1}, {:+.1}], p {:.3}, {} pairs, would show {:.1} %",
             pct(c.ratio),
@@ -146,7 +150,7 @@ pub fn effects(effects: &[Effect]) -> String {
             c.pairs,
             c.detectable_pct
         );
-        out += &folded(&lead, &finding);
+        out += &folded(&lead, &told(c));
         out += &folded("    ", &figures);
     }
     out

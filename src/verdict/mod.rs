@@ -11,7 +11,7 @@ mod reach;
 
 use serde::Serialize;
 
-pub use claim::figure;
+pub use claim::{Rates, figure};
 
 use crate::diagnose::Diagnosis;
 use crate::record::{Claimed, Record};

@@ -5,11 +5,18 @@ document.getElementById("page").addEventListener("load", (event) => {
   const wrong = [];
   const seen = (e) => e && e.getClientRects().length && e.textContent.trim();
   if (!page.documentElement.classList.contains("plain")) wrong.push("a script ran although none may");
-  for (const what of ["h1", ".status", "#results", "td.main", ".step h2", ".said", "#repeat", "pre", "dl"]) {
+  for (const what of ["h1", ".status", "#results", "td.main", ".step h2", "#limits", ".said", "#repeat", "pre", "dl"]) {
     const all = [...page.querySelectorAll(what)];
     if (!all.length || !all.every(seen)) wrong.push(`${what} is missing or hidden`);
   }
   if ([...page.querySelectorAll(".plot")].some((p) => p.getClientRects().length)) wrong.push("an empty chart takes room");
+  // Where a promise was given, the verdict stands there without a script.
+  for (const claim of page.querySelectorAll(".claim")) {
+    for (const what of [".badge", ".figure", ".flag", ".gauge svg[aria-label]"]) {
+      const e = claim.querySelector(what);
+      if (!e || !e.getClientRects().length) wrong.push(`${what} of a claim is missing or hidden`);
+    }
+  }
   if (!page.getElementById("theme").hidden) wrong.push("a button that does nothing is shown");
   if (page.documentElement.scrollWidth > 390) wrong.push(`overflow: ${page.documentElement.scrollWidth} px`);
   const tables = [...page.querySelectorAll("table")].filter(seen).length;

@@ -5,11 +5,16 @@ use volproof::hist::Histogram;
 use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence, QueueSettings};
 use volproof::plan::{EngineKind, Plan, Step};
 use volproof::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, IoError, Record, SCHEMA, SCHEMA_VERSION, State, StepRecord,
-    StepTarget, TuningRecord,
+    Claimed, CpuRecord, DirectionSummary, ErrorRecord, IoError, Record, SCHEMA, SCHEMA_VERSION, State,
+    StepRecord, StepTarget, TuningRecord,
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
+use volproof::spec::catalogue::Catalogue;
+use volproof::spec::promise::Promise;
+use volproof::spec::request::{Asked, Request};
+use volproof::stats::compare::Comparison;
 use volproof::topo::{CpuSet, Placement, Seat};
+use volproof::tune::ab::Effect;
 use volproof::tune::{Applied, Attempt};
 use volproof::unit::{Bytes, Nanos};
 use volproof::warn::{Severity, Warning};
@@ -161,6 +166,19 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
     }
 }
 
+/// What a PL0 of 40 GiB is promised: 2,280 IOPS, 110 MB/s.
+pub fn claimed() -> Claimed {
+    let size = Some(Bytes::gib(40));
+    let volume = Asked { kind: "alibaba:cloud_essd.PL0".into(), size, iops: None, throughput: None };
+    let request = Request { volume, with: Vec::new(), instance: None, block: None, at: None };
+    Claimed {
+        options: ["--promise", "alibaba:cloud_essd.PL0"].map(String::from).to_vec(),
+        tolerance: 0.02,
+        promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
+        notes: Vec::new(),
+    }
+}
+
 /// A Record of one step of so many seconds.
 pub fn record(seconds: u64, disks: usize) -> Record {
     Record {
@@ -206,6 +224,16 @@ pub fn record(seconds: u64, disks: usize) -> Record {
                 wanted: "none".into(),
                 reason: "a scheduler reorders".into(),
                 attempt: Attempt::Written,
+            }],
+            effects: vec![Effect {
+                knob: "scheduler".into(),
+                path: "/sys/block/nvme0n1/queue/scheduler".into(),
+                before: "mq-deadline".into(),
+                after: "none".into(),
+                comparison: Comparison::of(
+                    &[(1100.0, 1000.0), (1110.0, 1004.0), (1090.0, 998.0), (1105.0, 1001.0)],
+                    0.0,
+                ),
             }],
             ..TuningRecord::default()
         }),

@@ -2,7 +2,9 @@
 
 use crate::observe::QueueSettings;
 use crate::record::{Record, StepRecord};
+use crate::report::tune::told;
 use crate::topo::Seat;
+use crate::tune::ab::Effect;
 use crate::tune::{Applied, Attempt};
 
 /// A table of words: what was set, where it ran.
@@ -65,6 +67,38 @@ pub fn queues(step: &StepRecord) -> Option<Grid> {
         "largest request",
     ];
     (!rows.is_empty()).then(|| Grid { title: "The disks' queues", heads, rows, notes: Vec::new() })
+}
+
+/// What each knob did to the rate, from pairs of runs with and without it.
+pub fn effects(record: &Record) -> Option<Grid> {
+    let row = |e: &Effect| {
+        let pct = |ratio: f64| format!("{:+.1}", 100.0 * (ratio - 1.0));
+        let change = format!("{} → {}", e.before, e.after);
+        match &e.comparison {
+            None => {
+                let dash = || String::from("–");
+                vec![e.knob.clone(), change, dash(), dash(), dash(), "no I/O completed".into()]
+            }
+            Some(c) => vec![
+                e.knob.clone(),
+                change,
+                pct(c.ratio),
+                format!("{} to {}", pct(c.low_ratio), pct(c.high_ratio)),
+                format!("{:.3}", c.p_value),
+                format!("{} ({} pairs; {:.1} % would have shown)", told(c), c.pairs, c.detectable_pct),
+            ],
+        }
+    };
+    let rows: Vec<_> = record.tuning.as_ref()?.effects.iter().map(row).collect();
+    (!rows.is_empty()).then(|| Grid {
+        title: "What each knob did to the rate",
+        heads: vec!["Knob", "change", "rate, %", "95 % interval", "p", "what may be said"],
+        rows,
+        notes: vec![
+            "Pairs of short runs with and without the knob, in random order, everything else as tuned."
+                .into(),
+        ],
+    })
 }
 
 /// Knobs that were set for the run.

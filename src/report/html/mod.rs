@@ -3,18 +3,23 @@
 //! Everything that must be read (judgement, tables, doubts, conditions) is in the markup; the script only adds charts. All
 //! foreign text goes through the template's escaping, all data for the script through [`for_script`], and a content security
 //! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
-//! The same Record gives the same page, byte for byte. Nothing here measures or judges.
+//! The same Record gives the same page, byte for byte. Nothing here measures, and what is judged is asked of
+//! `verdict` and `diagnose`.
 
 mod bins;
 mod charts;
+mod gauge;
 mod grids;
+mod judgement;
 mod repeat;
 mod sections;
 
 use askama::Template;
 
+use crate::diagnose;
 use crate::record::Record;
 use grids::Grid;
+use judgement::{ClaimCard, Judged, Limits, UntestedCard};
 use sections::{Doubt, Fact, LATENCY_HEADS, Row, Status, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
@@ -28,13 +33,17 @@ struct Page<'a> {
     record: &'a Record,
     title: String,
     headline: String,
-    status: Status,
+    statuses: Vec<Status>,
+    claims: Vec<ClaimCard>,
+    untested: Vec<UntestedCard>,
+    notes: Vec<String>,
+    limits: Limits,
     heads: [&'static str; 8],
     steps: Vec<StepSection>,
     doubts: Vec<Doubt>,
     targets: Vec<Vec<Fact>>,
     environment: Vec<Fact>,
-    tuning: Option<Grid>,
+    tuning: Vec<Grid>,
     plan: String,
     command: String,
     data: String,
@@ -80,18 +89,24 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         (0..record.steps.len()).map(|i| sections::step(record, i)).unzip();
     let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
+    let found = diagnose::of_record(record);
+    let judged = judgement::judged(record, &found).unwrap_or_else(|| Judged::without_promise(record));
     let page = Page {
         title: format!("{}{on}", record.plan.name),
-        headline: sections::headline(record),
-        status: sections::status(record),
+        headline: judged.headline,
+        statuses: judged.statuses,
+        claims: judged.claims,
+        untested: judged.untested,
+        notes: judged.notes,
+        limits: judgement::limits(&found),
         heads: LATENCY_HEADS,
         steps,
         doubts: sections::doubts(record),
         targets: record.targets.iter().map(sections::target).collect(),
         environment: sections::environment(record),
-        tuning: grids::tuning(record),
+        tuning: grids::tuning(record).into_iter().chain(grids::effects(record)).collect(),
         plan: repeat::plan_toml(&record.plan),
-        command: repeat::run_command(&record.plan),
+        command: repeat::run_command(&record.plan, record.claimed.as_ref()),
         data: for_script(&data),
         style: STYLE,
         script: SCRIPT,

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::plan::{Arrival, Distribution, EngineKind, Pattern, Plan, Step};
+use crate::record::Claimed;
 use crate::unit::{Bytes, Nanos};
 
 /// The plan as TOML; reading it back gives the same steps. Keys that have their default are left out.
@@ -70,8 +71,8 @@ pub fn shell(word: &str) -> String {
     }
 }
 
-/// The command that runs the plan file again.
-pub fn run_command(plan: &Plan) -> String {
+/// The command that runs the plan file again, against the same promise.
+pub fn run_command(plan: &Plan, promise: Option<&Claimed>) -> String {
     let mut out = String::from("volproof run --plan plan.toml");
     for (given, option) in [(plan.overwrite, " --overwrite"), (plan.keep, " --keep")] {
         out.push_str(if given { option } else { "" });
@@ -81,6 +82,9 @@ pub fn run_command(plan: &Plan) -> String {
     }
     for target in &plan.targets {
         let _ = write!(out, " {}", shell(&target.to_string_lossy()));
+    }
+    for option in promise.into_iter().flat_map(|c| &c.options) {
+        let _ = write!(out, " {}", shell(option));
     }
     out
 }

@@ -32,8 +32,12 @@ pub struct Status {
     pub class: &'static str,
     /// The word.
     pub word: &'static str,
-    /// The reason.
+    /// Its sign, as the path of an SVG of 24 by 24; may be empty.
+    pub icon: &'static str,
+    /// What stands beside it.
     pub text: String,
+    /// Why; may be empty.
+    pub reason: String,
 }
 
 /// A doubt.
@@ -145,7 +149,22 @@ pub fn iops(v: f64) -> String {
 }
 
 fn nanos(n: Nanos) -> String {
-    n.to_string().replace("us", "µs")
+    micro(n.to_string())
+}
+
+/// A page can write the micro sign that a terminal may lack: `80.1us` and `80.1 us`, but no word that contains it.
+pub fn micro(text: String) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("us") {
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        let figure = before.trim_end_matches(' ').ends_with(|c: char| c.is_ascii_digit());
+        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
+        out.push_str(before);
+        out.push_str(if figure && whole { "µs" } else { "us" });
+        rest = after;
+    }
+    out + rest
 }
 
 /// The sentence on top: what was measured, each figure with the step it comes from.
@@ -194,7 +213,8 @@ pub fn headline(record: &Record) -> String {
 
 /// How the run ended, as far as a Record without a promise can tell.
 pub fn status(record: &Record) -> Status {
-    let s = |class, word, text: &str| Status { class, word, text: text.into() };
+    let s =
+        |class, word, text: &str| Status { class, word, icon: "", text: text.into(), reason: String::new() };
     let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
     match &record.state {
         State::Failed(why) => s("bad", "Failed", why),
@@ -549,6 +569,11 @@ fn cpu(c: &CpuShare) -> Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_micro_sign_touches_no_word() {
+        assert_eq!(micro("80.1us, 9 us; 5 users must busy".into()), "80.1µs, 9 µs; 5 users must busy");
+    }
 
     #[test]
     fn a_spark_stays_in_its_box() {

@@ -1,0 +1,279 @@
+//! What the page says on top: the verdict with a gauge for each claim, and what limited each step.
+//!
+//! The verdict is asked of `verdict` and the findings of `diagnose`, so that the page is a function of the Record alone.
+//! Nothing is decided here, and nothing escaped (the template does).
+
+use super::gauge::{self, Gauge};
+use super::sections::{self, Status, micro};
+use crate::diagnose::{self, Confidence, Diagnosis};
+use crate::record::{Record, State};
+use crate::unit::{grouped, significant};
+use crate::verdict::{Claim, Metric, Outcome, Rates, Verdict, figure};
+
+/// A claim as a card.
+pub struct ClaimCard {
+    /// Its colour: `good`, `bad`, `doubt`.
+    pub class: &'static str,
+    /// Its sign, as the path of an SVG of 24 by 24.
+    pub icon: &'static str,
+    /// PASS, FAIL, INCONCLUSIVE, INVALID.
+    pub word: &'static str,
+    /// What it is about.
+    pub metric: &'static str,
+    /// Where it was measured.
+    pub step: String,
+    /// What was measured.
+    pub measured: String,
+    /// Against what.
+    pub of: String,
+    /// The line.
+    pub gauge: Gauge,
+    /// Limit, interval and burst.
+    pub facts: Vec<String>,
+    /// Why.
+    pub reason: String,
+    /// What decides it.
+    pub command: Option<String>,
+}
+
+/// Something promised that no step tested.
+pub struct UntestedCard {
+    /// What.
+    pub metric: &'static str,
+    /// Why not.
+    pub reason: String,
+    /// What tests it.
+    pub command: Option<String>,
+}
+
+/// The verdict, ready for the template.
+pub struct Judged {
+    /// The sentence on top.
+    pub headline: String,
+    /// The words under it: the verdict, and how the run ended if it did not end well.
+    pub statuses: Vec<Status>,
+    /// Every claim.
+    pub claims: Vec<ClaimCard>,
+    /// What no step tested.
+    pub untested: Vec<UntestedCard>,
+    /// What to know of the promise.
+    pub notes: Vec<String>,
+}
+
+/// A finding as a card.
+pub struct FindingCard {
+    /// Which step.
+    pub step: String,
+    /// `possible`, `likely`, `proven`.
+    pub confidence: &'static str,
+    /// How many of three dots are full.
+    pub dots: [bool; 3],
+    /// The sentence.
+    pub headline: String,
+    /// What it rests on.
+    pub evidence: Vec<String>,
+    /// What to do.
+    pub advice: String,
+    /// Its stable name.
+    pub code: String,
+}
+
+/// What limited the steps.
+pub struct Limits {
+    /// Findings that no doubt tells already.
+    pub findings: Vec<FindingCard>,
+    /// Steps without any, with the words for it.
+    pub quiet: Vec<(String, &'static str)>,
+}
+
+fn looks(outcome: Outcome) -> (&'static str, &'static str) {
+    match outcome {
+        Outcome::Pass => ("good", "M5.5 12.5l4.2 4.2L18.5 7.5"),
+        Outcome::Fail => ("bad", "M7 7l10 10M17 7L7 17"),
+        Outcome::Inconclusive => ("doubt", "M8.6 9.2a3.5 3.5 0 1 1 5 3.1c-1.1.6-1.6 1.2-1.6 2.4M12 17.9v.1"),
+        Outcome::Invalid => ("doubt", "M12 6v7.5M12 17.4v.1"),
+    }
+}
+
+/// A figure that names its unit.
+fn amount(metric: Metric, v: f64) -> String {
+    match metric {
+        Metric::Iops => format!("{} IOPS", figure(metric, v)),
+        Metric::Throughput => figure(metric, v),
+        Metric::Latency => format!("{} mean latency", micro(figure(metric, v))),
+    }
+}
+
+/// With a full stop, and a capital.
+fn sentence(text: &str) -> String {
+    let text = micro(text.to_string());
+    let mut letters = text.chars();
+    let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let stop = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
+    format!("{first}{}{stop}", letters.as_str())
+}
+
+/// The claim that is told first: of the gravest outcome the one furthest from its promise.
+fn gravest(v: &Verdict) -> Option<&Claim> {
+    let distance = |c: &Claim| if c.metric == Metric::Latency { -c.ratio } else { c.ratio };
+    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
+    of_outcome.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+fn told(record: &Record, v: &Verdict) -> String {
+    let Some(c) = gravest(v) else { return sections::headline(record) };
+    let (measured, promised) = (amount(c.metric, c.measured), micro(figure(c.metric, c.promised)));
+    let percent = significant(c.ratio * 100.0);
+    let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
+    let (who, deliver, fall, its) = if volumes > 1 {
+        (format!("The {volumes} volumes"), "deliver", "fall", "their")
+    } else {
+        ("The volume".into(), "delivers", "falls", "its")
+    };
+    match c.outcome {
+        Outcome::Pass if v.claims.len() == 1 => {
+            format!("{who} {deliver} what is promised: {measured} of {promised}.")
+        }
+        Outcome::Pass => format!(
+            "{who} {deliver} what is promised in all {} tests; the closest is {measured} of {promised}.",
+            v.claims.len()
+        ),
+        Outcome::Fail if c.metric == Metric::Latency => {
+            format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
+        }
+        Outcome::Fail => {
+            format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
+        }
+        Outcome::Inconclusive => {
+            format!("Not decided: {measured}, {percent} % of the {promised} that are promised.")
+        }
+        Outcome::Invalid => {
+            format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
+        }
+    }
+}
+
+fn status(v: &Verdict) -> Status {
+    let tolerance = format!("{:.2}", v.tolerance * 100.0);
+    let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
+    let mut text = format!("against {}, tolerance {tolerance} %", v.against);
+    let untested: Vec<&str> = v.untested.iter().map(|u| u.metric.name()).collect();
+    if let [first, rest @ ..] = untested.as_slice() {
+        let were = if rest.is_empty() { "was" } else { "were" };
+        text.push_str(&format!(
+            "; {} {were} not tested",
+            rest.iter().fold(first.to_string(), |a, m| a + " and " + m)
+        ));
+    }
+    let text = text + ".";
+    match v.outcome {
+        None => Status { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
+        Some(outcome) => {
+            let (class, icon) = looks(outcome);
+            let reason = gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
+            Status { class, word: outcome.name(), icon, text, reason }
+        }
+    }
+}
+
+fn card(record: &Record, c: &Claim) -> ClaimCard {
+    let name = |v: f64| micro(figure(c.metric, v));
+    let rates = record.claimed.as_ref().and_then(|claimed| {
+        let plan = record.plan_step(&c.step)?;
+        Rates::of(claimed, plan.bs.single()?, diagnose::direction(plan)?)
+    });
+    let gauge = gauge::of(c, record.claimed.as_ref().map_or(0.0, |c| c.tolerance), rates.as_ref());
+    let mut facts = vec![match c.metric {
+        Metric::Latency => format!("Binding limit: {}, at most {} with tolerance.", c.binding, name(c.limit)),
+        _ => format!("Binding limit: {}, at least {} with tolerance.", c.binding, name(c.limit)),
+    }];
+    if let Some((low, high)) = c.bounds {
+        facts.push(format!("Surely {} to {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
+    }
+    if let (true, Some(r)) = (gauge.promised.len() > 1, &rates) {
+        facts.push(format!(
+            "The provider's unit is in doubt: {} are promised if it is MB (10⁶ bytes), {} if it is MiB (2²⁰).",
+            name(r.least.bytes),
+            name(r.most.bytes)
+        ));
+    }
+    if let Some(b) = &c.burst {
+        let what = if c.metric == Metric::Throughput {
+            format!("{} MiB", significant(b.surplus / 1_048_576.0))
+        } else {
+            format!("{} I/Os", grouped(b.surplus.round() as u64))
+        };
+        facts.push(format!(
+            "Without the first {} s, which brought {what} on top; the whole window did {}.",
+            significant(b.seconds),
+            name(c.whole_window)
+        ));
+    }
+    let (class, icon) = looks(c.outcome);
+    ClaimCard {
+        class,
+        icon,
+        word: c.outcome.name(),
+        metric: c.metric.name(),
+        step: c.step.clone(),
+        measured: name(c.measured),
+        of: format!("{} % of {} promised", significant(c.ratio * 100.0), name(c.promised)),
+        gauge,
+        facts,
+        reason: sentence(&c.reason),
+        command: c.command.clone(),
+    }
+}
+
+impl Judged {
+    /// What stands on top when there is nothing to judge against.
+    pub fn without_promise(record: &Record) -> Judged {
+        Judged {
+            headline: sections::headline(record),
+            statuses: vec![sections::status(record)],
+            claims: Vec::new(),
+            untested: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// The verdict of a Record with a promise.
+pub fn judged(record: &Record, found: &[Diagnosis]) -> Option<Judged> {
+    let v = Verdict::of(record, record.claimed.as_ref()?, found);
+    let untested = |u: &crate::verdict::Untested| UntestedCard {
+        metric: u.metric.name(),
+        reason: sentence(&u.reason),
+        command: u.command.clone(),
+    };
+    let cut_short = record.state != State::Complete;
+    Some(Judged {
+        headline: told(record, &v),
+        statuses: [status(&v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
+        claims: v.claims.iter().map(|c| card(record, c)).collect(),
+        untested: v.untested.iter().map(untested).collect(),
+        notes: v.notes.iter().map(|n| sentence(n)).collect(),
+    })
+}
+
+/// What limited each step; what the doubts already say is left to them.
+pub fn limits(found: &[Diagnosis]) -> Limits {
+    let mut limits = Limits { findings: Vec::new(), quiet: Vec::new() };
+    for d in found {
+        let before = limits.findings.len();
+        limits.findings.extend(d.findings.iter().filter(|f| f.doubt.is_none()).map(|f| FindingCard {
+            step: d.step.clone(),
+            confidence: f.confidence.name(),
+            dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
+            headline: sentence(&f.headline),
+            evidence: f.evidence.iter().map(|e| micro(e.clone())).collect(),
+            advice: micro(f.advice.clone()),
+            code: f.code.clone(),
+        }));
+        if limits.findings.len() == before {
+            let words = if d.findings.is_empty() { diagnose::NOTHING } else { "See the doubts below." };
+            limits.quiet.push((d.step.clone(), words));
+        }
+    }
+    limits
+}
