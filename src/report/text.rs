@@ -37,7 +37,7 @@ pub fn record(record: &Record) -> String {
         out.push_str(&costs(record));
     }
     if let Some(tuning) = record.tuning.as_ref().filter(|t| !t.effects.is_empty()) {
-        out.push('\n');
+        out.push_str("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
         out.push_str(&super::tune::effects(&tuning.effects));
     }
     out.push_str(&doubts(&record.warnings));
