@@ -80,7 +80,10 @@ fn tuning(tuning: &TuningRecord) -> String {
         .collect();
     let what = if written.is_empty() { "every knob was as wanted".into() } else { written.join(", ") };
     match &tuning.restored {
-        Some(r) if r.complete() && !written.is_empty() => format!("{what}; all put back"),
+        Some(r) if r.plain() && !written.is_empty() => format!("{what}; all put back"),
+        Some(r) if r.complete() && !r.plain() => {
+            format!("{what}; put back but for those that others have changed or that are gone")
+        }
         Some(r) if !r.complete() => format!("{what}; NOT all put back, by hand: {}", r.by_hand().join("; ")),
         _ => what,
     }

@@ -102,7 +102,7 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let Some(tuned) = tuned else { return true };
     let restored = tuned.restore();
     let complete = restored.complete();
-    if !complete {
+    if !restored.plain() {
         eprint!("{}", crate::report::tune::restored(std::slice::from_ref(&restored)));
     }
     if let Some(record) = record {

@@ -85,6 +85,12 @@ impl Restoration {
         self.unreadable.is_none() && self.knobs.iter().all(|k| !matches!(k.outcome, Outcome::Failed { .. }))
     }
 
+    /// Whether every knob simply has its old value again, so that there is nothing more to say.
+    pub fn plain(&self) -> bool {
+        let back = |k: &Put| matches!(k.outcome, Outcome::Restored | Outcome::Unchanged);
+        self.unreadable.is_none() && self.knobs.iter().all(back)
+    }
+
     /// Commands that put back by hand what failed here.
     pub fn by_hand(&self) -> Vec<String> {
         let failed = self.knobs.iter().filter(|k| matches!(k.outcome, Outcome::Failed { .. }));
