@@ -18,8 +18,8 @@ holds() {
   if "$@"; then ok "$name"; else fail "$name" "'$*' ended with $?"; fi
 }
 
-# says TEXT PATTERN: an extended regular expression, case ignored.
-says() { echo "$1" | grep -qiE -- "$2"; }
+# says TEXT PATTERN: an extended regular expression, case ignored; line breaks count as blanks.
+says() { echo "$1" | tr -s '\n ' ' ' | grep -qiE -- "$2"; }
 
 # A check of several conditions: each `wants` adds to $why, `conclude` reports.
 why=
@@ -42,20 +42,18 @@ conclude() {
   why=
 }
 
-# can SUBCOMMAND NAME: whether the program under test has it; a check that needs it is skipped.
+# can HELP PATTERN NAME: whether the program under test has it; a check that needs it is skipped.
 can() {
-  volproof --help 2>&1 | grep -qE "^ +$1( |\$)" && return 0
-  skip "$2" "this volproof has no '$1'"
+  volproof $1 --help 2>&1 | grep -qE -- "^ +$2( |\$)" && return 0
+  skip "$3" "this volproof has no '$2'"
   return 1
 }
 
 # until_true SECONDS COMMAND...: wait for a state, as nothing here depends on how long it takes.
 until_true() {
-  tries=$(($1 * 20)); shift
-  while [ $tries -gt 0 ]; do
-    "$@" >/dev/null 2>&1 && return 0
-    usleep 50000
-    tries=$((tries - 1))
+  deadline=$((SECONDS + $1)); shift
+  until "$@" >/dev/null 2>&1; do
+    [ $SECONDS -lt $deadline ] || return 1
+    sleep 0.05
   done
-  return 1
 }

@@ -40,7 +40,7 @@ tuned() { [ "$(cat "/sys/block/${1##*/}/queue/rq_affinity")" = 2 ]; }
 # The journal stands before the first knob changes, so a knob that has changed is no race.
 start() { volproof run "$1" $load --runtime "$2" >"/tmp/run-${1##*/}" 2>&1 & pid=$!; }
 
-if can run restore && can restore restore; then
+if can run --tune restore; then
   start "$first" 2
   until_true 20 tuned "$first" || because "rq_affinity was never 2"
   wait $pid || because "the run ended with $?: $(tail -n 2 "/tmp/run-${first##*/}")"

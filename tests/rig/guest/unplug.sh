@@ -32,14 +32,14 @@ unplugged() {
   conclude "$name"
 }
 
-if can run unplug && can restore unplug; then
-  device=$(scsi_disk)
-  unplugged scsi "$device" "/sys/block/${device##*/}/device/delete"
-  for host in /sys/class/scsi_host/*; do echo "- - -" >"$host/scan"; done
-  until_true 10 scsi_disk || fail unplug/scsi-again "the disk did not come back"
-  device=$(disk NV1) controller=$(basename "${device%n*}")
-  unplugged nvme "$device" "/sys/class/nvme/$controller/device/remove"
+device=$(scsi_disk)
+unplugged scsi "$device" "/sys/block/${device##*/}/device/delete"
+for host in /sys/class/scsi_host/*; do echo "- - -" >"$host/scan"; done
+until_true 10 scsi_disk || fail unplug/scsi-again "the disk did not come back"
+device=$(disk NV1) controller=$(basename "${device%n*}")
+unplugged nvme "$device" "/sys/class/nvme/$controller/device/remove"
 
+if can run --tune unplug/before-restore; then
   # Killed while tuned, then unplugged: the next start puts back what is there, without a fuss
   # about what is not.
   device=$(scsi_disk) other=$(disk NINE1)
