@@ -1,6 +1,6 @@
 # Whatever happens to a run, the machine is as it was: at the end, or at volproof's next start.
 disks=
-for n in 1 2 3 4 5 6; do disks="$disks $(disk NINE$n)"; done
+for n in 1 2 3 4 5 6 7 8 9; do disks="$disks $(disk NINE$n)"; done
 modprobe -q kyber-iosched
 
 # What a run may tune, as one text.
@@ -23,7 +23,7 @@ done
 knobs >/tmp/before
 cat /tmp/before
 first=${disks# }; first=${first%% *}
-load="--rw randread --bs 4k --iodepth 4 --tune --quiet"
+load="--rw randread --bs 4k --iodepth 4 --tune on"
 
 # put_back NAME: every knob is as before.
 put_back() {
@@ -37,78 +37,114 @@ put_back() {
   fi
 }
 tuned() { [ "$(cat "/sys/block/${1##*/}/queue/rq_affinity")" = 2 ]; }
-# The journal stands before the first knob changes, so a knob that has changed is no race.
-start() { volproof run "$1" $load --runtime "$2" >"/tmp/run-${1##*/}" 2>&1 & pid=$!; }
+# start DEVICE SECONDS: tunes it in the background, the way that $way says: by a run, or by `tune`,
+# which holds the values until it is told to stop.
+start() {
+  case $way in
+    run) exec volproof run "$1" $load --runtime "$2" --json "/tmp/record-${1##*/}" ;;
+    tune) exec volproof tune "$1" ;;
+  esac >"/tmp/said-${1##*/}" 2>&1 &
+  pid=$!
+}
+started() {
+  start "$1" "$2"
+  until_true 20 tuned "$1" || because "rq_affinity was never 2: $(tail -n 2 "/tmp/said-${1##*/}")"
+}
+stopped() { kill -INT $1; wait $1; }
 
-if can run --tune restore; then
-  start "$first" 2
-  until_true 20 tuned "$first" || because "rq_affinity was never 2"
-  wait $pid || because "the run ended with $?: $(tail -n 2 "/tmp/run-${first##*/}")"
-  put_back "restore/at the end of a run"
-
-  for signal in INT:130 TERM: HUP:; do
-    start "$first" 60
-    until_true 20 tuned "$first" || because "rq_affinity was never 2"
-    kill -"${signal%:*}" $pid
+ends_well() {
+  for signal in INT TERM HUP; do
+    started "$first" 60
+    kill -$signal $pid
     wait $pid
     code=$?
-    [ -z "${signal#*:}" ] || [ $code = "${signal#*:}" ] || because "exit code $code instead of ${signal#*:}"
-    put_back "restore/after SIG${signal%:*}"
+    case $way$signal$code in runINT130 | runTERM* | runHUP* | tune*[0-9]) ;; *) because "exit code $code" ;; esac
+    put_back "restore/$way: after SIG$signal"
   done
+}
 
-  # Six runs at once, every one killed at a moment of its own, nine times: 54 moments, from before
-  # the first knob to after the end. Any subcommand puts everything back.
+# killed STARTER...: nine at once, every one killed at a moment of its own, from before the first
+# knob to after the end; then a start of volproof, any of them, puts everything back.
+killed() {
   RANDOM=20261121
-  changed=0 killed=0
-  for starter in "presets" "plan /dev/null --rw randread --runtime 1" "topo $first" "presets" "--version" "presets" "check $first" "presets" "restore"; do
-    pids=
+  changed=0 kills=0
+  for starter in "$@"; do
     for device in $disks; do
       start "$device" 2
       { sleep "$((RANDOM % 3)).$((RANDOM % 10))$((RANDOM % 10))"; kill -9 $pid; } 2>/dev/null &
-      pids="$pids $!"
     done
     wait
-    for device in $disks; do killed=$((killed + 1)); tuned "$device" && changed=$((changed + 1)); done
+    for device in $disks; do kills=$((kills + 1)); tuned "$device" && changed=$((changed + 1)); done
     # shellcheck disable=SC2086
-    volproof $starter >/tmp/starter 2>&1
+    volproof $starter >/tmp/starter 2>&1 || because "'$starter' ended with $?: $(tail -n 2 /tmp/starter)"
     knobs >/tmp/after
     cmp -s /tmp/before /tmp/after || {
       because "after '$starter': $(diff /tmp/before /tmp/after | grep '^[-+][^-+]' | head -n 4 | tr '\n' ' ')"
       volproof restore >/dev/null 2>&1
     }
   done
-  note "restore: $changed of $killed kills left knobs changed"
-  [ $changed -ge 10 ] || because "only $changed of $killed kills came while knobs were changed"
-  conclude "restore/after $killed kills"
-
+  note "restore: $changed of $kills kills of $way left knobs changed"
+  [ $changed -ge $((kills / 5)) ] || because "only $changed of $kills kills came while knobs were changed"
+  conclude "restore/$way: after $kills kills"
   wants 0 "" volproof restore
   wants 0 "" volproof restore
-  put_back "restore/twice is harmless"
+  put_back "restore/$way: twice is harmless"
+}
 
-  # Somebody else's change in the middle of a run is theirs.
-  start "$first" 60
-  until_true 20 tuned "$first" || because "rq_affinity was never 2"
-  echo 0 >"/sys/block/${first##*/}/queue/rq_affinity"
-  kill -INT $pid
-  wait $pid
-  [ "$(cat "/sys/block/${first##*/}/queue/rq_affinity")" = 0 ] || because "somebody else's value was overwritten"
-  says "$(cat "/tmp/run-${first##*/}")" "rq_affinity" || because "nothing was said about rq_affinity"
-  echo 1 >"/sys/block/${first##*/}/queue/rq_affinity"
-  volproof restore >/dev/null 2>&1
-  put_back "restore/not over somebody else's value"
+# Somebody else's change in the middle is theirs.
+not_ours() {
+  queue=/sys/block/${first##*/}/queue
+  started "$first" 60
+  echo 0 >"$queue/rq_affinity"
+  stopped $pid
+  [ "$(cat "$queue/rq_affinity")" = 0 ] || because "somebody else's value was overwritten"
+  says "$(cat "/tmp/said-${first##*/}")" "rq_affinity" || because "nothing was said about rq_affinity"
+  # The same after a kill.
+  echo 1 >"$queue/rq_affinity"
+  started "$first" 60
+  kill -9 $pid
+  wait $pid 2>/dev/null
+  echo 0 >"$queue/rq_affinity"
+  volproof restore >/tmp/said 2>&1
+  [ "$(cat "$queue/rq_affinity")" = 0 ] || because "restore overwrote somebody else's value"
+  says "$(cat /tmp/said)" "rq_affinity" || because "restore said nothing about rq_affinity"
+  echo 1 >"$queue/rq_affinity"
+  put_back "restore/$way: not over somebody else's value"
+}
 
-  # Two runs on one disk would undo each other; on two disks they do not meet.
+# Two on one disk would undo each other; on two disks they do not meet.
+together() {
   second=$(disk NINE2)
-  start "$first" 60
-  until_true 20 tuned "$first" || because "rq_affinity was never 2"
+  started "$first" 60
   long=$pid
-  volproof run "$first" $load --runtime 1 >/tmp/second 2>&1 && because "a second run on the same disk was accepted"
-  cat /tmp/second
-  wants 0 "" volproof run "$second" $load --runtime 1
-  tuned "$first" || because "the run on another disk put back this disk's knobs"
-  kill -INT $long
-  wait $long
-  put_back "restore/concurrent runs"
+  case $way in
+    run) volproof run "$first" $load --runtime 1 --json /tmp/record ;;
+    tune) volproof tune "$first" ;;
+  esac >/tmp/said 2>&1 && because "a second one on the same disk was accepted"
+  cat /tmp/said
+  started "$second" 60
+  stopped $pid
+  tuned "$first" || because "the one on another disk put back this disk's knobs"
+  tuned "$second" && because "the other disk was not put back while this one is held"
+  stopped $long
+  put_back "restore/$way: on two disks at once"
+}
+
+for way in run tune; do
+  [ $way = tune ] || can run --tune "restore/$way" || continue
+  ends_well
+  case $way in
+    run) killed presets "plan . --rw randread" "topo $first" "promise --list" "check $first" restore ;;
+    tune) killed "tune --dry-run $first" "completions bash" ;;
+  esac
+  not_ours
+  together
+done
+way=run
+if can run --tune "restore/run: at its end"; then
+  started "$first" 2
+  wait $pid || because "the run ended with $?"
+  put_back "restore/run: at its end"
 fi
 for device in $disks; do
   queue=/sys/block/${device##*/}/queue

@@ -40,7 +40,7 @@ fio_rate fio_aio_batch --ioengine=libaio $batches
 our_rate() {
   name=$1; shift
   volproof run /dev/nullb0 --rw randread --bs 4k --iodepth 128 --numjobs 1 --runtime $seconds \
-    --norandommap --json "out/$name.json" "$@" || return 1
+    --norandommap --tune off --json "out/$name.json" "$@" || return 1
   told "$name" "$(jq -e '.steps[0].read.iops' "out/$name.json" || echo 1)"
 }
 

@@ -46,7 +46,7 @@ if can run --tune unplug/before-restore; then
   knobs() { cat "/sys/block/${other##*/}/queue/rq_affinity"; }
   tuned() { [ "$(knobs)" = 2 ]; }
   before=$(knobs)
-  volproof run "$device" "$other" $load --tune --quiet >/tmp/unplug 2>&1 & pid=$!
+  volproof run "$device" "$other" $load --tune on --quiet >/tmp/unplug 2>&1 & pid=$!
   until_true 20 tuned || because "rq_affinity was never 2"
   kill -9 $pid
   wait $pid
