@@ -83,9 +83,8 @@ short() {
   expect three-seconds 0 INCONCLUSIVE ""
 }
 shapes() {
-  run bandwidth "$(disk PL1)" $pl1 --bs 256k --iodepth 16 --ramp 5s --runtime 65s &
-  run burst "$(disk BURST)" $pl1 --bs 4k --iodepth 32 --runtime 60s &
-  wait
+  run bandwidth "$(disk PL1)" $pl1 --bs 256k --iodepth 16 --ramp 5s --runtime 65s
+  run burst "$(disk BURST)" $pl1 --bs 4k --iodepth 32 --runtime 60s
   expect bandwidth 0 none bandwidth-cap
   expect burst 0 none burst '.burst_per_second > 2700 and .burst_per_second < 3300'
 }
