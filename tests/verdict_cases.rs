@@ -520,3 +520,16 @@ fn wrong_input_is_told_before_anything_is_measured() {
     assert!(message.contains("name the volume with --promise"), "{message}");
     assert_eq!(ran.code, 0);
 }
+
+#[test]
+fn a_latency_step_is_no_test_of_the_rate_beside_one_that_is() {
+    let lab = Lab::new();
+    let volume = "latency = \"300us\"\niops_cap = 2280.0";
+    let deep = ("rate", "rw = \"randread\"\niodepth = 32\nruntime = \"300s\"", volume);
+    let alone = ("alone", "rw = \"randread\"\niodepth = 1\nruntime = \"300s\"", "latency = \"900us\"");
+    let ran = lab.run(&[deep, alone], &PL0);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let (_, json) = lab.verdict(&ran.path, &[]);
+    assert_eq!(json["verdict"]["outcome"], "PASS", "{json:#}");
+    assert!(json["verdict"]["claims"].as_array().unwrap().iter().all(|c| c["step"] != "alone"), "{json:#}");
+}

@@ -159,6 +159,10 @@ impl Verdict {
             claims.extend(judge.rate());
             claims.extend(judge.latency());
         }
+        // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
+        let deep = |c: &Claim| record.plan_step(&c.step).is_some_and(|s| s.depth_per_target() > 1);
+        let tested: Vec<Metric> = claims.iter().filter(|c| deep(c)).map(|c| c.metric).collect();
+        claims.retain(|c| c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
         let untested = Metric::ALL
             .into_iter()
             .filter(|m| claims.iter().all(|c| c.metric != *m))
