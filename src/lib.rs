@@ -10,6 +10,7 @@ pub mod diagnose;
 pub mod doubts;
 pub mod engine;
 pub mod environment;
+pub mod fio;
 pub mod guard;
 pub mod hist;
 pub mod judge;

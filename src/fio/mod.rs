@@ -1,0 +1,7 @@
+//! fio's languages: its command line and job files in, its reports in and out, and the installed fio as an engine.
+//!
+//! Facts about behaviour and formats are fio's own (3.33 as Debian packages it, and 2.2.8 for old reports). Everything that is reported passes
+//! through one value, [`output::Output`]: readers make it from any form fio ever printed, writers print it, a Record becomes one and is made from
+//! one. This module measures nothing and opens no target.
+
+pub mod output;

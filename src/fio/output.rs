@@ -1,0 +1,249 @@
+//! Output: all that a fio report says, in whatever form it came. The hub between fio's forms, the Record and `explain`.
+//!
+//! Units are this project's: bytes, nanoseconds, shares from 0 to 1. What a form does not carry stays absent; nothing is derived here
+//! at all. Field names follow fio's JSON where that is a noun.
+
+use crate::sample::{Direction, PerDirection};
+use crate::unit::{Bytes, Nanos};
+
+/// Keys of the depth shares, `iodepth_level`: I/Os that were sent while so many were in flight, up to the next key.
+pub const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
+/// Keys of the batch shares, `iodepth_submit` and `iodepth_complete`.
+pub const BATCHES: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
+/// Keys of the latency shares in nanoseconds and in microseconds: below this, and not below the key before.
+pub const BELOW: [u32; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
+/// Keys of the latency shares in milliseconds; the last one has no end.
+pub const BELOW_MS: [&str; 12] =
+    ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
+/// fio's `percentile_list` when none is given, in percent.
+pub const PERCENTILES: [f64; 17] =
+    [1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99];
+
+/// One report of fio: one document of JSON, or one run's text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Output {
+    /// Version as fio prints it, such as `fio-3.33`.
+    pub version: String,
+    /// When the report was written, milliseconds since 1970.
+    pub timestamp_ms: Option<u64>,
+    /// Options before the first job, as given.
+    pub global_options: Vec<(String, String)>,
+    /// One entry per row: a job, or a group of jobs under `group_reporting`.
+    pub jobs: Vec<Job>,
+    /// What the kernel counted for the disks.
+    pub disks: Vec<Disk>,
+    /// The report is an interim one, or ends early: why, in words.
+    pub partial: Option<String>,
+    /// What looked wrong while reading, with its place; for the reader of the report.
+    pub notes: Vec<String>,
+}
+
+/// One row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Job {
+    /// Name of the job.
+    pub name: String,
+    /// The host, in client mode.
+    pub host: Option<String>,
+    /// Reporting group.
+    pub group: u32,
+    /// Jobs in this row.
+    pub members: u32,
+    /// First error number; 0 for none.
+    pub error: i32,
+    /// Process or thread number.
+    pub pid: Option<u32>,
+    /// Seconds to go when the report was written.
+    pub eta: Option<u64>,
+    /// Seconds since the start of the run.
+    pub elapsed: Option<u64>,
+    /// When the job began, milliseconds of fio's clock.
+    pub start_ms: Option<u64>,
+    /// Options of the job, as given.
+    pub options: Vec<(String, String)>,
+    /// What the header line says of the workload, where the report is text.
+    pub header: Option<Header>,
+    /// The user's own words.
+    pub description: Option<String>,
+    /// Reads, writes, discards; the fourth place (flushes) is never used here, see `sync`.
+    pub directions: PerDirection<Option<Stats>>,
+    /// All directions together, under `unified_rw_reporting`.
+    pub mixed: Option<Stats>,
+    /// Flushes.
+    pub sync: Option<Latency>,
+    /// Run times of the members added up (`job_runtime`).
+    pub runtime: Option<Nanos>,
+    /// CPU use of the members.
+    pub cpu: Option<Cpu>,
+    /// Share of I/Os by depth found, as [`DEPTHS`].
+    pub depth: Option<[f64; 7]>,
+    /// Share of submissions by their size, as [`BATCHES`].
+    pub submit: Option<[f64; 7]>,
+    /// Share of completions by their size, as [`BATCHES`].
+    pub complete: Option<[f64; 7]>,
+    /// Share of I/Os by total latency in nanoseconds, as [`BELOW`].
+    pub latency_ns: Option<[f64; 10]>,
+    /// In microseconds, as [`BELOW`].
+    pub latency_us: Option<[f64; 10]>,
+    /// In milliseconds, as [`BELOW_MS`].
+    pub latency_ms: Option<[f64; 12]>,
+    /// Errors, under `continue_on_error`.
+    pub errors: Option<u64>,
+    /// Depth that a latency target ended at, the target, its window and percentile (share).
+    pub target: Option<LatencyTarget>,
+}
+
+/// What the first line of a job in a text report says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Header {
+    /// `rw=`.
+    pub rw: String,
+    /// Smallest and largest block of reads, writes and discards.
+    pub block: [(Bytes, Bytes); 3],
+    /// `ioengine=`.
+    pub engine: String,
+    /// `iodepth=`.
+    pub depth: u32,
+}
+
+/// One direction of a row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stats {
+    /// Bytes moved.
+    pub bytes: Bytes,
+    /// Bytes a second, as reported (fio divides by the longest run time of the group).
+    pub bytes_per_second: f64,
+    /// I/Os a second, as reported.
+    pub iops: f64,
+    /// Run time in whole milliseconds.
+    pub runtime: Nanos,
+    /// I/Os completed.
+    pub ios: Option<u64>,
+    /// Of those, cut short.
+    pub short: u64,
+    /// Dropped.
+    pub dropped: u64,
+    /// From the tool's hand to the kernel; absent (or without samples) where that is not measured.
+    pub slat: Option<Latency>,
+    /// From the kernel's hand to completion.
+    pub clat: Option<Latency>,
+    /// Both together.
+    pub lat: Option<Latency>,
+    /// Bandwidth in bytes a second, sampled over time.
+    pub bandwidth_samples: Option<Samples>,
+    /// I/Os a second, sampled over time.
+    pub iops_samples: Option<Samples>,
+    /// Share of I/Os served from a cache, where the engine says so.
+    pub cache_hit: Option<f64>,
+}
+
+/// Latencies of one kind.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Latency {
+    /// Shortest.
+    pub min: Nanos,
+    /// Longest.
+    pub max: Nanos,
+    /// Mean, nanoseconds.
+    pub mean: f64,
+    /// Standard deviation, nanoseconds.
+    pub deviation: f64,
+    /// How many; absent before fio 3.18 and in text.
+    pub samples: Option<u64>,
+    /// Percent and latency, ascending.
+    pub percentiles: Vec<(f64, Nanos)>,
+    /// Middle of a bucket of fio's histogram and how many fell into it, ascending (`json+`).
+    pub bins: Vec<(Nanos, u64)>,
+}
+
+/// Values sampled over time (every 500 ms unless told).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Samples {
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// The mean as a share of the group's rate, 0 to 1; bandwidth only.
+    pub share: Option<f64>,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation.
+    pub deviation: f64,
+    /// How many; absent in 2.x.
+    pub samples: Option<u64>,
+}
+
+/// CPU use of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Cpu {
+    /// Share of the run time in user mode, 0 to 1 (mean over the members).
+    pub user: f64,
+    /// In system mode.
+    pub system: f64,
+    /// Context switches.
+    pub switches: u64,
+    /// Page faults that read from a disk.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+/// What became of a latency target.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LatencyTarget {
+    /// The depth it ended at; the job's own depth when no target was set.
+    pub depth: u32,
+    /// Latency to be kept; 0 for none.
+    pub target: Nanos,
+    /// For this share of I/Os, 0 to 1.
+    pub percentile: f64,
+    /// Judged over this time.
+    pub window: Nanos,
+}
+
+/// A disk's counters over the run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Disk {
+    /// Kernel name.
+    pub name: String,
+    /// Counters.
+    pub counts: DiskCounts,
+    /// Those of the disks below a stacked device, per disk.
+    pub below: Option<DiskCounts>,
+    /// It lies below the stacked device before it.
+    pub is_below: bool,
+}
+
+/// Counters of a disk; reads first, writes second.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DiskCounts {
+    /// Requests completed.
+    pub ios: (u64, u64),
+    /// Sectors of 512 bytes; since fio 3.36.
+    pub sectors: Option<(u64, u64)>,
+    /// Requests merged.
+    pub merges: (u64, u64),
+    /// Time of all requests, ms.
+    pub ticks: (u64, u64),
+    /// Time of all requests in the queue, ms.
+    pub in_queue: u64,
+    /// Share of the time the disk was busy, 0 to 1.
+    pub busy: f64,
+}
+
+impl Job {
+    /// Directions that moved something, in order, flushes left out.
+    pub fn moved(&self) -> impl Iterator<Item = (Direction, &Stats)> {
+        self.directions
+            .iter()
+            .filter_map(|(d, s)| Some((d, s.as_ref().filter(|s| s.bytes.0 > 0 || s.ios.unwrap_or(0) > 0)?)))
+    }
+
+    /// The value of an option of this job, or of the run's globals, by any of these names.
+    pub fn option<'a>(&'a self, output: &'a Output, names: &[&str]) -> Option<&'a str> {
+        let named = |options: &'a [(String, String)]| {
+            options.iter().rev().find(|(n, _)| names.contains(&n.as_str())).map(|(_, v)| v.as_str())
+        };
+        named(&self.options).or_else(|| named(&output.global_options))
+    }
+}
