@@ -1,9 +1,11 @@
 //! The pipeline, one function per subcommand; the only module that knows the order of steps.
 //!
 //! Everything that can be wrong with the input is found before the first side effect; every side effect comes after the
-//! Clearance; the Record is written after every step. Nothing here measures or judges.
+//! Clearance; the Record is written after every step. Nothing here measures or judges. Front ends are here, and the work they share
+//! is in [`pipeline`].
 
 mod measure;
+mod pipeline;
 mod plans;
 mod targets;
 mod tuning;
@@ -18,22 +20,20 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs, TuneMode};
+use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs};
 use crate::device::Root;
-use crate::doubts;
-use crate::engine::{Timer, clock_source};
-use crate::environment::Environment;
+use crate::engine::Timer;
 use crate::guard::GuardError;
 use crate::judge;
 use crate::machine;
 use crate::plan::{PRESETS, Preset};
 use crate::promise;
-use crate::record::{Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
+use crate::record::{Record, State};
 use crate::report::{html, text};
 use crate::tune::{Places, TuneError};
 use crate::ui::Ui;
-use crate::unit::{Bytes, Nanos};
-use targets::Ready;
+use crate::unit::Bytes;
+use pipeline::{Front, Job, Options};
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Debug)]
@@ -147,7 +147,7 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
 fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
-    let surveyed = targets::survey(&root, &plan, args)?;
+    let surveyed = targets::survey(&root, &plan)?;
     let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
@@ -245,10 +245,13 @@ fn writable(path: &Path, option: &str) -> Result<(), Failure> {
 fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let timer = Timer::choose(Path::new("/"));
-    let mut plan = plans::from_args(&args.what)?;
-    let surveyed = targets::survey(&root, &plan, &args.what)?;
-    let (choices, mut warnings) = plans::engines(&plan, &surveyed)?;
-    let claimed = judge::claimed(&args.claim, Some(&root), &targets::disk_sizes(&root, &surveyed))
+    let options = Options {
+        destroy: args.what.destroy.clone(),
+        tune: args.tune,
+        until_conclusive: args.until_conclusive,
+    };
+    let job = Job::survey(root.clone(), plans::from_args(&args.what)?, options)?;
+    let claimed = judge::claimed(&args.claim, Some(&root), &job.disk_sizes())
         .map_err(|e| Failure::input(format!("{e:#}")))?;
     let record_path = record_path(args)?;
     if let Some(csv) = args.csv.as_deref().filter(|p| *p != Path::new("-")) {
@@ -257,126 +260,30 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(html) = args.html.as_deref().filter(|p| *p != Path::new("-")) {
         writable(html, "--html")?;
     }
-    plan.targets = args.what.targets.clone();
     let interrupts = signals()?;
-    let mut ui = Ui::new(args.quiet);
+    let mut front = Saving { ui: Ui::new(args.quiet), path: record_path.as_deref() };
+    let ended = job.promised(claimed).run(&timer, &interrupts, &mut front);
+    publish(args, &ended.record, record_path.as_deref(), &ended.kept, &front.ui)?;
+    ended.code()
+}
 
-    let clock = clock_source(Path::new("/"));
-    let mut record = Record {
-        schema: SCHEMA.into(),
-        schema_version: SCHEMA_VERSION,
-        volproof_version: env!("CARGO_PKG_VERSION").into(),
-        started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        state: State::Running,
-        environment: Environment::read(&root, &timer.description, clock),
-        targets: Vec::new(),
-        tuning: None,
-        steps: Vec::new(),
-        warnings: Vec::new(),
-        claimed,
-        plan,
-    };
+/// `run` itself: the Record is saved whenever it grew.
+struct Saving<'a> {
+    ui: Ui,
+    path: Option<&'a Path>,
+}
 
-    // From here on things are changed. Dropping `ready` takes test files away again, however this function ends.
-    let mut ready = Ready::default();
-    let mut tuned = None;
-    let outcome = (|| -> Result<State, Failure> {
-        for target in surveyed {
-            if !ready.add(&root, target, &record.plan, &args.what, &timer, &mut ui, &interrupts)? {
-                return Ok(State::Interrupted);
-            }
-        }
-        record.targets = ready.records();
-        warnings.extend(ready.warnings(&record.plan));
-        record.warnings = warnings;
-        tuned = tuning::begin(args.tune, &record.plan, &ready)?;
-        if let Some(tuned) = &mut tuned {
-            let (step, engine) = (&record.plan.steps[0], choices[0].engine);
-            let effects = match args.tune {
-                Some(TuneMode::Ab) => {
-                    tuning::effects(tuned, &record.plan, step, engine, &ready, &timer, &mut ui)?
-                }
-                _ => Vec::new(),
-            };
-            record.tuning = Some(TuningRecord { applied: tuned.applied().to_vec(), effects, restored: None });
-        }
-        for (i, choice) in choices.iter().enumerate() {
-            if interrupts.load(Ordering::Relaxed) > 0 {
-                return Ok(State::Interrupted);
-            }
-            let done = loop {
-                let step = record.plan.steps[i].clone();
-                let after = Nanos(record.plan.steps[i + 1..].iter().map(|s| s.ramp.0 + s.runtime.0).sum());
-                let place = format!("[{}/{}]", i + 1, choices.len());
-                let done = measure::step(
-                    &measure::Setting { root: &root, timer: &timer, ready: &ready, plan: &record.plan },
-                    &step,
-                    choice.engine,
-                    &place,
-                    after,
-                    &mut ui,
-                    &interrupts,
-                )?;
-                let doubts = doubts::of_step(&step, &done, &record.targets);
-                let longer = match args.until_conclusive {
-                    Some(most) if interrupts.load(Ordering::Relaxed) == 0 => {
-                        judge::longer(&record, &done, &doubts, most)
-                    }
-                    _ => None,
-                };
-                let Some(runtime) = longer else {
-                    record.warnings.extend(done.placement.iter().flat_map(|p| p.warnings.clone()));
-                    record.warnings.extend(doubts);
-                    break done;
-                };
-                ui.say(&format!(
-                    "{}: {} did not decide the verdict, measuring again for {}",
-                    step.name,
-                    done.window_ns.clock(),
-                    runtime.clock()
-                ));
-                record.plan.steps[i].runtime = runtime;
-            };
-            let stuck = done.stuck_workers > 0;
-            let failed = done.errors.count > 0 && !record.plan.continue_on_error;
-            let reason = done.errors.first.first().map(|e| format!("step {}: {}", done.name, e.error));
-            record.steps.push(done);
-            if let Some(path) = &record_path {
-                record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?;
-            }
-            if stuck {
-                return Ok(State::Failed(format!("step {}: the device hangs", record.plan.steps[i].name)));
-            }
-            if failed {
-                return Ok(State::Failed(reason.unwrap_or_default()));
-            }
-        }
-        Ok(State::Complete)
-    })();
-    ui.clear();
-    let put_back = tuning::end(tuned, &mut record.tuning);
-    if interrupts.load(Ordering::Relaxed) > 0 && outcome.is_ok() {
-        record.state = State::Interrupted;
-    } else {
-        record.state = match &outcome {
-            Ok(state) => state.clone(),
-            Err(failure) => State::Failed(failure.message.clone()),
-        };
+impl Front for Saving<'_> {
+    fn ui(&mut self) -> &mut Ui {
+        &mut self.ui
     }
-    let kept = ready.finish(args.what.keep);
-    publish(args, &record, record_path.as_deref(), &kept, &ui)?;
-    if let Err(failure) = outcome {
-        return Err(if put_back { failure } else { Failure { code: machine::NOT_RESTORED, ..failure } });
-    }
-    Ok(match record.state {
-        _ if !put_back => ExitCode::from(machine::NOT_RESTORED),
-        State::Interrupted => ExitCode::from(130),
-        State::Failed(_) => ExitCode::from(1),
-        State::Complete | State::Running => {
-            let broken = judge::judged(&record).1.is_some_and(|v| v.failed());
-            ExitCode::from(u8::from(broken))
+
+    fn measured(&mut self, record: &Record) -> Result<(), Failure> {
+        if let Some(path) = self.path {
+            record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?;
         }
-    })
+        Ok(())
+    }
 }
 
 /// Saves and prints a Record.

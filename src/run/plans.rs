@@ -31,6 +31,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
             step.name = step.rw.to_string();
         }
     }
+    plan.targets.clone_from(&args.targets);
     plan.seed = args.seed.unwrap_or(plan.seed);
     plan.file_size = args.file_size.or(plan.file_size);
     plan.keep = args.keep;

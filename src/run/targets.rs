@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::thread::CpuSet;
 
 use super::Failure;
-use crate::cli::PlanArgs;
 use crate::device::{self, Facts, Root};
 use crate::engine::{Region, Target, Timer};
 use crate::guard::{self, Access, Clearance};
@@ -52,12 +51,12 @@ pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
 }
 
 /// Looks at all targets and refuses whatever cannot work, before anything is touched.
-pub fn survey(root: &Root, plan: &Plan, args: &PlanArgs) -> Result<Vec<Surveyed>, Failure> {
-    if args.targets.is_empty() && !plan.needs_no_target() {
+pub fn survey(root: &Root, plan: &Plan) -> Result<Vec<Surveyed>, Failure> {
+    if plan.targets.is_empty() && !plan.needs_no_target() {
         return Err(Failure::input("name a target: a folder (`.` for this one), a file, or a block device"));
     }
     let mut surveyed = Vec::new();
-    for named in &args.targets {
+    for named in &plan.targets {
         let facts = device::facts(root, named).map_err(Failure::input)?;
         if surveyed.iter().any(|s: &Surveyed| s.facts.path() == facts.path()) {
             return Err(Failure::input(format!("{} is named twice", named.display())));
@@ -217,6 +216,20 @@ fn memory(root: &Root, plan: &Plan, targets: usize) -> Result<(), Failure> {
     Ok(())
 }
 
+/// What making targets ready depends on.
+pub struct Setting<'a> {
+    /// Where /sys and /proc are.
+    pub root: &'a Root,
+    /// What the targets are for.
+    pub plan: &'a Plan,
+    /// Consents to destroy block devices.
+    pub destroy: &'a [String],
+    /// The clock.
+    pub timer: &'a Timer,
+    /// Above 0 once the user wants it to end.
+    pub interrupts: &'a AtomicUsize,
+}
+
 /// Targets that are open and ready; test files that were made go away with this value.
 #[derive(Default)]
 pub struct Ready {
@@ -225,29 +238,20 @@ pub struct Ready {
 
 impl Ready {
     /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
-    #[allow(clippy::too_many_arguments)] // the one place where a target meets everything it depends on
-    pub fn add(
-        &mut self,
-        root: &Root,
-        target: Surveyed,
-        plan: &Plan,
-        args: &PlanArgs,
-        timer: &Timer,
-        ui: &mut Ui,
-        interrupts: &AtomicUsize,
-    ) -> Result<bool, Failure> {
+    pub fn add(&mut self, setting: &Setting<'_>, target: Surveyed, ui: &mut Ui) -> Result<bool, Failure> {
+        let plan = setting.plan;
         let writes = plan.changes_data();
         let direct = plan.steps.iter().any(|s| s.direct);
         let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
-        let cleared = |access| guard::clear(root, &target.named, access, direct);
+        let cleared = |access| guard::clear(setting.root, &target.named, access, direct);
         let clearance = match (&target.facts, target.make) {
             (_, Some(size)) => {
                 let clearance = cleared(Access::Create { name: &name, size })?;
-                return self.make(clearance, target, size, direct, plan, timer, ui, interrupts);
+                return self.make(setting, clearance, target, size, direct, ui);
             }
             (_, None) if !writes => cleared(Access::Read)?,
             (Facts::File(_), None) => cleared(Access::Overwrite)?,
-            _ => cleared(Access::Destroy(consent(&target, args)))?,
+            _ => cleared(Access::Destroy(consent(&target, setting.destroy)))?,
         };
         let mut clearance = clearance;
         if writes {
@@ -264,17 +268,14 @@ impl Ready {
         Ok(true)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn make(
         &mut self,
+        setting: &Setting<'_>,
         clearance: Clearance,
         target: Surveyed,
         size: Bytes,
         direct: bool,
-        plan: &Plan,
-        timer: &Timer,
         ui: &mut Ui,
-        interrupts: &AtomicUsize,
     ) -> Result<bool, Failure> {
         let path = clearance.path().to_path_buf();
         let clearance = Arc::new(clearance);
@@ -289,10 +290,17 @@ impl Ready {
         self.open.push((clearance.clone(), record.clone(), true));
         ui.say(&format!("Test file {}: {}", path.display(), target.why));
         let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let filled = prepare::fill(&clearance, size, direct, plan.seed, timer, |done, elapsed, rate| {
-            ui.filling(&shown, done, elapsed, rate);
-            interrupts.load(Ordering::Relaxed) == 0
-        })?;
+        let filled = prepare::fill(
+            &clearance,
+            size,
+            direct,
+            setting.plan.seed,
+            setting.timer,
+            |done, elapsed, rate| {
+                ui.filling(&shown, done, elapsed, rate);
+                setting.interrupts.load(Ordering::Relaxed) == 0
+            },
+        )?;
         let Some(took) = filled else { return Ok(false) };
         let rate = size.0 as f64 / took.as_seconds();
         ui.say(&format!("  filled in {} ({} MB/s)", took, crate::unit::significant(rate / 1e6)));
@@ -408,8 +416,8 @@ fn remove(clearance: &Clearance) {
 }
 
 /// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.
-fn consent<'a>(target: &Surveyed, args: &'a PlanArgs) -> Option<&'a str> {
+fn consent<'a>(target: &Surveyed, destroy: &'a [String]) -> Option<&'a str> {
     let wanted = guard::check(&Root::system(), &target.named, None, None).ok()?.consent;
-    let own = args.destroy.iter().find(|given| wanted.as_ref() == Some(given));
-    own.or(args.destroy.first()).map(String::as_str)
+    let own = destroy.iter().find(|given| wanted.as_ref() == Some(given));
+    own.or(destroy.first()).map(String::as_str)
 }
