@@ -51,6 +51,8 @@ pub struct Job {
     pub members: u32,
     /// First error number; 0 for none.
     pub error: i32,
+    /// What a text report says of that error.
+    pub error_text: Option<String>,
     /// Process or thread number.
     pub pid: Option<u32>,
     /// Seconds to go when the report was written.
@@ -89,6 +91,8 @@ pub struct Job {
     pub latency_ms: Option<[f64; 12]>,
     /// Errors, under `continue_on_error`.
     pub errors: Option<u64>,
+    /// Number of the first of them.
+    pub first_error: Option<i32>,
     /// Depth that a latency target ended at, the target, its window and percentile (share).
     pub target: Option<LatencyTarget>,
 }
