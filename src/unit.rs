@@ -138,6 +138,11 @@ impl FromStr for Bytes {
 }
 
 impl Nanos {
+    /// No time at all: what stored forms leave out.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// `n` microseconds.
     pub const fn micros(n: u64) -> Nanos {
         Nanos(n * 1_000)

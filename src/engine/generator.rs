@@ -104,7 +104,7 @@ impl Generator {
                 .map(|(bytes, percent)| {
                     sum += u64::from(*percent);
                     let blocks = region.length.0 / bytes.0;
-                    let offsets = Offsets::random(step.distribution, !step.norandommap, blocks, &mut rng);
+                    let offsets = Offsets::random(&step.distribution, !step.norandommap, blocks, &mut rng);
                     Size { below: (sum << 32) / 100, length: bytes.0 as u32, offsets }
                 })
                 .collect()

@@ -82,7 +82,7 @@ pub enum Offsets {
 impl Offsets {
     /// Random offsets over `n` blocks.
     pub fn random(
-        distribution: Distribution,
+        distribution: &Distribution,
         covering: bool,
         n: u64,
         rng: &mut Xoshiro256PlusPlus,
@@ -148,8 +148,8 @@ fn zipf_h_inverse(y: f64, theta: f64) -> f64 {
 }
 
 impl Skewed {
-    fn new(distribution: Distribution, n: u64, rng: &mut Xoshiro256PlusPlus) -> Skewed {
-        let kind = match distribution {
+    fn new(distribution: &Distribution, n: u64, rng: &mut Xoshiro256PlusPlus) -> Skewed {
+        let kind = match *distribution {
             Distribution::Zipf(theta) => Kind::Zipf {
                 theta,
                 h_low: zipf_h(1.5, theta) - 1.0,
@@ -158,7 +158,9 @@ impl Skewed {
             },
             Distribution::Pareto(h) => Kind::Pareto { power: h.ln() / (1.0 - h).ln() },
             Distribution::Normal(percent) => Kind::Normal { deviation: percent / 100.0 * n as f64 },
-            Distribution::Uniform => unreachable!("uniform offsets are not skewed"),
+            Distribution::Uniform | Distribution::Zoned(_) => {
+                unreachable!("their blocks are equally popular, or those of a zone are")
+            }
         };
         let mut step = (below(n, rng) | 1).max(1);
         while gcd(step, n) != 1 {
@@ -203,7 +205,7 @@ mod tests {
 
     fn counts(distribution: Distribution, n: u64, draws: usize) -> Vec<u64> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut offsets = Offsets::random(distribution, false, n, &mut rng);
+        let mut offsets = Offsets::random(&distribution, false, n, &mut rng);
         let mut seen = vec![0u64; n as usize];
         for _ in 0..draws {
             seen[offsets.next(&mut rng) as usize] += 1;

@@ -7,8 +7,10 @@
 mod file;
 mod options;
 mod presets;
+mod problem;
 mod workload;
 
+use std::ops::Not;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -17,7 +19,9 @@ use serde::{Deserialize, Serialize};
 pub use file::parse as parse_file;
 pub use options::StepOptions;
 pub use presets::{PRESETS, Preset};
-pub use workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, WordError};
+pub use workload::{
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Start, Think, WordError,
+};
 
 use crate::unit::{Bytes, Nanos, text};
 
@@ -54,12 +58,28 @@ pub struct Plan {
 pub struct Step {
     /// Name in tables and files.
     pub name: String,
+    /// Targets of this step alone, all of them among the plan's; empty for all of the plan's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<PathBuf>,
+    /// Each job drives all targets in turn, one I/O each, and there are `numjobs` jobs in all instead of for each target.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub round_robin: bool,
+    /// When it begins.
+    #[serde(default, skip_serializing_if = "Start::is_after_all")]
+    pub start: Start,
+    /// How long after that.
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[schemars(with = "String")]
+    pub delay: Nanos,
     /// Which I/Os in which order.
     pub rw: Pattern,
     /// Share of reads in a mixed pattern, in percent.
     pub rwmix: u32,
     /// Block sizes.
     pub bs: BlockSizes,
+    /// Block sizes of writes, when they differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bs_write: Option<BlockSizes>,
     /// Requests kept in flight by each job.
     pub iodepth: u32,
     /// Jobs for each target, each with its own thread.
@@ -72,10 +92,21 @@ pub struct Step {
     #[serde(with = "text")]
     #[schemars(with = "String")]
     pub offset: Bytes,
+    /// The used part of each job begins so much after that of the job before; with 0 all jobs use the same part. When absent,
+    /// random jobs share the part and sequential jobs get equal parts of it, one after another.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub offset_increment: Option<Bytes>,
     /// A job ends after so many bytes; only the runtime ends it when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub io_size: Option<Bytes>,
+    /// A job ends after so many I/Os, flushes not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ios: Option<u64>,
+    /// Pauses between I/Os.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
     /// Length of the measured window.
     #[serde(with = "text")]
     #[schemars(with = "String")]
@@ -90,6 +121,15 @@ pub struct Step {
     pub direct: bool,
     /// A flush after so many writes; 0 for none.
     pub fsync: u32,
+    /// Flushes are `fdatasync`, which leaves out times of the file; else `fsync`.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub datasync: bool,
+    /// One more flush, an `fsync`, when a job that writes has ended.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub end_fsync: bool,
+    /// Cached pages of the targets are dropped before the step.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub invalidate: bool,
     /// Arrivals a second on a schedule (open loop), over all jobs of a target; as fast as the depth allows when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
@@ -108,10 +148,16 @@ pub struct Step {
     /// CPUs for the jobs, one each in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
+    /// Each job may run on all of `cpus` instead of one each.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub cpus_shared: bool,
     /// io_uring polls the device for completions instead of taking interrupts.
     pub iopoll: bool,
     /// A kernel thread submits for io_uring.
     pub sqpoll: bool,
+    /// Every I/O is kept for logs. They are written beside the Record, never into it.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub trace: bool,
     /// A device played in virtual time instead of the targets: for tests of everything behind the engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulate: Option<Simulated>,
@@ -159,24 +205,39 @@ pub struct Simulated {
     pub error_every: u64,
 }
 
+fn yes() -> bool {
+    true
+}
+
 impl Default for Step {
     /// 4 KiB random reads at depth 1 for 30 s: it changes nothing.
     fn default() -> Step {
         Step {
             name: "step".into(),
+            targets: Vec::new(),
+            round_robin: false,
+            start: Start::AfterAll,
+            delay: Nanos(0),
             rw: Pattern::RandRead,
             rwmix: 50,
             bs: BlockSizes::one(Bytes::kib(4)),
+            bs_write: None,
             iodepth: 1,
             numjobs: 1,
             size: None,
             offset: Bytes(0),
+            offset_increment: None,
             io_size: None,
+            ios: None,
+            think: None,
             runtime: Nanos::seconds(30),
             ramp: Nanos(0),
             engine: EngineKind::IoUring,
             direct: true,
             fsync: 0,
+            datasync: true,
+            end_fsync: false,
+            invalidate: false,
             rate_iops: None,
             rate_bw: None,
             arrival: Arrival::Fixed,
@@ -184,8 +245,10 @@ impl Default for Step {
             norandommap: false,
             compressible: 0,
             cpus: None,
+            cpus_shared: false,
             iopoll: false,
             sqpoll: false,
+            trace: false,
             simulate: None,
         }
     }
@@ -201,78 +264,9 @@ impl Step {
     pub fn depth_per_target(&self) -> u64 {
         u64::from(self.iodepth) * u64::from(self.numjobs)
     }
-
-    /// What is wrong with this step whatever the target is; the text says what to do instead.
-    pub fn problem(&self) -> Option<String> {
-        let trim = matches!(self.rw, Pattern::Trim | Pattern::RandTrim);
-        let p = |text: String| Some(format!("step '{}': {text}", self.name));
-        if self.iodepth == 0 {
-            p("iodepth 0 sends nothing: use 1 or more".into())
-        } else if self.iodepth > 65_536 {
-            p(format!("iodepth {} is above 65536: use more jobs instead", self.iodepth))
-        } else if self.numjobs == 0 || self.numjobs > 4096 {
-            p(format!("numjobs {} is outside 1 to 4096", self.numjobs))
-        } else if self.rwmix > 100 {
-            p(format!("rwmix {} is above 100 %", self.rwmix))
-        } else if self.compressible > 100 {
-            p(format!("compressible {} is above 100 %", self.compressible))
-        } else if self.runtime.0 == 0 && self.io_size.is_none() {
-            p("runtime 0 measures nothing: give a runtime or an io-size".into())
-        } else if self.runtime.0 > Nanos::seconds(366 * 86_400).0 || self.ramp.0 > Nanos::seconds(86_400).0 {
-            p("runtime is limited to a year, ramp to a day".into())
-        } else if self.rate_iops.is_some() && self.rate_bw.is_some() {
-            p("rate-iops and rate-bw exclude each other: give one".into())
-        } else if self.arrivals_per_second().is_some_and(|r| !(r.is_finite() && (1e-3..=1e8).contains(&r))) {
-            p("the rate is outside 0.001 to 100,000,000 arrivals a second".into())
-        } else if self.engine == EngineKind::Psync && self.iodepth > 1 {
-            p(format!(
-                "psync keeps one request in flight, iodepth {} cannot be reached: use numjobs={} or another engine",
-                self.iodepth, self.iodepth
-            ))
-        } else if trim && self.engine != EngineKind::Psync && self.engine != EngineKind::Null {
-            p("discards are blocking calls here: use engine psync with iodepth 1 and as many jobs as needed"
-                .into())
-        } else if (self.iopoll || self.sqpoll) && self.engine != EngineKind::IoUring {
-            p(format!("iopoll and sqpoll belong to io_uring, the engine is {}", self.engine))
-        } else if self.iopoll && !self.direct {
-            p("iopoll needs direct I/O".into())
-        } else if self.iopoll && self.fsync > 0 {
-            p("iopoll carries only reads and writes: leave fsync out".into())
-        } else if self.simulate.is_some() && self.engine != EngineKind::Null {
-            p("a simulated device needs engine null".into())
-        } else if self.simulate.as_ref().is_some_and(|s| s.latency.0 == 0) {
-            p("a simulated device needs a latency above 0: virtual time would stand still".into())
-        } else if self.simulate.as_ref().is_some_and(|s| s.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0)) {
-            p("a simulated iops-cap below 1 lets nothing through".into())
-        } else if self.simulate.as_ref().is_some_and(|s| s.bytes_cap == Some(Bytes(0))) {
-            p("a simulated bytes-cap of 0 lets nothing through".into())
-        } else if self.simulate.as_ref().is_some_and(|s| s.burst_iops.is_some() && s.iops_cap.is_none()) {
-            p("a simulated burst needs the iops-cap that holds after it".into())
-        } else if let Some(bs) =
-            self.bs.shares().iter().map(|s| s.0).find(|b| self.size.is_some_and(|s| s < *b))
-        {
-            p(format!("size {} is smaller than one block of {bs}", self.size.unwrap_or_default()))
-        } else {
-            None
-        }
-    }
 }
 
 impl Plan {
-    /// What is wrong with this plan whatever the targets are.
-    pub fn problem(&self) -> Option<String> {
-        if self.steps.is_empty() {
-            return Some(format!("plan '{}' has no step: add one under [[step]]", self.name));
-        }
-        let mut names = std::collections::BTreeSet::new();
-        for step in &self.steps {
-            if !names.insert(&step.name) {
-                return Some(format!("plan '{}' has two steps named '{}': rename one", self.name, step.name));
-            }
-        }
-        self.steps.iter().find_map(Step::problem)
-    }
-
     /// Some step changes data on the targets.
     pub fn changes_data(&self) -> bool {
         self.steps.iter().any(|s| s.rw.changes_data() && s.engine != EngineKind::Null)
@@ -313,26 +307,5 @@ mod tests {
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
         assert_eq!(plan.steps[0].arrivals_per_second(), Some(2560.0));
-    }
-
-    #[test]
-    fn problems_say_what_to_do() {
-        let bad = |f: fn(&mut Step)| {
-            let mut s = Step::default();
-            f(&mut s);
-            s.problem().expect("a problem")
-        };
-        assert!(bad(|s| s.iodepth = 0).contains("use 1 or more"));
-        assert!(
-            bad(|s| {
-                s.engine = EngineKind::Psync;
-                s.iodepth = 8
-            })
-            .contains("numjobs=8")
-        );
-        assert!(bad(|s| s.rw = Pattern::RandTrim).contains("psync"));
-        assert!(bad(|s| s.size = Some(Bytes(512))).contains("smaller than one block"));
-        assert!(bad(|s| s.rate_iops = Some(f64::NAN)).contains("rate"));
-        assert_eq!(Step::default().problem(), None);
     }
 }

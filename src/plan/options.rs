@@ -1,9 +1,11 @@
 //! The options of a workload as a user gives them, on the command line and in a plan file alike: all optional, laid over
 //! a step. One struct feeds clap, TOML and the presets, so that a name means the same everywhere.
 
+use std::path::PathBuf;
+
 use serde::Deserialize;
 
-use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern};
+use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Start, Think};
 use super::{Simulated, Step};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -98,7 +100,49 @@ pub struct StepOptions {
     /// Let a kernel thread submit (io_uring; costs a whole CPU)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
     pub sqpoll: Option<bool>,
-    /// A device played in virtual time (plan files only)
+    // Known to plan files only, so that --help stays short; `plan::Step` says what they mean.
+    /// Targets of this step alone
+    #[arg(skip)]
+    pub targets: Option<Vec<PathBuf>>,
+    /// Each job drives all targets in turn
+    #[arg(skip)]
+    pub round_robin: Option<bool>,
+    /// after-all, with-previous or after:STEP
+    #[arg(skip)]
+    pub start: Option<Start>,
+    /// How long after that
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub delay: Option<Nanos>,
+    /// Block sizes of writes
+    #[arg(skip)]
+    pub bs_write: Option<BlockSizes>,
+    /// Distance between the parts of one job and the next
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub offset_increment: Option<Bytes>,
+    /// I/Os of a job
+    #[arg(skip)]
+    pub ios: Option<u64>,
+    /// Pauses between I/Os
+    #[arg(skip)]
+    pub think: Option<Think>,
+    /// Flushes are fdatasync
+    #[arg(skip)]
+    pub datasync: Option<bool>,
+    /// A flush at the end
+    #[arg(skip)]
+    pub end_fsync: Option<bool>,
+    /// Cached pages are dropped before the step
+    #[arg(skip)]
+    pub invalidate: Option<bool>,
+    /// Each job may use all of `cpus`
+    #[arg(skip)]
+    pub cpus_shared: Option<bool>,
+    /// Every I/O is kept
+    #[arg(skip)]
+    pub trace: Option<bool>,
+    /// A device played in virtual time
     #[arg(skip)]
     pub simulate: Option<Simulated>,
 }
@@ -146,6 +190,19 @@ impl StepOptions {
         some(&mut step.cpus, &self.cpus);
         set(&mut step.iopoll, &self.iopoll);
         set(&mut step.sqpoll, &self.sqpoll);
+        set(&mut step.targets, &self.targets);
+        set(&mut step.round_robin, &self.round_robin);
+        set(&mut step.start, &self.start);
+        set(&mut step.delay, &self.delay);
+        some(&mut step.bs_write, &self.bs_write);
+        some(&mut step.offset_increment, &self.offset_increment);
+        some(&mut step.ios, &self.ios);
+        some(&mut step.think, &self.think);
+        set(&mut step.datasync, &self.datasync);
+        set(&mut step.end_fsync, &self.end_fsync);
+        set(&mut step.invalidate, &self.invalidate);
+        set(&mut step.cpus_shared, &self.cpus_shared);
+        set(&mut step.trace, &self.trace);
         some(&mut step.simulate, &self.simulate);
     }
 }

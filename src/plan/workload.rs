@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize, de};
 
 use crate::sample::Direction;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos, text};
 
 /// Why a workload word could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -240,7 +240,7 @@ pub enum Arrival {
 }
 
 /// Which blocks random I/O prefers (`--distribution`).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {
     /// Every block equally.
     #[default]
@@ -251,6 +251,37 @@ pub enum Distribution {
     Pareto(f64),
     /// Bell curve around the middle; deviation in percent of the range.
     Normal(f64),
+    /// Parts of the range, one after another, each with its share of the accesses and its share of the range in percent; both
+    /// add up to 100. Within a part every block equally.
+    Zoned(Vec<(u32, u32)>),
+}
+
+impl Distribution {
+    /// `50/5:30/15:20/80`: half of the accesses go to the first 5 % of the range, and so on.
+    fn zones(text: &str) -> Result<Distribution, WordError> {
+        let bad = |part: &str| {
+            WordError(format!(
+                "distribution: '{part}' is not a share of accesses and one of the range: write zoned:50/5:30/15:20/80"
+            ))
+        };
+        let mut zones: Vec<(u32, u32)> = Vec::new();
+        for part in text.split(':') {
+            let (accesses, range) = part.split_once('/').ok_or_else(|| bad(part))?;
+            zones.push((accesses.parse().map_err(|_| bad(part))?, range.parse().map_err(|_| bad(part))?));
+        }
+        if zones.iter().any(|z| z.1 == 0) {
+            return Err(WordError("distribution: a zone has no share of the range: leave it out".into()));
+        }
+        let sum = |pick: fn(&(u32, u32)) -> u32| zones.iter().map(pick).fold(0u32, u32::saturating_add);
+        for (what, total) in [("accesses", sum(|z| z.0)), ("the range", sum(|z| z.1))] {
+            if total != 100 {
+                return Err(WordError(format!(
+                    "distribution: the zones' shares of {what} add up to {total} %, not 100 %"
+                )));
+            }
+        }
+        Ok(Distribution::Zoned(zones))
+    }
 }
 
 impl fmt::Display for Distribution {
@@ -260,6 +291,10 @@ impl fmt::Display for Distribution {
             Distribution::Zipf(v) => f.pad(&format!("zipf:{v}")),
             Distribution::Pareto(v) => f.pad(&format!("pareto:{v}")),
             Distribution::Normal(v) => f.pad(&format!("normal:{v}")),
+            Distribution::Zoned(zones) => {
+                let parts: Vec<_> = zones.iter().map(|(a, r)| format!("{a}/{r}")).collect();
+                f.pad(&format!("zoned:{}", parts.join(":")))
+            }
         }
     }
 }
@@ -268,6 +303,9 @@ impl FromStr for Distribution {
     type Err = WordError;
     fn from_str(text: &str) -> Result<Distribution, WordError> {
         let (name, value) = text.split_once(':').map_or((text, None), |(n, v)| (n, Some(v)));
+        if name == "zoned" {
+            return Distribution::zones(value.unwrap_or_default());
+        }
         let value = value
             .map(|v| v.parse::<f64>().map_err(|_| WordError(format!("distribution: '{v}' is not a number"))))
             .transpose()?;
@@ -291,13 +329,83 @@ impl FromStr for Distribution {
                 Err(WordError("distribution: normal needs its deviation, as in normal:10".into()))
             }
             _ => Err(WordError(format!(
-                "'{text}' is not a distribution: use uniform, zipf:1.1, pareto:0.2 or normal:10"
+                "'{text}' is not a distribution: use uniform, zipf:1.1, pareto:0.2, normal:10 or zoned:50/5:50/95"
             ))),
         }
     }
 }
 
 serde_as_text!(Distribution);
+
+/// When a step begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// When all earlier steps have ended.
+    #[default]
+    AfterAll,
+    /// Together with the step before it.
+    WithPrevious,
+    /// When the earlier step of that name has ended; others may still run.
+    After(String),
+}
+
+impl Start {
+    /// One step after another, which is left unsaid.
+    pub fn is_after_all(&self) -> bool {
+        *self == Start::AfterAll
+    }
+}
+
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Start::AfterAll => f.pad("after-all"),
+            Start::WithPrevious => f.pad("with-previous"),
+            Start::After(step) => f.pad(&format!("after:{step}")),
+        }
+    }
+}
+
+impl FromStr for Start {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<Start, WordError> {
+        match (text, text.strip_prefix("after:")) {
+            ("after-all", _) => Ok(Start::AfterAll),
+            ("with-previous", _) => Ok(Start::WithPrevious),
+            (_, Some(step)) if !step.is_empty() => Ok(Start::After(step.into())),
+            _ => Err(WordError(format!(
+                "start: '{text}' is not known: use after-all, with-previous or after:STEP"
+            ))),
+        }
+    }
+}
+
+serde_as_text!(Start);
+
+/// Pauses of a job, as of a program that works on its data between I/Os.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Think {
+    /// Length of a pause; requests in flight are waited for before it begins.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
+    pub time: Nanos,
+    /// I/Os that complete from one pause to the next, flushes not counted.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub blocks: u32,
+    /// The first part of a pause keeps the CPU busy.
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[schemars(with = "String")]
+    pub spin: Nanos,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(n: &u32) -> bool {
+    *n == 1
+}
 
 /// CPUs to pin workers to, as `0-3,8` (`--cpus`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -347,8 +455,11 @@ mod tests {
             assert_eq!(text.parse::<BlockSizes>().unwrap().to_string(), text);
         }
         assert_eq!("4k/70:64k/30".parse::<BlockSizes>().unwrap().largest(), Bytes::kib(64));
-        for text in ["uniform", "zipf:1.2", "pareto:0.2", "normal:10"] {
+        for text in ["uniform", "zipf:1.2", "pareto:0.2", "normal:10", "zoned:50/5:30/15:20/80"] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
+        }
+        for text in ["after-all", "with-previous", "after:warm up: b"] {
+            assert_eq!(text.parse::<Start>().unwrap().to_string(), text);
         }
         for (pattern, name) in Pattern::NAMES {
             assert_eq!(name.parse::<Pattern>().unwrap(), pattern);
@@ -372,6 +483,17 @@ mod tests {
         assert!("normal".parse::<Distribution>().unwrap_err().to_string().contains("normal:10"));
         assert!("random".parse::<Pattern>().unwrap_err().to_string().contains("randread"));
         assert!("3-1".parse::<CpuList>().is_err());
+        for (text, what) in [
+            ("zoned:50/5:30/15", "accesses add up to 80 %"),
+            ("zoned:50/5:50/15", "range add up to 20 %"),
+            ("zoned:50/0:50/100", "no share of the range"),
+            ("zoned:50:50", "write zoned:50/5:30/15:20/80"),
+            ("zoned", "write zoned:50/5:30/15:20/80"),
+        ] {
+            let e = text.parse::<Distribution>().unwrap_err().to_string();
+            assert!(e.contains(what), "{text}: {e}");
+        }
+        assert!("after:".parse::<Start>().unwrap_err().to_string().contains("after:STEP"));
     }
 
     proptest! {
@@ -380,6 +502,7 @@ mod tests {
             let _ = text.parse::<BlockSizes>();
             let _ = text.parse::<Distribution>();
             let _ = text.parse::<CpuList>();
+            let _ = text.parse::<Start>();
             let _ = text.parse::<Pattern>();
         }
     }

@@ -1,0 +1,217 @@
+//! What is wrong with a plan whatever its targets are: each answer says what to do instead.
+
+use std::collections::BTreeSet;
+
+use super::{EngineKind, Pattern, Plan, Start, Step};
+use crate::unit::{Bytes, Nanos};
+
+impl Step {
+    /// What is wrong with this step whatever the target is; the text says what to do instead.
+    pub fn problem(&self) -> Option<String> {
+        let rules = [not_honoured, counts, times, pacing, engine, blocks, simulated];
+        let text = rules.iter().find_map(|rule| rule(self))?;
+        Some(format!("step '{}': {text}", self.name))
+    }
+}
+
+/// What no engine does yet is refused by name rather than left out in silence.
+fn not_honoured(s: &Step) -> Option<String> {
+    let asked = [
+        ("targets", !s.targets.is_empty()),
+        ("round-robin", s.round_robin),
+        ("start", !s.start.is_after_all()),
+        ("delay", s.delay.0 > 0),
+        ("bs-write", s.bs_write.is_some()),
+        ("offset-increment", s.offset_increment.is_some()),
+        ("ios", s.ios.is_some()),
+        ("think", s.think.is_some()),
+        ("datasync = false", !s.datasync),
+        ("end-fsync", s.end_fsync),
+        ("cpus-shared", s.cpus_shared),
+        ("invalidate", s.invalidate),
+        ("trace", s.trace),
+        ("a zoned distribution", matches!(s.distribution, super::Distribution::Zoned(_))),
+    ];
+    let (name, _) = asked.iter().find(|(_, asked)| *asked)?;
+    Some(format!("this version cannot do {name}: leave it out"))
+}
+
+fn counts(s: &Step) -> Option<String> {
+    if s.iodepth == 0 {
+        Some("iodepth 0 sends nothing: use 1 or more".into())
+    } else if s.iodepth > 65_536 {
+        Some(format!("iodepth {} is above 65536: use more jobs instead", s.iodepth))
+    } else if s.numjobs == 0 || s.numjobs > 4096 {
+        Some(format!("numjobs {} is outside 1 to 4096", s.numjobs))
+    } else if s.rwmix > 100 {
+        Some(format!("rwmix {} is above 100 %", s.rwmix))
+    } else if s.compressible > 100 {
+        Some(format!("compressible {} is above 100 %", s.compressible))
+    } else if s.ios == Some(0) {
+        Some("ios 0 sends nothing: use 1 or more, or leave it out".into())
+    } else if s.cpus_shared && s.cpus.is_none() {
+        Some("cpus-shared says how cpus are used: name them with cpus".into())
+    } else {
+        None
+    }
+}
+
+fn times(s: &Step) -> Option<String> {
+    let (year, day) = (Nanos::seconds(366 * 86_400), Nanos::seconds(86_400));
+    if s.runtime.0 == 0 && s.io_size.is_none() && s.ios.is_none() {
+        Some("runtime 0 measures nothing: give a runtime, an io-size or ios".into())
+    } else if s.runtime > year || s.ramp > day || s.delay > day {
+        Some("runtime is limited to a year, ramp and delay to a day".into())
+    } else {
+        None
+    }
+}
+
+fn pacing(s: &Step) -> Option<String> {
+    if s.rate_iops.is_some() && s.rate_bw.is_some() {
+        return Some("rate-iops and rate-bw exclude each other: give one".into());
+    }
+    if s.arrivals_per_second().is_some_and(|r| !(r.is_finite() && (1e-3..=1e8).contains(&r))) {
+        return Some("the rate is outside 0.001 to 100,000,000 arrivals a second".into());
+    }
+    let think = s.think?;
+    if think.time.0 == 0 || think.time > Nanos::seconds(86_400) {
+        Some("think: the time of a pause is above 0 and at most a day".into())
+    } else if think.blocks == 0 {
+        Some("think: blocks 0 would only pause: use 1 or more".into())
+    } else if think.spin > think.time {
+        Some(format!("think: spin {} is part of the pause: use {} at most", think.spin, think.time))
+    } else if s.arrivals_per_second().is_some() {
+        Some("a rate is a schedule that never pauses: leave out think, or rate-iops and rate-bw".into())
+    } else {
+        None
+    }
+}
+
+fn engine(s: &Step) -> Option<String> {
+    let trim = matches!(s.rw, Pattern::Trim | Pattern::RandTrim);
+    if s.engine == EngineKind::Psync && s.iodepth > 1 {
+        Some(format!(
+            "psync keeps one request in flight, iodepth {} cannot be reached: use numjobs={} or another engine",
+            s.iodepth, s.iodepth
+        ))
+    } else if trim && s.engine != EngineKind::Psync && s.engine != EngineKind::Null {
+        Some(
+            "discards are blocking calls here: use engine psync with iodepth 1 and as many jobs as needed"
+                .into(),
+        )
+    } else if (s.iopoll || s.sqpoll) && s.engine != EngineKind::IoUring {
+        Some(format!("iopoll and sqpoll belong to io_uring, the engine is {}", s.engine))
+    } else if s.iopoll && !s.direct {
+        Some("iopoll needs direct I/O".into())
+    } else if s.iopoll && (s.fsync > 0 || s.end_fsync) {
+        Some("iopoll carries only reads and writes: leave fsync and end-fsync out".into())
+    } else {
+        None
+    }
+}
+
+fn blocks(s: &Step) -> Option<String> {
+    let size = s.size?;
+    let shares = s.bs.shares().iter().chain(s.bs_write.iter().flat_map(|b| b.shares()));
+    let block = shares.map(|(block, _)| *block).find(|block| size < *block)?;
+    Some(format!("size {size} is smaller than one block of {block}"))
+}
+
+fn simulated(s: &Step) -> Option<String> {
+    let device = s.simulate.as_ref()?;
+    if s.engine != EngineKind::Null {
+        Some("a simulated device needs engine null".into())
+    } else if device.latency.0 == 0 {
+        Some("a simulated device needs a latency above 0: virtual time would stand still".into())
+    } else if device.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0) {
+        Some("a simulated iops-cap below 1 lets nothing through".into())
+    } else if device.bytes_cap == Some(Bytes(0)) {
+        Some("a simulated bytes-cap of 0 lets nothing through".into())
+    } else if device.burst_iops.is_some() && device.iops_cap.is_none() {
+        Some("a simulated burst needs the iops-cap that holds after it".into())
+    } else {
+        None
+    }
+}
+
+impl Plan {
+    /// What is wrong with this plan whatever the targets are.
+    pub fn problem(&self) -> Option<String> {
+        if self.steps.is_empty() {
+            return Some(format!("plan '{}' has no step: add one under [[step]]", self.name));
+        }
+        let mut names = BTreeSet::new();
+        for (i, step) in self.steps.iter().enumerate() {
+            if let Start::After(earlier) = &step.start
+                && !names.contains(earlier)
+            {
+                return Some(format!(
+                    "step '{}' starts after '{earlier}', which is no earlier step: put that step before it",
+                    step.name
+                ));
+            }
+            if step.start == Start::WithPrevious && i == 0 {
+                return Some(format!(
+                    "step '{}' is the first: there is no previous step to start with",
+                    step.name
+                ));
+            }
+            if !names.insert(&step.name) {
+                return Some(format!("plan '{}' has two steps named '{}': rename one", self.name, step.name));
+            }
+        }
+        self.steps.iter().find_map(Step::problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Think;
+
+    #[track_caller]
+    fn bad(change: fn(&mut Step), says: &str) {
+        let mut step = Step::default();
+        change(&mut step);
+        let problem = step.problem().expect("a problem");
+        assert!(problem.contains(says), "{problem}");
+    }
+
+    #[test]
+    fn problems_say_what_to_do() {
+        assert_eq!(Step::default().problem(), None);
+        bad(|s| s.iodepth = 0, "use 1 or more");
+        bad(|s| (s.engine, s.iodepth) = (EngineKind::Psync, 8), "numjobs=8");
+        bad(|s| s.rw = Pattern::RandTrim, "psync");
+        bad(|s| s.size = Some(Bytes(512)), "smaller than one block");
+        bad(|s| s.rate_iops = Some(f64::NAN), "rate");
+        bad(|s| s.runtime = Nanos(0), "give a runtime");
+    }
+
+    #[test]
+    fn an_order_that_cannot_be_is_named() {
+        let plan = |starts: [Start; 2]| {
+            let mut plan = crate::plan::Preset::find("quick").unwrap().plan();
+            plan.steps.truncate(2);
+            for (step, start) in plan.steps.iter_mut().zip(starts) {
+                step.start = start;
+            }
+            plan.problem().unwrap()
+        };
+        let after = |name: &str| Start::After(name.into());
+        assert!(plan([Start::AfterAll, after("nonesuch")]).contains("no earlier step"));
+        assert!(plan([after("randwrite-iops"), Start::AfterAll]).contains("no earlier step"));
+        assert!(plan([Start::WithPrevious, Start::AfterAll]).contains("is the first"));
+    }
+
+    #[test]
+    fn what_no_engine_does_is_refused_by_name() {
+        bad(|s| s.trace = true, "cannot do trace");
+        bad(|s| s.datasync = false, "cannot do datasync = false");
+        bad(|s| s.targets = vec!["/dev/vdb".into()], "cannot do targets");
+        let pause = Think { time: Nanos::millis(1), blocks: 1, spin: Nanos(0) };
+        let step = Step { think: Some(pause), ..Step::default() };
+        assert!(step.problem().unwrap().contains("cannot do think"));
+    }
+}
