@@ -1,4 +1,4 @@
-//! Linux AIO (`libaio`) by raw system calls: one `io_submit` per batch, completions read from the ring that the kernel shares.
+//! Linux AIO (`libaio`) by raw system calls: `io_submit` by the batch, completions read from the ring that the kernel shares.
 //!
 //! The ring is the one libaio itself uses (`struct aio_ring` in fs/aio.c, magic 0xa10a10a1); when a kernel does not
 //! show it, `io_getevents` serves. On devices without NOWAIT (zram, many bio-based drivers) this beats io_uring per core, which
@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, Batch, Request};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -75,6 +75,9 @@ pub struct Aio {
     stride: u64,
     /// Filled and not yet taken by the kernel.
     queued: Vec<*mut Iocb>,
+    /// Filled and not yet reaped.
+    busy: u32,
+    batch: Batch,
     /// Requests that never reached the device, and completions taken by `io_getevents`.
     early: VecDeque<(u32, i64)>,
     scratch: Vec<Event>,
@@ -129,6 +132,8 @@ impl Aio {
             base: buffers.region().0 as u64,
             stride: buffers.region().1 as u64 / u64::from(depth),
             queued: Vec::with_capacity(depth as usize),
+            busy: 0,
+            batch: Batch::new(target.is_direct(), depth),
             early: VecDeque::with_capacity(depth as usize),
             scratch: vec![Event::default(); depth as usize],
             user_ring,
@@ -157,12 +162,14 @@ impl Aio {
     fn submit(&mut self) -> io::Result<()> {
         let mut sent = 0;
         while sent < self.queued.len() {
+            let left = (self.queued.len() - sent) as u32;
+            let n = self.batch.next(left, self.busy - left);
             // SAFETY: the pointers are to iocbs of this value, whose buffers live longer than it.
             let n = unsafe {
                 libc::syscall(
                     libc::SYS_io_submit,
                     self.context,
-                    (self.queued.len() - sent) as libc::c_long,
+                    libc::c_long::from(n),
                     self.queued.as_ptr().add(sent),
                 )
             };
@@ -240,6 +247,7 @@ impl Backend for Aio {
             iocb.offset = r.offset as i64;
             self.queued.push(iocb);
         }
+        self.busy += slots.len() as u32;
     }
 
     #[inline(always)]
@@ -263,6 +271,7 @@ impl Backend for Aio {
 
     #[inline(always)]
     fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
+        self.busy -= n;
         let mut left = n;
         while left > 0
             && let Some((slot, result)) = self.early.pop_front()

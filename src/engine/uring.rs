@@ -1,4 +1,4 @@
-//! io_uring through the `io-uring` crate: registered file, buffers and ring, one system call to submit and wait.
+//! io_uring through the `io-uring` crate: registered file, buffers and ring; the call that submits last also waits.
 //!
 //! Set-up flags are tried from the best to none: SINGLE_ISSUER with DEFER_TASKRUN (6.1) and NO_SQARRAY (6.6), then without the
 //! latter, then COOP_TASKRUN (5.19), then plain. DEFER_TASKRUN takes completions only when this thread asks, which saves
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, Batch, Request};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -24,10 +24,6 @@ const SQE_LEN: usize = 24;
 /// How many registered buffers the kernel takes (`IORING_MAX_REG_BUFFERS`).
 const REGISTERED_MAX: usize = 1 << 14;
 
-/// Direct requests handed over in one system call. blk-mq prepares at most so many of a batch together
-/// (`BLK_MAX_REQUEST_COUNT`); each further one takes its tag alone, which costs more than the call.
-const BATCH: u32 = 32;
-
 /// The io_uring backend.
 pub struct Uring {
     ring: IoUring,
@@ -35,8 +31,9 @@ pub struct Uring {
     templates: Vec<[squeue::Entry; 2]>,
     /// Filled and not yet taken by the kernel.
     queued: u32,
-    /// Requests in one system call: all there are when the page cache answers.
-    batch: u32,
+    /// Filled and not yet reaped.
+    busy: u32,
+    batch: Batch,
     sqpoll: bool,
     flags: Vec<String>,
     target: Arc<Clearance>,
@@ -178,7 +175,8 @@ impl Uring {
             ring,
             templates,
             queued: 0,
-            batch: if target.is_direct() { BATCH } else { depth },
+            busy: 0,
+            batch: Batch::new(target.is_direct(), depth),
             sqpoll: options.sqpoll,
             flags,
             target,
@@ -224,6 +222,7 @@ impl Backend for Uring {
         }
         drop(queue);
         self.queued += slots.len() as u32;
+        self.busy += slots.len() as u32;
     }
 
     #[inline(always)]
@@ -232,9 +231,9 @@ impl Backend for Uring {
         let result = match timeout {
             None if self.sqpoll => submitter.submit_and_wait(want as usize),
             None => loop {
-                let last = self.queued <= self.batch;
-                let (n, want, flags) =
-                    if last { (self.queued, want, EnterFlags::GETEVENTS.bits()) } else { (self.batch, 0, 0) };
+                let n = self.batch.next(self.queued, self.busy - self.queued);
+                let last = n == self.queued;
+                let (want, flags) = if last { (want, EnterFlags::GETEVENTS.bits()) } else { (0, 0) };
                 // SAFETY: no argument is passed, and the flags are those of a plain submit, the last time with a wait.
                 match unsafe { submitter.enter::<libc::sigset_t>(n, want, flags, None) } {
                     Ok(taken) if !last && taken > 0 => self.queued -= (taken as u32).min(self.queued),
@@ -266,6 +265,7 @@ impl Backend for Uring {
 
     #[inline(always)]
     fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
+        self.busy -= n;
         for cqe in self.ring.completion().take(n as usize) {
             each(cqe.user_data() as u32, i64::from(cqe.result()));
         }

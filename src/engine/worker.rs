@@ -1,7 +1,7 @@
-//! The worker loop: fill, one system call that submits and waits, reap everything. One thread, one backend, one clock, all chosen at
-//! compile time; nothing is decided inside that could be decided before.
+//! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`](super::backend::Batch)), reap everything. One
+//! thread, one backend, one clock, all chosen at compile time; nothing is decided inside that could be decided before.
 //!
-//! Stamps. An I/O's submission is stamped once per batch just before its requests are prepared for the call that carries
+//! Stamps. An I/O's submission is stamped once per batch just before its requests are prepared for the calls that carry
 //! them, its completion when the loop sees it in the completion queue: before any of our own bookkeeping for the batch,
 //! so that latency never includes it. Up to the length of one batch preparation (some 10 ns an I/O) is counted as latency, never
 //! left out.
