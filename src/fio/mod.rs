@@ -5,3 +5,4 @@
 //! one. This module measures nothing and opens no target.
 
 pub mod output;
+pub mod text_write;

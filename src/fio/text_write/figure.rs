@@ -1,0 +1,100 @@
+//! Numbers as fio prints them: a few digits, a prefix, a unit.
+
+/// How a report scales its figures: options of its jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    /// Binary prefixes come first, decimal ones in parentheses (`kb_base`).
+    pub binary: bool,
+    /// Rates are in bits (`unit_base`).
+    pub bits: bool,
+    /// Characters of a figure, its point among them (`significant_figures`).
+    pub digits: usize,
+}
+
+impl Default for Scale {
+    fn default() -> Scale {
+        Scale { binary: true, bits: false, digits: 4 }
+    }
+}
+
+const DECIMAL: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+
+/// A number of at most so many characters before its prefix, which starts at the `power`-th.
+///
+/// Follows fio to the last digit, because its reports are compared by text: a figure that fits is printed whole, and one
+/// without room for two decimals more is rounded to a whole.
+pub fn figure(number: u64, digits: usize, power: usize, binary: bool) -> String {
+    let (prefixes, step) = if binary { (BINARY, 1024) } else { (DECIMAL, 1000) };
+    let length = |n: u64| n.to_string().len();
+    let (mut whole, mut power, mut rest) = (number, power, None);
+    while length(whole) > digits && power + 1 < prefixes.len() {
+        rest = Some(whole % step);
+        whole /= step;
+        power += 1;
+    }
+    let prefix = prefixes[power.min(prefixes.len() - 1)];
+    let Some(rest) = rest else { return format!("{whole}{prefix}") };
+    let room = digits.saturating_sub(length(whole) + 1);
+    if room == 0 {
+        return format!("{}{prefix}", whole + u64::from(rest >= step / 2));
+    }
+    let part = format!("{:.room$}", rest as f64 / step as f64);
+    let carried = whole + u64::from(part.starts_with('1'));
+    format!("{carried}.{}{prefix}", &part[2..])
+}
+
+impl Scale {
+    /// A count: `20.1k`.
+    pub fn count(&self, n: u64) -> String {
+        figure(n, self.digits, 0, false)
+    }
+
+    /// An amount, and the same in the other kind of prefix: `20.0MiB`, `21.0MB`.
+    pub fn amount(&self, bytes: u64) -> [String; 2] {
+        [self.binary, !self.binary].map(|binary| figure(bytes, self.digits, 0, binary) + "B")
+    }
+
+    /// A rate, and the same in the other kind of prefix: `78.3MiB/s`, `82.1MB/s`.
+    pub fn rate(&self, bytes: u64) -> [String; 2] {
+        let (n, unit) = if self.bits { (bytes.saturating_mul(8), "bit/s") } else { (bytes, "B/s") };
+        [self.binary, !self.binary].map(|binary| figure(n, self.digits, 0, binary) + unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn figures_as_fio_prints_them() {
+        let scale = Scale::default();
+        // From reports of fio 3.33.
+        for (n, text) in [
+            (4096, "4096B"),
+            (65_536, "64.0KiB"),
+            (1_048_576, "1024KiB"),
+            (20_969_472, "20.0MiB"),
+            (968 << 10, "968KiB"),
+        ] {
+            assert_eq!(scale.amount(n)[0], text);
+        }
+        assert_eq!(scale.count(512_000), "512k");
+        assert_eq!(scale.count(5_119_500), "5120k");
+        assert_eq!(scale.count(20_126), "20.1k");
+        assert_eq!(scale.rate(82_100_000), ["78.3MiB/s", "82.1MB/s"]);
+        let bits = Scale { binary: false, bits: true, digits: 8 };
+        assert_eq!(bits.rate(2_097_152_000), ["16777216kbit/s", "16384000Kibit/s"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_number_fits(n in any::<u64>(), digits in 1usize..12, power in 0usize..3, binary in any::<bool>()) {
+            let text = figure(n, digits, power, binary);
+            let number: String = text.chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+            // Rounding may carry into one more place; the largest prefix takes what is left.
+            prop_assert!(number.len() <= digits.max(4) + 3, "{text}");
+        }
+    }
+}
