@@ -4,5 +4,14 @@
 //! through one value, [`output::Output`]: readers make it from any form fio ever printed, writers print it, a Record becomes one and is made from
 //! one. This module measures nothing and opens no target.
 
+pub mod argv;
+pub mod command;
+mod expression;
+pub mod job;
+pub mod jobfile;
+pub mod mistake;
+pub mod number;
+pub mod option;
 pub mod output;
+pub mod table;
 pub mod text_write;

@@ -1,0 +1,416 @@
+//! fio's command line: flags, jobs and job files in any order, as GNU `getopt_long_only` reads them.
+//!
+//! One dash or two, `--name=value` or `--name value`, any unambiguous beginning of a name. Options before the first `--name` hold for
+//! every job, and for those of the first job file; options behind a `--name` belong to that job.
+
+use crate::unit::Nanos;
+
+use super::command::{Command, Eta, Format, Request, Surroundings};
+use super::job::{Given, Job};
+use super::jobfile;
+use super::mistake::{Mistake, Origin, What};
+use super::number;
+use super::option::{self, FioOption, Unit};
+use super::table;
+
+/// Whether a flag has a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// Never.
+    Nothing,
+    /// Behind `=`, or none.
+    Maybe,
+    /// Always.
+    Value,
+}
+
+/// A flag of fio itself, not of a job.
+#[derive(Debug)]
+pub struct Flag {
+    /// Its name.
+    pub name: &'static str,
+    /// The letter it may be shortened to.
+    pub letter: Option<char>,
+    /// Whether it has a value.
+    pub takes: Takes,
+    /// What it does, in our words.
+    pub help: &'static str,
+    /// Why only fio itself honours it, for those.
+    pub fio_only: Option<&'static str>,
+}
+
+const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str) -> Flag {
+    Flag { name, letter: Some(letter), takes, help, fio_only: None }
+}
+
+const fn fio_only(
+    name: &'static str,
+    letter: char,
+    takes: Takes,
+    help: &'static str,
+    why: &'static str,
+) -> Flag {
+    Flag { name, letter: Some(letter), takes, help, fio_only: Some(why) }
+}
+
+const REMOTE: &str = "volproof has its own way to other machines";
+const TRIGGER: &str = "volproof runs no programs";
+const SELFTEST: &str = "it tests fio itself";
+
+/// Flags of fio 3.33, and volproof's own `--destroy`.
+pub const FLAGS: &[Flag] = &[
+    flag("output", 'o', Takes::Value, "Write the report to this file"),
+    flag("latency-log", 'l', Takes::Value, "Gone from fio: use write_lat_log"),
+    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together"),
+    flag("minimal", 'm', Takes::Maybe, "Terse report"),
+    flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
+    flag("append-terse", 'f', Takes::Maybe, "Terse report after the others"),
+    flag("terse-version", 'V', Takes::Value, "Version of the terse report: 2, 3, 4 or 5"),
+    flag("version", 'v', Takes::Nothing, "Print the version"),
+    flag("help", 'h', Takes::Nothing, "Print this text"),
+    flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
+    flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
+    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line"),
+    flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
+    flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
+    flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
+    flag("eta-newline", 'E', Takes::Value, "Time until the progress line begins a new one"),
+    flag("debug", 'd', Takes::Value, "Accepted, without effect"),
+    flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
+    flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
+    flag("alloc-size", 'a', Takes::Value, "Accepted, without effect"),
+    fio_only(
+        "profile",
+        'p',
+        Takes::Value,
+        "Run a test that fio has built in",
+        "profiles are programs inside fio",
+    ),
+    flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
+    flag("max-jobs", 'j', Takes::Value, "Accepted, without effect, as in fio"),
+    fio_only("server", 'S', Takes::Maybe, "Serve other machines", REMOTE),
+    fio_only("daemonize", 'D', Takes::Value, "Serve in the background", REMOTE),
+    fio_only("client", 'C', Takes::Value, "Run on another machine", REMOTE),
+    fio_only("remote-config", 'R', Takes::Value, "Job file on the other machine", REMOTE),
+    fio_only("cpuclock-test", 'T', Takes::Nothing, "Test the clock of the CPU", SELFTEST),
+    fio_only("crctest", 'G', Takes::Maybe, "Time checksums", SELFTEST),
+    fio_only("memcpytest", 'M', Takes::Maybe, "Time copies in memory", SELFTEST),
+    fio_only(
+        "idle-prof",
+        'I',
+        Takes::Value,
+        "Report how idle the CPUs are",
+        "volproof reports CPU time per I/O instead",
+    ),
+    flag("status-interval", 'L', Takes::Value, "Time between full reports"),
+    fio_only("inflate-log", 'X', Takes::Value, "Print a compressed log", "volproof keeps logs as text"),
+    fio_only("trigger-file", 'W', Takes::Value, "Run the trigger when this file appears", TRIGGER),
+    fio_only("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time", TRIGGER),
+    fio_only("trigger", 'H', Takes::Value, "Program of the trigger", TRIGGER),
+    fio_only("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere", TRIGGER),
+    flag("aux-path", 'K', Takes::Value, "Accepted: volproof keeps no state files"),
+    fio_only(
+        "merge-blktrace-only",
+        'A',
+        Takes::Nothing,
+        "Merge traces and end",
+        "volproof does not replay traces of fio",
+    ),
+    Flag {
+        name: "destroy",
+        letter: None,
+        takes: Takes::Value,
+        help: "volproof: data of the device with this serial may go; may be repeated",
+        fio_only: None,
+    },
+];
+
+/// What one word of the command line names.
+enum Named {
+    Flag(&'static Flag),
+    Option(&'static FioOption),
+}
+
+/// Where job options go.
+enum Target {
+    /// Nothing was given yet, or a job is closed.
+    None,
+    /// The options for all jobs.
+    Globals,
+    /// A job.
+    Job(Box<Job>),
+}
+
+/// Reads a command line, without the name of the program, and the job files it names.
+///
+/// # Errors
+/// The first mistake of the command line, or all those of one section of a job file.
+pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec<Mistake>> {
+    let mut line = Line { command: Command::new(), globals: Vec::new(), target: Target::None };
+    line.read(arguments).map_err(|mistake| vec![mistake])?;
+    let Line { mut command, mut globals, .. } = line;
+    if command.request.is_some() {
+        return Ok(command);
+    }
+    for (n, file) in command.files.clone().iter().enumerate() {
+        if n > 0 {
+            globals.clear();
+        }
+        jobfile::read(&mut command, &file.to_string_lossy(), &mut globals, n > 0, around)?;
+    }
+    let other_work = command.parse_only || command.showcmd || !command.needs_fio.is_empty();
+    if command.jobs.is_empty() && !other_work {
+        return Err(vec![Mistake::at(&Origin::Whole, What::NoJobs)]);
+    }
+    if let Some(note) = command.notes.first().filter(|_| command.warnings_fatal) {
+        return Err(vec![Mistake::form(&Origin::Whole, note.clone())]);
+    }
+    Ok(command)
+}
+
+struct Line {
+    command: Command,
+    globals: Vec<Given>,
+    target: Target,
+}
+
+impl Line {
+    fn read(&mut self, arguments: &[String]) -> Result<(), Mistake> {
+        let mut rest = arguments.iter().enumerate();
+        let mut only_files = false;
+        while let Some((n, word)) = rest.next() {
+            let origin = Origin::Argument(n + 1);
+            if only_files || word == "-" || !word.starts_with('-') {
+                self.command.files.push(word.into());
+                continue;
+            }
+            if word == "--" {
+                only_files = true;
+                continue;
+            }
+            let (named, value) = self.name(word, &origin)?;
+            let (name, takes) = match named {
+                Named::Flag(flag) => (flag.name, flag.takes),
+                Named::Option(option) if option.value_is_optional() => (option.name, Takes::Maybe),
+                Named::Option(option) => (option.name, Takes::Value),
+            };
+            let value = match (takes, value) {
+                (Takes::Nothing, Some(_)) => {
+                    return Err(Mistake::value(&origin, name, "it takes no value".to_string()));
+                }
+                (Takes::Value, None) => match rest.next() {
+                    Some((_, value)) => Some(value.clone()),
+                    None => return Err(Mistake::value(&origin, name, "it needs a value".to_string())),
+                },
+                (_, value) => value,
+            };
+            match named {
+                Named::Flag(flag) => self.flag(flag, value, &origin)?,
+                Named::Option(option) => self.option(option, value, &origin)?,
+            }
+            if self.command.request.is_some() {
+                return Ok(());
+            }
+        }
+        self.close();
+        Ok(())
+    }
+
+    /// The engine whose options may be used here; none before anything was given.
+    fn engine(&self) -> Option<String> {
+        match &self.target {
+            Target::None => None,
+            Target::Globals => Some(jobfile::engine_of(&[&self.globals])),
+            Target::Job(job) => Some(job.engine().to_string()),
+        }
+    }
+
+    /// What a word names, whole or by its beginning, and the value behind its `=`.
+    fn name(&self, word: &str, origin: &Origin) -> Result<(Named, Option<String>), Mistake> {
+        let double = word.starts_with("--");
+        let body = word.trim_start_matches('-');
+        let (name, value) = match body.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_string())),
+            None => (body, None),
+        };
+        let by_letter = |letter: char| FLAGS.iter().find(|f| f.letter == Some(letter));
+        let mut letters = name.chars();
+        let first = letters.next();
+        if let Some(flag) = first.filter(|_| !double && letters.as_str().is_empty()).and_then(by_letter) {
+            return Ok((Named::Flag(flag), value));
+        }
+        let engine = self.engine();
+        let options =
+            || table::all().filter(|o| o.engines.is_empty() || engine.as_ref().is_some_and(|e| o.is_of(e)));
+        if let Some(flag) = FLAGS.iter().find(|f| f.name == name) {
+            return Ok((Named::Flag(flag), value));
+        }
+        if let Some(option) = options().find(|o| o.is_called(name)) {
+            return Ok((Named::Option(option), value));
+        }
+        let flags = FLAGS.iter().filter(|f| f.name.starts_with(name)).map(|f| (f.name, Named::Flag(f)));
+        let names =
+            options().flat_map(|o| [Some(o.name), o.alias].into_iter().flatten().map(move |n| (n, o)));
+        let names = names.filter(|(n, _)| n.starts_with(name)).map(|(n, o)| (n, Named::Option(o)));
+        let mut found: Vec<_> = if name.is_empty() { Vec::new() } else { flags.chain(names).collect() };
+        match found.len() {
+            1 => return Ok((found.remove(0).1, value)),
+            0 => {}
+            _ => {
+                let candidates = found.iter().map(|(name, _)| name.to_string()).collect();
+                return Err(Mistake::at(origin, What::Ambiguous { name: name.to_string(), candidates }));
+            }
+        }
+        if let Some(flag) = first.filter(|_| !double).and_then(by_letter).filter(|f| f.takes == Takes::Value)
+        {
+            return Ok((Named::Flag(flag), Some(body[1..].to_string())));
+        }
+        let mut what = jobfile::unknown(name, engine.as_deref().unwrap_or("psync"));
+        if let What::Unknown { nearest, .. } = &mut what {
+            let names = table::all().flat_map(|o| [Some(o.name), o.alias]).flatten();
+            *nearest = option::nearest(name, FLAGS.iter().map(|f| f.name).chain(names)).map(str::to_string);
+        }
+        Err(Mistake::at(origin, what))
+    }
+
+    /// The open job is complete.
+    fn close(&mut self) {
+        if let Target::Job(job) = std::mem::replace(&mut self.target, Target::None) {
+            self.command.add(*job);
+        }
+    }
+
+    fn option(
+        &mut self,
+        option: &'static FioOption,
+        value: Option<String>,
+        origin: &Origin,
+    ) -> Result<(), Mistake> {
+        if option.name == "name" {
+            self.close();
+            let name = value.as_deref().unwrap_or_default();
+            if self.command.skips(name) {
+                return Ok(());
+            }
+            self.target = if name.starts_with("global") {
+                Target::Globals
+            } else {
+                Target::Job(Box::new(Job {
+                    name: name.to_string(),
+                    globals: self.globals.clone(),
+                    own: Vec::new(),
+                    stonewall: false,
+                    group: 0,
+                    origin: origin.clone(),
+                }))
+            };
+            if let Target::Globals = self.target {
+                return Ok(());
+            }
+        }
+        if let Target::None = self.target {
+            self.target = Target::Globals;
+        }
+        let own: &[Given] = match &self.target {
+            Target::Job(job) => &job.own,
+            _ => &[],
+        };
+        let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
+        if let ("ioengine", number::Value::Text(name)) = (option.name, &given.value) {
+            let nearest = option::nearest(name, table::ENGINES.iter().map(|e| e.name));
+            let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
+            return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
+        }
+        match &mut self.target {
+            Target::Job(job) => job.own.push(given),
+            _ => self.globals.push(given),
+        }
+        Ok(())
+    }
+
+    fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), Mistake> {
+        let bad = |why: String| Mistake::value(origin, flag.name, why);
+        let text = value.clone().unwrap_or_default();
+        let time = |least: Nanos, why: &str| match number::time(&text, Unit::Seconds) {
+            Ok(time) if time >= least => Ok(time),
+            Ok(_) => Err(bad(format!("'{text}' is too short: {why}"))),
+            Err(e) => Err(bad(e)),
+        };
+        let command = &mut self.command;
+        match flag.name {
+            "output" => command.output = Some(text.into()),
+            "latency-log" => {
+                return Err(bad("fio has given it up: use write_lat_log=NAME in each job".into()));
+            }
+            "bandwidth-log" => command.bandwidth_log = true,
+            "minimal" => command.formats = vec![Format::Terse],
+            "output-format" => command.formats = formats(&text).map_err(bad)?,
+            "append-terse" => {
+                command.append_terse = true;
+                if !command.formats.contains(&Format::Terse) {
+                    command.formats.push(Format::Terse);
+                }
+            }
+            "version" => command.request = Some(Request::Version),
+            "help" => command.request = Some(Request::Help),
+            "cmdhelp" => command.request = Some(Request::CmdHelp(value)),
+            "enghelp" => command.request = Some(Request::EngHelp(value)),
+            "showcmd" => command.showcmd = true,
+            "readonly" => command.readonly = true,
+            "eta" => match text.as_str() {
+                "always" => command.eta = Eta::Always,
+                "never" => command.eta = Eta::Never,
+                "auto" => command.eta = Eta::Auto,
+                _ => command
+                    .notes
+                    .push(format!("eta: '{text}' is none of always, never, auto; fio ignores it")),
+            },
+            "eta-interval" => command.eta_interval = time(Nanos::millis(250), "250 ms at least")?,
+            "eta-newline" => command.eta_newline = Some(time(Nanos::millis(1), "1 ms at least")?),
+            "status-interval" => command.status_interval = Some(time(Nanos::millis(1), "1 ms at least")?),
+            "parse-only" => command.parse_only = true,
+            "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
+            "section" => command.sections.push(text),
+            "warnings-fatal" => command.warnings_fatal = true,
+            "max-jobs" => command.max_jobs = text.parse().ok(),
+            "terse-version" => match text.parse() {
+                Ok(version @ 2..=5) => command.terse_version = version,
+                _ => return Err(bad(format!("'{text}' is none of 2, 3, 4, 5"))),
+            },
+            "destroy" => command.destroy.push(text),
+            name => match flag.fio_only {
+                Some(why) => command.needs_fio.push((word(name, &value), why)),
+                None => command.noted.push((word(name, &value), "volproof needs no such setting")),
+            },
+        }
+        Ok(())
+    }
+}
+
+fn word(name: &str, value: &Option<String>) -> String {
+    match value {
+        Some(value) => format!("--{name}={value}"),
+        None => format!("--{name}"),
+    }
+}
+
+/// A list of forms, each once; `json+` is `json` with more in it.
+fn formats(text: &str) -> Result<Vec<Format>, String> {
+    let mut formats = Vec::new();
+    for part in text.split(',') {
+        let format = match part {
+            "minimal" | "terse" | "csv" => Format::Terse,
+            "json" => Format::Json,
+            "json+" => Format::JsonPlus,
+            "normal" => Format::Normal,
+            _ => return Err(format!("'{part}' is none of normal, terse, json, json+")),
+        };
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    if formats.contains(&Format::JsonPlus) {
+        formats.retain(|f| *f != Format::Json);
+    }
+    Ok(formats)
+}

@@ -1,0 +1,214 @@
+//! A fio command line, read: the jobs it asks for and how they are to be reported. Also what reading needs of its surroundings, so that
+//! the same text reads the same everywhere.
+//!
+//! Nothing is run here and no target is opened; job files are the only files that are read.
+
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use crate::unit::Nanos;
+
+use super::job::{Given, Job, KB_BASE};
+use super::mistake::{Mistake, Origin, What};
+use super::number::{self, Value};
+use super::option::FioOption;
+
+/// What a command line asks for.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// Jobs in order, before `numjobs` multiplies them.
+    pub jobs: Vec<Job>,
+    /// Where the report goes; standard output when absent.
+    pub output: Option<PathBuf>,
+    /// Forms of the report, each once.
+    pub formats: Vec<Format>,
+    /// Terse output was added with `--append-terse`.
+    pub append_terse: bool,
+    /// Version of terse output: 2 to 5.
+    pub terse_version: u8,
+    /// When the progress line is shown.
+    pub eta: Eta,
+    /// Time between two progress lines.
+    pub eta_interval: Nanos,
+    /// Time after which the progress line begins a new one.
+    pub eta_newline: Option<Nanos>,
+    /// Time between two full reports while the run goes on.
+    pub status_interval: Option<Nanos>,
+    /// Print the jobs as a command line instead of running them.
+    pub showcmd: bool,
+    /// Read everything and run nothing.
+    pub parse_only: bool,
+    /// Refuse jobs that write.
+    pub readonly: bool,
+    /// Only these sections of job files.
+    pub sections: Vec<String>,
+    /// Help or version that was asked for instead of a run.
+    pub request: Option<Request>,
+    /// Notes end the run.
+    pub warnings_fatal: bool,
+    /// `--max-jobs`, which fio itself disregards.
+    pub max_jobs: Option<u32>,
+    /// A log of the bandwidth of all jobs together.
+    pub bandwidth_log: bool,
+    /// Flags that only fio itself honours, each with the reason.
+    pub needs_fio: Vec<(String, &'static str)>,
+    /// Flags that change nothing here, each with the reason.
+    pub noted: Vec<(String, &'static str)>,
+    /// Serial numbers of devices whose data may go: volproof's own addition.
+    pub destroy: Vec<String>,
+    /// Job files in order.
+    pub files: Vec<PathBuf>,
+    /// What a reader should know, such as units that surprise.
+    pub notes: Vec<String>,
+}
+
+/// Forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Text for people.
+    Normal,
+    /// One line of fields.
+    Terse,
+    /// JSON.
+    Json,
+    /// JSON with the bins of the histograms.
+    JsonPlus,
+}
+
+/// When the progress line is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Eta {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What was asked for instead of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// `--version`.
+    Version,
+    /// `--help`.
+    Help,
+    /// `--cmdhelp`, perhaps of one option.
+    CmdHelp(Option<String>),
+    /// `--enghelp`, perhaps of one engine, perhaps of one of its options.
+    EngHelp(Option<String>),
+}
+
+/// What the text of a job file may ask of the machine.
+pub struct Surroundings<'a> {
+    /// A variable of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+    /// The text of a job file; `-` is standard input.
+    pub file: &'a dyn Fn(&str) -> io::Result<String>,
+    /// `$ncpus`.
+    pub cpus: u64,
+    /// `$pagesize`, bytes.
+    pub page: u64,
+    /// `$mb_memory`, MiB.
+    pub memory: u64,
+}
+
+impl Surroundings<'static> {
+    /// This process and this machine.
+    pub fn here() -> Surroundings<'static> {
+        let page = rustix::param::page_size() as u64;
+        let memory = rustix::system::sysinfo();
+        Surroundings {
+            variable: &|name| std::env::var(name).ok(),
+            file: &read_file,
+            cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
+            page,
+            memory: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) >> 20,
+        }
+    }
+}
+
+/// The longest job file that is read; a block device that was named as one would never end.
+const LONGEST: u64 = 16 << 20;
+
+fn read_file(name: &str) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    let read = match name {
+        "-" => io::stdin().take(LONGEST + 1).read_to_end(&mut bytes),
+        _ => std::fs::File::open(name)?.take(LONGEST + 1).read_to_end(&mut bytes),
+    }?;
+    if read as u64 > LONGEST {
+        return Err(io::Error::other("it is longer than 16 MiB, which is no job file"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+impl Command {
+    pub(super) fn new() -> Command {
+        Command {
+            jobs: Vec::new(),
+            output: None,
+            formats: vec![Format::Normal],
+            append_terse: false,
+            terse_version: 3,
+            eta: Eta::Auto,
+            eta_interval: Nanos::seconds(1),
+            eta_newline: None,
+            status_interval: None,
+            showcmd: false,
+            parse_only: false,
+            readonly: false,
+            sections: Vec::new(),
+            request: None,
+            warnings_fatal: false,
+            max_jobs: None,
+            bandwidth_log: false,
+            needs_fio: Vec::new(),
+            noted: Vec::new(),
+            destroy: Vec::new(),
+            files: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// A section or job of this name is left out by `--section`.
+    pub(super) fn skips(&self, name: &str) -> bool {
+        !self.sections.is_empty() && !name.starts_with("global") && !self.sections.iter().any(|s| s == name)
+    }
+
+    /// Takes in one job, whose group and name follow from what was given.
+    pub(super) fn add(&mut self, mut job: Job) {
+        if let Some(Given { value: Value::Text(name), .. }) = job.given("name") {
+            job.name = name.clone();
+        }
+        job.stonewall |= job.flag("stonewall");
+        let begins = job.stonewall || job.flag("new_group");
+        job.group = self.jobs.last().map_or(0, |before| before.group + u32::from(begins));
+        self.jobs.push(job);
+    }
+
+    /// The text of one option becomes what was given, on top of what was given before.
+    pub(super) fn give(
+        &mut self,
+        option: &'static FioOption,
+        text: Option<&str>,
+        origin: &Origin,
+        before: &[&[Given]],
+    ) -> Result<Given, Mistake> {
+        let kb_base = before.iter().rev().find_map(|given| kb_base(given)).unwrap_or(KB_BASE);
+        let (value, notes) = number::read(option, text, kb_base).map_err(|why| {
+            let option = option.name.to_string();
+            Mistake::at(origin, What::Value { option, why })
+        })?;
+        self.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", option.name)));
+        Ok(Given { option, text: text.map(str::to_string), value, origin: origin.clone() })
+    }
+}
+
+/// The last `kb_base` that was given.
+fn kb_base(given: &[Given]) -> Option<u64> {
+    given.iter().rev().find(|g| g.option.name == "kb_base").and_then(|g| match g.value {
+        Value::Choice(word, _) => word.parse().ok(),
+        _ => None,
+    })
+}

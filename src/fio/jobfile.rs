@@ -1,0 +1,264 @@
+//! The text of a job file: sections, global sections, includes, variables, keywords.
+//!
+//! fio's grammar as its `init.c` reads it: a comment begins at `;` or `#`, wherever that stands in a line; a section whose name begins
+//! with `global` gives defaults to the jobs below it; an option line is `name=value` or a name; `${VAR}` is replaced in files only, as the
+//! shell has done it for the command line.
+
+use std::path::Path;
+
+use super::command::{Command, Surroundings};
+use super::expression;
+use super::job::{ENGINE, Given, Job};
+use super::mistake::{Mistake, Origin, What};
+use super::number::Value;
+use super::option;
+
+/// How deep files may include one another.
+const DEEPEST: usize = 16;
+
+/// An option line with its place.
+struct Line {
+    text: String,
+    origin: Origin,
+    column: usize,
+}
+
+/// A section with its lines, those of included files among them.
+struct Section {
+    name: String,
+    origin: Origin,
+    lines: Vec<Line>,
+}
+
+/// Reads one job file into `command`. `globals` holds for its jobs from the beginning; its first job waits for all jobs before it when
+/// `further` says that another file went before.
+///
+/// # Errors
+/// Everything that is wrong in the first section with a mistake, or one mistake of the form of the file.
+pub(super) fn read(
+    command: &mut Command,
+    name: &str,
+    globals: &mut Vec<Given>,
+    further: bool,
+    around: &Surroundings,
+) -> Result<(), Vec<Mistake>> {
+    let text = (around.file)(name).map_err(|e| vec![unreadable(&Origin::Whole, name, &e.to_string())])?;
+    let mut stonewall = further;
+    for section in sections(command, name, &text, around).map_err(|mistake| vec![mistake])? {
+        let is_global = section.name.starts_with("global");
+        let own = options(command, &section, globals, around)?;
+        if is_global {
+            globals.extend(own);
+            continue;
+        }
+        command.add(Job {
+            name: section.name,
+            globals: globals.clone(),
+            own,
+            stonewall,
+            group: 0,
+            origin: section.origin,
+        });
+        stonewall = false;
+    }
+    Ok(())
+}
+
+fn unreadable(origin: &Origin, file: &str, why: &str) -> Mistake {
+    Mistake::at(origin, What::Unreadable { file: file.to_string(), why: why.to_string() })
+}
+
+/// A line without comment and blanks; nothing when that was all.
+fn content(line: &str) -> Option<(usize, &str)> {
+    let end = line.find([';', '#']).unwrap_or(line.len());
+    let blank = |c: char| c.is_whitespace() || c.is_control();
+    let text = line[..end].trim_end_matches(blank);
+    let start = text.trim_start_matches(blank);
+    (!start.is_empty()).then(|| (line[..text.len() - start.len()].chars().count() + 1, start))
+}
+
+/// Divides a file into its sections, without those that `--section` leaves out.
+fn sections(
+    command: &mut Command,
+    name: &str,
+    text: &str,
+    around: &Surroundings,
+) -> Result<Vec<Section>, Mistake> {
+    let mut sections: Vec<Section> = Vec::new();
+    let mut skipping = false;
+    for (n, line) in text.lines().enumerate() {
+        let Some((column, text)) = content(line) else { continue };
+        let origin = Origin::Line { file: name.into(), line: n + 1 };
+        if let Some(rest) = text.strip_prefix('[').filter(|rest| !rest.is_empty()) {
+            // fio drops the last character, whatever it is.
+            let title = &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)];
+            if !rest.ends_with(']') {
+                let note = format!("{origin}: no ']' ends '{text}': fio calls this section '{title}'");
+                command.notes.push(note);
+            }
+            skipping = command.skips(title);
+            if !skipping {
+                sections.push(Section { name: title.to_string(), origin, lines: Vec::new() });
+            }
+            continue;
+        }
+        match sections.last_mut() {
+            _ if skipping => {}
+            Some(section) => line_of(&mut section.lines, name, text, origin, column, around, 0)?,
+            None => {
+                let text = format!("'{text}' stands before the first [section]");
+                return Err(Mistake { origin, column: Some(column), what: What::Form(text) });
+            }
+        }
+    }
+    Ok(sections)
+}
+
+/// One line inside a section: an option, or the lines of another file.
+fn line_of(
+    lines: &mut Vec<Line>,
+    name: &str,
+    text: &str,
+    origin: Origin,
+    column: usize,
+    around: &Surroundings,
+    depth: usize,
+) -> Result<(), Mistake> {
+    let Some(rest) = text.strip_prefix("include") else {
+        lines.push(Line { text: text.to_string(), origin, column });
+        return Ok(());
+    };
+    if depth >= DEEPEST {
+        return Err(Mistake::form(&origin, format!("files include one another more than {DEEPEST} deep")));
+    }
+    // fio skips the one character behind the word, whatever it is.
+    let mut file = rest.chars();
+    file.next();
+    let wanted = file.as_str();
+    let beside = Path::new(name).parent().map(|folder| folder.join(wanted).to_string_lossy().into_owned());
+    let found = match ((around.file)(wanted), beside) {
+        (Err(_), Some(beside)) => (around.file)(&beside).map(|text| (beside, text)),
+        (read, _) => read.map(|text| (wanted.to_string(), text)),
+    };
+    let (file, text) = found.map_err(|e| unreadable(&origin, wanted, &e.to_string()))?;
+    for (n, line) in text.lines().enumerate() {
+        let Some((column, text)) = content(line) else { continue };
+        let origin = Origin::Line { file: file.clone().into(), line: n + 1 };
+        if text.starts_with('[') {
+            return Err(Mistake::form(&origin, "an included file may not begin a section"));
+        }
+        line_of(lines, &file, text, origin, column, around, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// Options that fio reads before and after the others of a section, whatever their place.
+fn rank(name: &str) -> i8 {
+    match name {
+        "lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base" => -1,
+        "filename" | "filename_format" => 1,
+        _ => 0,
+    }
+}
+
+/// Reads the options of a section; those of engines last, when the engine is known.
+fn options(
+    command: &mut Command,
+    section: &Section,
+    globals: &[Given],
+    around: &Surroundings,
+) -> Result<Vec<Given>, Vec<Mistake>> {
+    let mut own: Vec<Given> = Vec::new();
+    let mut mistakes = Vec::new();
+    let mut lines = Vec::new();
+    for line in &section.lines {
+        match replaced(&line.text, around) {
+            Ok(text) => lines.push((text, line)),
+            Err(why) => mistakes.push(placed(Mistake::form(&line.origin, why), line.column)),
+        }
+    }
+    let named = |text: &str| text.split_once('=').map_or(text, |(name, _)| name.trim_end()).to_string();
+    let canonical = |name: &str| option::find(name, "").map_or(0, |o| rank(o.name));
+    lines.sort_by_key(|(text, _)| canonical(&named(text)));
+    let mut of_engines = Vec::new();
+    for (text, line) in &lines {
+        match option::find(&named(text), "") {
+            Some(option) => {
+                let value = text.split_once('=').map(|(_, value)| value);
+                match command.give(option, value, &line.origin, &[globals, &own]) {
+                    Ok(given) => own.push(given),
+                    Err(mistake) => mistakes.push(placed(mistake, line.column)),
+                }
+            }
+            None => of_engines.push((text, line)),
+        }
+    }
+    let engine = engine_of(&[globals, &own]);
+    for (text, line) in of_engines {
+        let name = named(text);
+        let value = text.split_once('=').map(|(_, value)| value);
+        let given = match option::find(&name, &engine) {
+            Some(option) => command.give(option, value, &line.origin, &[globals, &own]),
+            None => Err(Mistake::at(&line.origin, unknown(&name, &engine))),
+        };
+        match given {
+            Ok(given) => own.push(given),
+            Err(mistake) => mistakes.push(placed(mistake, line.column)),
+        }
+    }
+    if mistakes.is_empty() { Ok(own) } else { Err(mistakes) }
+}
+
+fn placed(mut mistake: Mistake, column: usize) -> Mistake {
+    mistake.column = Some(column);
+    mistake
+}
+
+/// The engine that holds after these.
+pub(super) fn engine_of(given: &[&[Given]]) -> String {
+    let last = given.iter().rev().find_map(|part| part.iter().rev().find(|g| g.option.name == "ioengine"));
+    match last.map(|g| &g.value) {
+        Some(Value::Choice(name, _)) => name.to_string(),
+        Some(Value::Text(name)) => name.clone(),
+        _ => ENGINE.to_string(),
+    }
+}
+
+/// An option that a job with this engine does not have.
+pub(super) fn unknown(name: &str, engine: &str) -> What {
+    match option::find_any(name) {
+        Some(other) if !other.engines.is_empty() => What::OtherEngine {
+            name: name.to_string(),
+            engine: engine.to_string(),
+            engines: other.engines.iter().map(|e| e.to_string()).collect(),
+        },
+        _ => What::Unknown { name: name.to_string(), nearest: option::nearest_to(name).map(str::to_string) },
+    }
+}
+
+/// An option line with its variables and keywords replaced, and worked out where a keyword was replaced.
+fn replaced(line: &str, around: &Surroundings) -> Result<String, String> {
+    let mut text = String::new();
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let Some((name, after)) = behind.split_once('}') else { break };
+        text.push_str(before);
+        text.push_str(&(around.variable)(name).unwrap_or_default());
+        rest = after;
+    }
+    text.push_str(rest);
+    let keywords = [("$pagesize", around.page), ("$mb_memory", around.memory), ("$ncpus", around.cpus)];
+    if !keywords.iter().any(|(keyword, _)| text.contains(keyword)) {
+        return Ok(text);
+    }
+    for (keyword, value) in keywords {
+        text = text.replace(keyword, &value.to_string());
+    }
+    match text.split_once('=') {
+        Some((name, value)) if value.contains(['+', '-', '*', '/']) && !value.starts_with('(') => {
+            let sum = expression::evaluate(value, |_| None)?;
+            Ok(format!("{name}={}", sum.value.trunc()))
+        }
+        _ => Ok(text),
+    }
+}

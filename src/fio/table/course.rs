@@ -1,0 +1,184 @@
+//! Course and pace of a run.
+
+use super::super::option::{Choice, FioOption, Group, Kind};
+use super::{MICROS, SECONDS, each, int};
+
+const UNCHECKED: &str = "volproof does not check data yet";
+const MINIMUM: &str = "no job ends for being slow";
+const GOAL: &str = "the depth stays what it was asked to be";
+const EXITALL: &str = "jobs end by themselves";
+const STEADY: &str = "a run lasts as long as it was asked to; steadiness is judged afterwards";
+
+const CLOCKSOURCE: &[Choice] = &[
+    Choice::native("gettimeofday", "wall clock"),
+    Choice::native("clock_gettime", "monotonic clock"),
+    Choice::native("cpu", "counter of the CPU"),
+];
+
+const THINKTIME_BLOCKS_TYPE: &[Choice] = &[
+    Choice::native("complete", "when they are complete"),
+    Choice::fio_only("issue", "when they are issued", "pauses follow completions"),
+];
+
+const RATE_PROCESS: &[Choice] =
+    &[Choice::native("linear", "evenly"), Choice::native("poisson", "at random, as a Poisson process")];
+
+const EXIT_WHAT: &[Choice] = &[
+    Choice::native("group", "those of the group"),
+    Choice::native("stonewall", "those that run now"),
+    Choice::native("all", "all"),
+];
+
+const CONTINUE_ON_ERROR: &[Choice] = &[
+    Choice::native("none", "any error ends the job"),
+    Choice::native("read", "those of reads"),
+    Choice::native("write", "those of writes"),
+    Choice::native("io", "those of I/O"),
+    Choice::native("verify", "those of checks"),
+    Choice::native("all", "all"),
+    Choice::native("0", "as none"),
+    Choice::native("1", "as all"),
+];
+
+const STEADYSTATE: &[Choice] = &[
+    Choice::native("iops", "deviation of IOPS from their mean"),
+    Choice::native("iops_slope", "slope of IOPS"),
+    Choice::native("bw", "deviation of bandwidth from its mean"),
+    Choice::native("bw_slope", "slope of bandwidth"),
+];
+
+/// The rows, in the order of `--cmdhelp=all`.
+pub const ROWS: &[FioOption] = &[
+    FioOption::new(Group::Course, "loops", int(0, i64::MAX), "Times the job is done").default("1"),
+    FioOption::new(Group::Course, "numjobs", int(0, i64::MAX), "Clones of the job").default("1"),
+    FioOption::new(Group::Course, "startdelay", Kind::Delay, "Wait before the job starts").default("0"),
+    FioOption::new(Group::Course, "runtime", SECONDS, "Time after which the job ends")
+        .alias("timeout")
+        .default("0"),
+    FioOption::new(
+        Group::Course,
+        "time_based",
+        Kind::Flag,
+        "Run for the whole runtime, over the target again if need be",
+    ),
+    FioOption::new(Group::Course, "verify_only", Kind::Flag, "Check data of an earlier run without writing")
+        .fio_only(UNCHECKED),
+    FioOption::new(Group::Course, "ramp_time", SECONDS, "Load before the measurement begins"),
+    FioOption::new(Group::Course, "clocksource", Kind::Choice(CLOCKSOURCE), "Clock that times I/Os")
+        .noted("volproof reads the CPU's counter against the monotonic clock"),
+    FioOption::new(Group::Pace, "thinktime", Kind::IntTime, "Pause after I/Os").default("0"),
+    FioOption::new(Group::Pace, "thinktime_spin", Kind::IntTime, "Part of the pause that keeps the CPU busy")
+        .default("0")
+        .under("thinktime"),
+    FioOption::new(Group::Pace, "thinktime_blocks", int(0, i64::MAX), "I/Os between pauses")
+        .default("1")
+        .under("thinktime"),
+    FioOption::new(
+        Group::Pace,
+        "thinktime_blocks_type",
+        Kind::Choice(THINKTIME_BLOCKS_TYPE),
+        "Count I/Os when they are issued or when they are complete",
+    )
+    .default("complete")
+    .under("thinktime"),
+    FioOption::new(Group::Pace, "thinktime_iotime", Kind::IntTime, "Time of I/O between pauses")
+        .default("0")
+        .under("thinktime")
+        .fio_only("pauses follow a number of I/Os, not a time"),
+    FioOption::new(Group::Pace, "rate", each(0, i64::MAX), "Bytes a second that the job may do"),
+    FioOption::new(Group::Pace, "rate_min", each(0, i64::MAX), "Bytes a second below which the job ends")
+        .alias("ratemin")
+        .under("rate")
+        .fio_only(MINIMUM),
+    FioOption::new(Group::Pace, "rate_process", Kind::Choice(RATE_PROCESS), "Spacing of I/Os under a rate")
+        .default("linear")
+        .under("rate"),
+    FioOption::new(Group::Pace, "rate_cycle", int(0, i64::MAX), "Time over which the rate is judged")
+        .alias("ratecycle")
+        .default("1000")
+        .under("rate")
+        .noted("it matters with rate_min only"),
+    FioOption::new(Group::Pace, "rate_ignore_thinktime", Kind::Bool, "Catch up after pauses")
+        .under("rate")
+        .fio_only("a pause delays the I/Os behind it"),
+    FioOption::new(Group::Pace, "rate_iops", each(0, i64::MAX), "I/Os a second that the job may do"),
+    FioOption::new(Group::Pace, "rate_iops_min", each(0, i64::MAX), "I/Os a second below which the job ends")
+        .under("rate_iops")
+        .fio_only(MINIMUM),
+    FioOption::new(Group::Pace, "max_latency", Kind::IntTime, "Latency of one I/O that ends the job")
+        .fio_only("no I/O ends the run for its latency"),
+    FioOption::new(Group::Pace, "latency_target", MICROS, "Find the depth that keeps this latency")
+        .fio_only(GOAL),
+    FioOption::new(Group::Pace, "latency_window", MICROS, "Time for which the latency has to hold")
+        .fio_only(GOAL),
+    FioOption::new(
+        Group::Pace,
+        "latency_percentile",
+        Kind::Floats { range: Some((0.0, 100.0)), most: 1 },
+        "Share of I/Os that have to keep the latency",
+    )
+    .default("100")
+    .fio_only(GOAL),
+    FioOption::new(Group::Pace, "latency_run", Kind::Bool, "Go on adjusting the depth")
+        .default("0")
+        .fio_only(GOAL),
+    FioOption::new(Group::Course, "exitall", Kind::Flag, "All jobs end when one ends").fio_only(EXITALL),
+    FioOption::new(Group::Course, "exit_what", Kind::Choice(EXIT_WHAT), "Which jobs exitall ends")
+        .default("group")
+        .noted("it matters with exitall only"),
+    FioOption::new(Group::Course, "exitall_on_error", Kind::Flag, "All jobs end when one fails")
+        .fio_only(EXITALL),
+    FioOption::new(Group::Course, "stonewall", Kind::Flag, "Wait for all jobs above")
+        .alias("wait_for_previous"),
+    FioOption::new(Group::Course, "new_group", Kind::Flag, "Begin another group in the report"),
+    FioOption::new(Group::Course, "thread", Kind::Flag, "Threads instead of processes")
+        .noted("volproof's jobs are threads"),
+    FioOption::new(
+        Group::Course,
+        "continue_on_error",
+        Kind::Choice(CONTINUE_ON_ERROR),
+        "Which errors do not end the job",
+    )
+    .default("none"),
+    FioOption::new(Group::Course, "error_dump", Kind::Bool, "Print each error")
+        .default("0")
+        .noted("errors are reported in the result"),
+    FioOption::new(Group::Pace, "flow_id", int(0, i64::MAX), "Which flow the job belongs to")
+        .default("0")
+        .noted("it matters with flow only"),
+    FioOption::new(Group::Pace, "flow", int(0, 1000), "Share of I/Os between the jobs of a flow")
+        .default("0")
+        .under("flow_id")
+        .fio_only("jobs do not wait for one another while they run"),
+    FioOption::new(Group::Pace, "flow_sleep", int(0, i64::MAX), "Pause of a job that is ahead, microseconds")
+        .default("0")
+        .under("flow_id")
+        .noted("it matters with flow only"),
+    FioOption::new(Group::Pace, "flow_watermark", Kind::Deprecated, "deprecated: fio goes on without it")
+        .hidden()
+        .noted("fio ignores it too"),
+    FioOption::new(
+        Group::Course,
+        "steadystate",
+        Kind::Choice(STEADYSTATE),
+        "End when results are steady: by what and within what",
+    )
+    .alias("ss")
+    .default("iops_slope:0.01%")
+    .fio_only(STEADY),
+    FioOption::new(
+        Group::Course,
+        "steadystate_duration",
+        SECONDS,
+        "Time for which results have to be steady",
+    )
+    .alias("ss_dur")
+    .default("0")
+    .under("steadystate")
+    .fio_only(STEADY),
+    FioOption::new(Group::Course, "steadystate_ramp_time", SECONDS, "Time before steadiness is judged")
+        .alias("ss_ramp")
+        .default("0")
+        .under("steadystate")
+        .fio_only(STEADY),
+];

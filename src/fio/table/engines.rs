@@ -1,0 +1,324 @@
+//! Engines and the options that only they have.
+
+use super::super::option::{Choice, FioOption, Group, Kind, Support};
+use super::{Engine, U32, int};
+
+const ENGINE: &str = "the engine is not one of volproof";
+const FLAGS: &str = "I/Os carry no such flags";
+const PRIORITY: &str = "I/Os have no priorities of their own";
+const BLOCKING: &str = "volproof blocks on one I/O at a time";
+const OTHER: &str = "it is not among the engines of volproof";
+
+/// Engines of fio 3.33 as Debian packages it.
+pub const ENGINES: &[Engine] = &[
+    Engine { name: "sync", help: "Read and write after a seek", support: Support::Native, listed: true },
+    Engine {
+        name: "psync",
+        help: "One positioned read or write at a time",
+        support: Support::Native,
+        listed: true,
+    },
+    Engine {
+        name: "vsync",
+        help: "Vectors of adjacent I/Os",
+        support: Support::FioOnly(BLOCKING),
+        listed: true,
+    },
+    Engine { name: "pvsync", help: "Positioned vectors", support: Support::Native, listed: true },
+    Engine { name: "pvsync2", help: "Positioned vectors with flags", support: Support::Native, listed: true },
+    Engine { name: "libaio", help: "Linux native asynchronous I/O", support: Support::Native, listed: true },
+    Engine { name: "io_uring", help: "io_uring", support: Support::Native, listed: true },
+    Engine {
+        name: "posixaio",
+        help: "POSIX asynchronous I/O",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine { name: "rbd", help: "Ceph block device", support: Support::FioOnly(OTHER), listed: true },
+    Engine {
+        name: "mmap",
+        help: "Memory that maps the file",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine {
+        name: "splice",
+        help: "Pages moved through a pipe",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine {
+        name: "netsplice",
+        help: "Pages moved between a pipe and the network",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine { name: "sg", help: "SCSI commands", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "null", help: "No I/O at all", support: Support::Native, listed: true },
+    Engine { name: "net", help: "Network", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "cpuio", help: "Burn CPU time", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "rdma", help: "RDMA", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "e4defrag", help: "Defragment ext4", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "falloc", help: "Allocate space", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "gfapi", help: "GlusterFS", support: Support::FioOnly(OTHER), listed: true },
+    Engine {
+        name: "gfapi_async",
+        help: "GlusterFS, asynchronous",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine {
+        name: "pmemblk",
+        help: "Persistent memory as blocks",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine { name: "dev-dax", help: "DAX device", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "filecreate", help: "Create files", support: Support::FioOnly(OTHER), listed: true },
+    Engine {
+        name: "external",
+        help: "An engine from a file",
+        support: Support::FioOnly(OTHER),
+        listed: true,
+    },
+    Engine { name: "libpmem", help: "Persistent memory", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "nbd", help: "Network block device", support: Support::FioOnly(OTHER), listed: true },
+    Engine { name: "ftruncate", help: "Truncate files", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "filestat", help: "Look files up", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "filedelete", help: "Remove files", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "exec", help: "Run a program", support: Support::FioOnly(OTHER), listed: false },
+    Engine { name: "mtd", help: "Raw flash", support: Support::FioOnly(OTHER), listed: false },
+    Engine {
+        name: "io_uring_cmd",
+        help: "Device commands through io_uring",
+        support: Support::FioOnly(OTHER),
+        listed: false,
+    },
+    Engine { name: "rados", help: "Ceph objects", support: Support::FioOnly(OTHER), listed: false },
+];
+
+const CPUMODE: &[Choice] =
+    &[Choice::native("noop", "empty instructions"), Choice::native("qsort", "sorting")];
+
+const PROTOCOL: &[Choice] = &[
+    Choice::native("tcp", "TCP"),
+    Choice::native("tcpv6", "TCP over IPv6"),
+    Choice::native("udp", "UDP"),
+    Choice::native("udpv6", "UDP over IPv6"),
+    Choice::native("unix", "a local socket"),
+];
+
+const STAT_TYPE: &[Choice] =
+    &[Choice::native("stat", "stat"), Choice::native("lstat", "lstat"), Choice::native("statx", "statx")];
+
+const SG_WRITE_MODE: &[Choice] = &[
+    Choice::native("write", "WRITE"),
+    Choice::native("write_and_verify", "WRITE AND VERIFY"),
+    Choice::native("verify", "as write_and_verify, old name"),
+    Choice::native("write_same", "WRITE SAME"),
+    Choice::native("same", "as write_same, old name"),
+    Choice::native("write_same_ndob", "WRITE SAME(16) without data"),
+    Choice::native("verify_bytchk_00", "VERIFY, medium only"),
+    Choice::native("verify_bytchk_01", "VERIFY, against the data"),
+    Choice::native("verify_bytchk_11", "VERIFY, one block of data"),
+    Choice::native("write_stream", "WRITE STREAM(16)"),
+];
+
+const CMD_TYPE: &[Choice] = &[Choice::native("nvme", "NVMe")];
+
+const VERB: &[Choice] = &[
+    Choice::native("write", "remote write"),
+    Choice::native("read", "remote read"),
+    Choice::native("send", "send"),
+    Choice::native("recv", "receive"),
+];
+
+/// The rows, in the order of `--cmdhelp=all`.
+pub const ROWS: &[FioOption] = &[
+    FioOption::new(Group::Engines, "cpuload", int(0, U32), "Share of a CPU to burn, in percent")
+        .of(&["cpuio"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "cpuchunks", int(0, U32), "Length of a piece of burning, microseconds")
+        .default("50000")
+        .of(&["cpuio"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "cpumode", Kind::Choice(CPUMODE), "What the CPU does")
+        .default("noop")
+        .of(&["cpuio"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "exit_on_io_done", Kind::Bool, "End when the jobs that do I/O end")
+        .default("0")
+        .of(&["cpuio"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "thp", int(0, U32), "Ask for huge pages").of(&["mmap"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions").of(&[
+        "pvsync2",
+        "sg",
+        "io_uring",
+        "io_uring_cmd",
+    ]),
+    FioOption::new(Group::Engines, "hipri_percentage", int(0, 100), "Share of I/Os that are polled")
+        .default("100")
+        .of(&["pvsync2"])
+        .fio_only("all I/Os are polled or none"),
+    FioOption::new(Group::Engines, "uncached", int(0, U32), "Drop cached pages after each I/O")
+        .of(&["pvsync2", "io_uring", "io_uring_cmd"])
+        .fio_only(FLAGS),
+    FioOption::new(Group::Engines, "nowait", Kind::Bool, "I/Os that would block fail instead")
+        .of(&["pvsync2", "libaio", "io_uring", "io_uring_cmd"])
+        .fio_only(FLAGS),
+    FioOption::new(Group::Engines, "hostname", Kind::Text, "The other machine")
+        .of(&["net", "netsplice", "rdma"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "port", int(1, 65_535), "Port of the connection")
+        .of(&["net", "netsplice", "rdma"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "protocol", Kind::Choice(PROTOCOL), "Protocol of the connection")
+        .alias("proto")
+        .default("tcp")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "nodelay", Kind::Bool, "Send small packets at once")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "listen", Kind::Flag, "Wait for the other side to connect")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "pingpong", Kind::Flag, "Answer each message")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "interface", Kind::Text, "Network interface")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "ttl", int(0, U32), "Hops that multicast packets live")
+        .default("1")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "window_size", int(0, U32), "Size of the socket's buffers")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "mss", int(0, U32), "Greatest segment")
+        .of(&["net", "netsplice"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "stat_type", Kind::Choice(STAT_TYPE), "Which system call")
+        .default("stat")
+        .of(&["filestat"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "program", Kind::Text, "Program to run").of(&["exec"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "arguments", Kind::Text, "Its arguments").of(&["exec"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "grace_time", int(0, U32), "Seconds until it is killed")
+        .default("1")
+        .of(&["exec"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "std_redirect", Kind::Bool, "Its output goes to files")
+        .default("1")
+        .of(&["exec"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "donorname", Kind::Text, "File that gives blocks")
+        .of(&["e4defrag"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "inplace", int(0, 1), "Allocate while defragmenting")
+        .of(&["e4defrag"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "volume", Kind::Text, "Volume of GlusterFS")
+        .of(&["gfapi", "gfapi_async"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "brick", Kind::Text, "Brick to connect to")
+        .of(&["gfapi", "gfapi_async"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "single-instance", Kind::Bool, "One client for all jobs")
+        .of(&["gfapi", "gfapi_async"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "skip_bad", Kind::Bool, "Leave bad blocks out")
+        .default("0")
+        .of(&["mtd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "readfua", Kind::Bool, "Reads reach the medium")
+        .default("0")
+        .of(&["sg"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "writefua", Kind::Bool, "Writes reach the medium")
+        .default("0")
+        .of(&["sg"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "sg_write_mode", Kind::Choice(SG_WRITE_MODE), "Which SCSI command writes")
+        .default("write")
+        .of(&["sg"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "stream_id", int(0, U32), "Stream of writes")
+        .default("0")
+        .of(&["sg"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "cmdprio_percentage", int(0, 100), "Share of I/Os with high priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only(PRIORITY),
+    FioOption::new(Group::Engines, "cmdprio_class", int(1, 3), "Class of that priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only(PRIORITY),
+    FioOption::new(Group::Engines, "cmdprio", int(0, 7), "Level of that priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only(PRIORITY),
+    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only(PRIORITY),
+    FioOption::new(Group::Engines, "fixedbufs", Kind::Flag, "Register the buffers beforehand")
+        .of(&["io_uring", "io_uring_cmd"])
+        .noted("volproof registers its buffers whenever it can"),
+    FioOption::new(Group::Engines, "registerfiles", Kind::Flag, "Register the files beforehand")
+        .of(&["io_uring", "io_uring_cmd"])
+        .noted("volproof registers its files whenever it can"),
+    FioOption::new(Group::Engines, "sqthread_poll", Kind::Flag, "A kernel thread submits")
+        .of(&["io_uring", "io_uring_cmd"]),
+    FioOption::new(Group::Engines, "sqthread_poll_cpu", int(0, U32), "CPU of the thread that submits")
+        .of(&["io_uring", "io_uring_cmd"])
+        .fio_only("the kernel places that thread"),
+    FioOption::new(Group::Engines, "nonvectored", int(-1, U32), "Single buffers instead of vectors")
+        .default("-1")
+        .of(&["io_uring", "io_uring_cmd"])
+        .noted("volproof uses single buffers"),
+    FioOption::new(
+        Group::Engines,
+        "force_async",
+        int(0, U32),
+        "Every so many I/Os go through kernel workers",
+    )
+    .of(&["io_uring", "io_uring_cmd"])
+    .fio_only(FLAGS),
+    FioOption::new(Group::Engines, "cmd_type", Kind::Choice(CMD_TYPE), "Which commands pass through")
+        .default("nvme")
+        .of(&["io_uring", "io_uring_cmd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "uri", Kind::Text, "Address of the export").of(&["nbd"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "userspace_reap", Kind::Flag, "Take completions without a system call")
+        .of(&["libaio"])
+        .noted("volproof always reaps that way when the kernel allows"),
+    FioOption::new(Group::Engines, "bindname", Kind::Text, "Local address")
+        .default("")
+        .of(&["rdma"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "verb", Kind::Choice(VERB), "Which operation")
+        .alias("proto")
+        .default("write")
+        .of(&["rdma"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "clustername", Kind::Text, "Cluster of Ceph")
+        .of(&["rados", "rbd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "pool", Kind::Text, "Pool of Ceph").of(&["rados", "rbd"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "clientname", Kind::Text, "User of Ceph")
+        .of(&["rados", "rbd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "conf", Kind::Text, "Configuration of Ceph")
+        .default("/etc/ceph/ceph.conf")
+        .of(&["rados"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "busy_poll", Kind::Bool, "Poll for completions")
+        .default("0")
+        .of(&["rados", "rbd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "touch_objects", Kind::Bool, "Create objects at the start")
+        .default("1")
+        .of(&["rados"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "rbdname", Kind::Text, "Image of Ceph").of(&["rbd"]).fio_only(ENGINE),
+];

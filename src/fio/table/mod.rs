@@ -1,0 +1,59 @@
+//! The one table of fio's options: parsing, `--cmdhelp`, the conversion to a Plan and `docs/fio-compat.md` all read it.
+
+mod course;
+mod data;
+mod engines;
+mod files;
+mod job;
+mod process;
+mod report;
+
+use super::option::{FioOption, Kind, Support, Unit};
+
+pub use engines::ENGINES;
+
+/// An engine of fio.
+#[derive(Debug)]
+pub struct Engine {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in our words.
+    pub help: &'static str,
+    /// Whether volproof's own engines stand for it.
+    pub support: Support,
+    /// `--cmdhelp=ioengine` lists it.
+    pub listed: bool,
+}
+
+/// Options of every job, then those of engines.
+const PARTS: [&[FioOption]; 7] =
+    [job::ROWS, files::ROWS, course::ROWS, data::ROWS, process::ROWS, report::ROWS, engines::ROWS];
+
+/// Every row.
+pub fn all() -> impl Iterator<Item = &'static FioOption> {
+    PARTS.into_iter().flatten()
+}
+
+/// The engine of that name.
+pub fn engine(name: &str) -> Option<&'static Engine> {
+    ENGINES.iter().find(|e| e.name == name)
+}
+
+/// The greatest value of a 32-bit option.
+const U32: i64 = u32::MAX as i64;
+/// A number of 64 bits.
+const LONG: Kind = Kind::Long { min: 0 };
+/// A time whose bare number is in seconds.
+const SECONDS: Kind = Kind::Time { bare: Unit::Seconds };
+/// A time whose bare number is in microseconds.
+const MICROS: Kind = Kind::Time { bare: Unit::Micros };
+
+/// A whole number.
+const fn int(min: i64, max: i64) -> Kind {
+    Kind::Int { min, max, each: false }
+}
+
+/// Whole numbers for reads, writes and trims.
+const fn each(min: i64, max: i64) -> Kind {
+    Kind::Int { min, max, each: true }
+}

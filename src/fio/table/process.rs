@@ -1,0 +1,76 @@
+//! CPU, memory, priority and rights of a job.
+
+use super::super::option::{Choice, FioOption, Group, Kind};
+use super::{LONG, int};
+
+const RIGHTS: &str = "volproof runs as it was started: use nice, ionice or systemd-run around it";
+const NUMA: &str = "name the CPUs with cpus_allowed";
+
+const MEM: &[Choice] = &[
+    Choice::native("malloc", "ordinary memory"),
+    Choice::noted("shm", "shared segments", "buffers are anonymous pages"),
+    Choice::fio_only("shmhuge", "shared segments of huge pages", "buffers are anonymous pages"),
+    Choice::noted("mmap", "mapped pages, or a mapped file", "buffers are anonymous pages"),
+    Choice::noted("mmapshared", "mapped and shared pages", "buffers are anonymous pages"),
+    Choice::fio_only("mmaphuge", "mapped huge pages", "buffers are anonymous pages"),
+];
+
+const CPUS_ALLOWED_POLICY: &[Choice] =
+    &[Choice::native("shared", "all clones on all of them"), Choice::native("split", "one for each clone")];
+
+const PROFILE: &[Choice] =
+    &[Choice::native("tiobench", "tiotest"), Choice::native("act", "Aerospike's certification test")];
+
+/// The rows, in the order of `--cmdhelp=all`.
+pub const ROWS: &[FioOption] = &[
+    FioOption::new(Group::Process, "mem", Kind::Choice(MEM), "Memory of the buffers")
+        .alias("iomem")
+        .default("malloc"),
+    FioOption::new(Group::Process, "iomem_align", int(0, i64::MAX), "Offset of buffers from a page")
+        .alias("mem_align")
+        .default("0")
+        .hidden()
+        .noted("buffers begin at pages"),
+    FioOption::new(Group::Process, "exec_prerun", Kind::Text, "Program to run before the job")
+        .refused("volproof runs no programs; run it before"),
+    FioOption::new(Group::Process, "exec_postrun", Kind::Text, "Program to run after the job")
+        .refused("volproof runs no programs; run it afterwards"),
+    FioOption::new(Group::Process, "ioscheduler", Kind::Text, "Scheduler to set on the device")
+        .refused("volproof changes the machine only through tune, which puts it back"),
+    FioOption::new(Group::Process, "lockmem", LONG, "Pin so much memory before the run")
+        .default("0")
+        .fio_only("memory is not taken away from the page cache"),
+    FioOption::new(Group::Process, "nice", int(-20, 19), "CPU priority of the job")
+        .default("0")
+        .fio_only(RIGHTS),
+    FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "cpumask", int(0, i64::MAX), "CPUs of the job, as bits"),
+    FioOption::new(Group::Process, "cpus_allowed", Kind::Text, "CPUs of the job, as a list"),
+    FioOption::new(
+        Group::Process,
+        "cpus_allowed_policy",
+        Kind::Choice(CPUS_ALLOWED_POLICY),
+        "All clones share the CPUs, or each has its own",
+    )
+    .under("cpus_allowed"),
+    FioOption::new(Group::Process, "numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job uses")
+        .fio_only(NUMA),
+    FioOption::new(Group::Process, "numa_mem_policy", Kind::Text, "NUMA nodes whose memory the job uses")
+        .fio_only(NUMA),
+    FioOption::new(Group::Process, "profile", Kind::Choice(PROFILE), "Run a test that fio has built in")
+        .fio_only("profiles are programs inside fio"),
+    FioOption::new(Group::Process, "cgroup", Kind::Text, "Control group of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "cgroup_nodelete", Kind::Bool, "Keep the control group")
+        .default("0")
+        .under("cgroup")
+        .fio_only(RIGHTS),
+    FioOption::new(Group::Process, "cgroup_weight", int(100, 1000), "Weight of the control group")
+        .under("cgroup")
+        .fio_only(RIGHTS),
+    FioOption::new(Group::Process, "uid", int(0, i64::MAX), "User of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "gid", int(0, i64::MAX), "Group of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "hugepage-size", int(0, i64::MAX), "Size of huge pages")
+        .default("2097152")
+        .noted("it matters with mem=shmhuge and mem=mmaphuge only"),
+];

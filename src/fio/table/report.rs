@@ -1,0 +1,147 @@
+//! Logs and what is reported.
+
+use super::super::option::{Choice, FioOption, Group, Kind};
+use super::int;
+
+const UNIFIED_RW_REPORTING: &[Choice] = &[
+    Choice::native("none", "rows by direction"),
+    Choice::native("mixed", "one row of all"),
+    Choice::native("both", "rows by direction and one of all"),
+    Choice::native("0", "as none"),
+    Choice::native("1", "as mixed"),
+    Choice::native("2", "as both"),
+];
+
+const KB_BASE: &[Choice] = &[
+    Choice::native("1024", "k is 1024 and KiB is 1000"),
+    Choice::native("1000", "k is 1000 and KiB is 1024"),
+];
+
+const UNIT_BASE: &[Choice] = &[
+    Choice::native("0", "what suits the engine"),
+    Choice::native("8", "bytes"),
+    Choice::native("1", "bits"),
+];
+
+/// The rows, in the order of `--cmdhelp=all`.
+pub const ROWS: &[FioOption] = &[
+    FioOption::new(Group::Logs, "per_job_logs", Kind::Bool, "A log of its own for each clone").default("1"),
+    FioOption::new(Group::Logs, "write_bw_log", Kind::Text, "Log the bandwidth"),
+    FioOption::new(Group::Logs, "bwavgtime", int(0, i64::MAX), "Length of a bandwidth sample, ms")
+        .default("500")
+        .under("write_bw_log")
+        .noted("samples of bandwidth are 500 ms long"),
+    FioOption::new(Group::Logs, "write_lat_log", Kind::Text, "Log the latencies"),
+    FioOption::new(Group::Logs, "write_iops_log", Kind::Text, "Log the I/Os a second"),
+    FioOption::new(Group::Logs, "iopsavgtime", int(0, i64::MAX), "Length of an IOPS sample, ms")
+        .default("500")
+        .under("write_iops_log")
+        .noted("samples of I/Os a second are 500 ms long"),
+    FioOption::new(Group::Logs, "log_entries", int(1024, 1048576), "Entries to set aside at first")
+        .default("1024")
+        .noted("logs grow as they must"),
+    FioOption::new(Group::Logs, "log_avg_msec", int(0, i64::MAX), "Average logs over this time, ms")
+        .default("0"),
+    FioOption::new(Group::Logs, "log_hist_msec", int(0, i64::MAX), "Time of each logged histogram, ms")
+        .default("0"),
+    FioOption::new(
+        Group::Logs,
+        "log_hist_coarseness",
+        int(0, i64::MAX),
+        "How many bins of logged histograms become one",
+    )
+    .default("0"),
+    FioOption::new(Group::Logs, "write_hist_log", Kind::Text, "Log histograms of latency"),
+    FioOption::new(
+        Group::Logs,
+        "log_max_value",
+        Kind::Bool,
+        "Log the greatest value of each interval instead of the mean",
+    )
+    .default("0"),
+    FioOption::new(Group::Logs, "log_offset", Kind::Bool, "Log the offset of each I/O").default("0"),
+    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O")
+        .default("0")
+        .fio_only("I/Os have no priorities"),
+    FioOption::new(
+        Group::Logs,
+        "log_compression",
+        int(1024, 536870912),
+        "Compress logs in memory, in pieces of this size",
+    )
+    .noted("logs are written as they are"),
+    FioOption::new(Group::Logs, "log_compression_cpus", Kind::Text, "CPUs that compress logs")
+        .under("log_compression")
+        .noted("logs are written as they are"),
+    FioOption::new(Group::Logs, "log_store_compressed", Kind::Bool, "Keep logs compressed")
+        .fio_only("logs are written as text"),
+    FioOption::new(Group::Logs, "log_unix_epoch", Kind::Bool, "Times of logs since 1970"),
+    FioOption::new(Group::Logs, "log_alternate_epoch", Kind::Bool, "Times of logs by another clock")
+        .fio_only("times of logs are those of the run or of 1970"),
+    FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, i64::MAX), "Which clock")
+        .noted("it matters with log_alternate_epoch only"),
+    FioOption::new(
+        Group::Report,
+        "block_error_percentiles",
+        Kind::Bool,
+        "Histogram of blocks that failed to trim",
+    )
+    .default("0")
+    .fio_only("errors of trims are only counted"),
+    FioOption::new(
+        Group::Report,
+        "group_reporting",
+        Kind::Flag,
+        "One row for each group instead of each job",
+    ),
+    FioOption::new(Group::Report, "stats", Kind::Bool, "Measure the job at all")
+        .default("1")
+        .fio_only("every job is measured"),
+    FioOption::new(Group::Report, "clat_percentiles", Kind::Bool, "Percentiles of completion latency")
+        .default("1"),
+    FioOption::new(Group::Report, "lat_percentiles", Kind::Bool, "Percentiles of total latency").default("0"),
+    FioOption::new(Group::Report, "slat_percentiles", Kind::Bool, "Percentiles of submission latency")
+        .default("0")
+        .fio_only("submission is not timed apart from completion"),
+    FioOption::new(
+        Group::Report,
+        "percentile_list",
+        Kind::Floats { range: Some((0.0, 100.0)), most: 20 },
+        "Which percentiles",
+    )
+    .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
+    FioOption::new(Group::Report, "significant_figures", int(1, 10), "Digits of figures in normal output")
+        .default("4"),
+    FioOption::new(Group::Report, "disk_util", Kind::Bool, "Report the kernel's counters of the disks")
+        .default("1"),
+    FioOption::new(Group::Report, "gtod_reduce", Kind::Bool, "Take the time less often")
+        .default("0")
+        .noted("latencies are measured all the same"),
+    FioOption::new(Group::Report, "disable_lat", Kind::Bool, "Leave total latency out")
+        .default("0")
+        .under("gtod_reduce"),
+    FioOption::new(Group::Report, "disable_clat", Kind::Bool, "Leave completion latency out")
+        .default("0")
+        .under("gtod_reduce"),
+    FioOption::new(Group::Report, "disable_slat", Kind::Bool, "Leave submission latency out")
+        .default("0")
+        .under("gtod_reduce")
+        .noted("submission is not timed apart from completion"),
+    FioOption::new(Group::Report, "disable_bw_measurement", Kind::Bool, "Leave bandwidth samples out")
+        .alias("disable_bw")
+        .default("0")
+        .under("gtod_reduce")
+        .noted("bandwidth is measured all the same"),
+    FioOption::new(Group::Report, "gtod_cpu", int(0, i64::MAX), "CPU of a thread that reads the clock")
+        .noted("reading the clock costs no system call"),
+    FioOption::new(
+        Group::Report,
+        "unified_rw_reporting",
+        Kind::Choice(UNIFIED_RW_REPORTING),
+        "Reads and writes in one row",
+    )
+    .default("none"),
+    FioOption::new(Group::Report, "kb_base", Kind::Choice(KB_BASE), "What k, m and g multiply by")
+        .default("1024"),
+    FioOption::new(Group::Report, "unit_base", Kind::Choice(UNIT_BASE), "Report bytes or bits"),
+];
