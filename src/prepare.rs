@@ -50,8 +50,13 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
 /// The smallest target on which every job of every step has room for a block, and the ranges that were asked for exist.
 pub fn least(plan: &Plan) -> Bytes {
     let of_step = |s: &Step| {
-        let blocks = s.bs.largest().0 * if s.rw.is_random() { 1 } else { u64::from(s.numjobs) };
-        s.offset.0 + s.size.map_or(blocks, |s| s.0.max(blocks))
+        let (block, jobs) = (s.largest_block().0, u64::from(s.numjobs));
+        let part = |blocks: u64| s.size.map_or(blocks, |s| s.0.max(blocks));
+        s.offset.0
+            + match s.offset_increment {
+                Some(distance) => distance.0.saturating_mul(jobs - 1).saturating_add(part(block)),
+                None => part(block * if s.rw.is_random() { 1 } else { jobs }),
+            }
     };
     Bytes(plan.steps.iter().map(of_step).max().unwrap_or(0)).max(Bytes::MIB)
 }

@@ -123,7 +123,7 @@ pub fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
         .steps
         .iter()
         .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
-        .filter_map(|(s, p)| Some((s, p, p.bs.single()?, s.iops())))
+        .filter_map(|(s, p)| Some((s, p, p.single_block()?, s.iops())))
         .filter(|(_, p, _, x)| p.arrivals_per_second().is_none() && *x > 0.0)
         .collect();
     for (step, plan, block, x) in &steps {

@@ -147,7 +147,7 @@ impl Summary {
         let n = latencies.count().max(1) as f64;
         let counts = bins(step, false);
         let rate = Estimate::of(&counts);
-        let block = plan.bs.single();
+        let block = plan.single_block();
         Summary {
             name: step.name.clone(),
             reads: Some(step.read.is_some()),

@@ -18,11 +18,18 @@ pub struct Region {
 }
 
 impl Region {
-    /// The part of a target for job `job` of a step. Random jobs share the whole part; sequential ones get equal, block-aligned parts of their
-    /// own, since jobs that run after each other over the same blocks would be merged or served from a cache. None when not even one
-    /// block fits.
+    /// The part of a target for job `job` of a step. Unless the step gives the distance between jobs, random ones share the
+    /// whole part, and sequential ones get equal, block-aligned parts of their own, since jobs that run after each other over
+    /// the same blocks would be merged or served from a cache. None when not even one block fits.
     pub fn of_job(step: &Step, target_size: Bytes, job: u32) -> Option<Region> {
-        let block = step.bs.largest().0;
+        let block = step.largest_block().0;
+        if let Some(distance) = step.offset_increment {
+            let start = step.offset.0.checked_add(distance.0.checked_mul(u64::from(job))?)?;
+            let room = target_size.0.checked_sub(start)?;
+            let length = step.size.map_or(room, |s| s.0);
+            return (length <= room && length >= block)
+                .then_some(Region { start: Bytes(start), length: Bytes(length) });
+        }
         let whole = step.size.map_or(target_size.0.checked_sub(step.offset.0)?, |s| s.0);
         if step.offset.0.checked_add(whole)? > target_size.0 {
             return None;
@@ -96,10 +103,10 @@ impl Generator {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let directions = step.rw.directions();
         let mixed = directions.len() == 2;
-        let mut sizes = |used: bool| -> Vec<Size> {
+        let mut sizes = |direction: Option<&Direction>| -> Vec<Size> {
             let mut sum = 0u64;
-            let shares = if used { step.bs.shares() } else { &[] };
-            shares
+            direction
+                .map_or(&[][..], |d| step.sizes(*d).shares())
                 .iter()
                 .map(|(bytes, percent)| {
                     sum += u64::from(*percent);
@@ -109,7 +116,7 @@ impl Generator {
                 })
                 .collect()
         };
-        let sizes = [sizes(true), sizes(mixed)];
+        let sizes = [sizes(directions.first()), sizes(directions.get(1))];
         Generator {
             rng,
             region,
@@ -199,6 +206,39 @@ mod tests {
         assert_eq!(Region::of_job(&step, Bytes(4096), 0), None);
         let beyond = Step { offset: Bytes(8192), ..Step::default() };
         assert_eq!(Region::of_job(&beyond, Bytes(4096), 0), None);
+    }
+
+    #[test]
+    fn a_given_distance_places_each_job() {
+        let at = |distance, size, job| {
+            let step = Step {
+                rw: Pattern::Write,
+                numjobs: 3,
+                offset: Bytes(4096),
+                offset_increment: Some(distance),
+                size,
+                ..Step::default()
+            };
+            Region::of_job(&step, Bytes(100_000), job).map(|r| (r.start.0, r.length.0))
+        };
+        assert_eq!(at(Bytes(0), None, 2), Some((4096, 95_904)), "fio's way: all in the same part");
+        assert_eq!(at(Bytes(40_000), Some(Bytes(8192)), 2), Some((84_096, 8192)));
+        assert_eq!(at(Bytes(40_000), None, 2), Some((84_096, 15_904)), "the rest of the target");
+        assert_eq!(at(Bytes(40_000), Some(Bytes(16_384)), 2), None, "beyond the end");
+        assert_eq!(at(Bytes(u64::MAX), None, 2), None);
+    }
+
+    #[test]
+    fn writes_have_sizes_of_their_own() {
+        let step =
+            Step { rw: Pattern::RandRw, bs_write: Some("16k/50:64k/50".parse().unwrap()), ..Step::default() };
+        assert_eq!((step.largest_block(), step.single_block()), (Bytes::kib(64), None));
+        let mut g = Generator::new(&step, region(1 << 20), 5);
+        let all: Vec<_> = (0..10_000).map(|_| g.next()).collect();
+        assert!(all.iter().all(|(d, _, n)| (*d == Direction::Read) == (*n == 4096)));
+        assert!(all.iter().any(|r| r.2 == 16_384) && all.iter().any(|r| r.2 == 65_536));
+        let reads = Step { rw: Pattern::Read, ..step };
+        assert_eq!((reads.largest_block(), reads.single_block()), (Bytes::kib(4), Some(Bytes::kib(4))));
     }
 
     #[test]

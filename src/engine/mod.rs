@@ -293,7 +293,7 @@ where
             jobs.push(Job {
                 id,
                 depth: step.iodepth,
-                largest: step.bs.largest(),
+                largest: step.largest_block(),
                 generator: Generator::new(step, region, seed),
                 schedule,
                 window: Window {

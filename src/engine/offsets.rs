@@ -77,6 +77,17 @@ pub enum Offsets {
     },
     /// Independent draws, some blocks more often.
     Skewed(Skewed),
+    /// Parts of the region, each with its share.
+    Zoned(Vec<Zone>),
+}
+
+/// A part of the region with a share of the accesses.
+#[derive(Clone, Debug)]
+pub struct Zone {
+    /// Taken when a draw from 0..2^32 is below this and not below the one before.
+    below: u64,
+    first: u64,
+    blocks: Box<Offsets>,
 }
 
 impl Offsets {
@@ -90,6 +101,7 @@ impl Offsets {
         match distribution {
             Distribution::Uniform if covering => Offsets::Permuted(Permutation::new(n, rng)),
             Distribution::Uniform => Offsets::Uniform { n },
+            Distribution::Zoned(shares) => Offsets::Zoned(zones(shares, covering, n, rng)),
             skewed => Offsets::Skewed(Skewed::new(skewed, n, rng)),
         }
     }
@@ -101,8 +113,32 @@ impl Offsets {
             Offsets::Permuted(p) => p.next(rng),
             Offsets::Uniform { n } => below(*n, rng),
             Offsets::Skewed(s) => s.next(rng),
+            Offsets::Zoned(zones) => zoned(zones, rng),
         }
     }
+}
+
+/// Parts by their shares of accesses and range in percent. In a region of few blocks a part that would be empty is one block.
+fn zones(shares: &[(u32, u32)], covering: bool, n: u64, rng: &mut Xoshiro256PlusPlus) -> Vec<Zone> {
+    let (mut accesses, mut range) = (0u64, 0u64);
+    let bound = |percent: u64| (u128::from(n) * u128::from(percent) / 100) as u64;
+    let part = |share: &(u32, u32)| {
+        let first = bound(range).min(n - 1);
+        accesses += u64::from(share.0);
+        range += u64::from(share.1);
+        let length = bound(range).saturating_sub(first).max(1);
+        let blocks = Box::new(Offsets::random(&Distribution::Uniform, covering, length, rng));
+        Zone { below: (accesses << 32) / 100, first, blocks }
+    };
+    shares.iter().map(part).collect()
+}
+
+#[inline(never)]
+fn zoned(zones: &mut [Zone], rng: &mut Xoshiro256PlusPlus) -> u64 {
+    let draw = u64::from(rng.next_u64() as u32);
+    let at = zones.iter().position(|z| draw < z.below).unwrap_or(zones.len() - 1);
+    let zone = &mut zones[at];
+    zone.first + zone.blocks.next(rng)
 }
 
 /// An even draw from `0..n` (Lemire's multiplication; the bias for these `n` is below 2^-20).
@@ -271,6 +307,29 @@ mod tests {
         seen.sort_unstable_by(|a, b| b.cmp(a));
         let top: u64 = seen[..200].iter().sum();
         assert!((0.78..0.82).contains(&(top as f64 / 200_000.0)), "{top}");
+    }
+
+    #[test]
+    fn zones_keep_their_shares() {
+        let zoned = || Distribution::Zoned(vec![(50, 5), (30, 15), (20, 80)]);
+        let seen = counts(zoned(), 1000, 100_000);
+        let parts = [&seen[..50], &seen[50..200], &seen[200..]].map(|p| p.iter().sum::<u64>() as f64 / 1e5);
+        for (got, asked) in parts.iter().zip([0.5, 0.3, 0.2]) {
+            assert!((got - asked).abs() < 0.01, "{parts:?}");
+        }
+        // Within a part every block once per pass, when the step covers its range.
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut offsets = Offsets::random(&zoned(), true, 1000, &mut rng);
+        let mut first = vec![0u32; 50];
+        while first.iter().sum::<u32>() < 100 {
+            let block = offsets.next(&mut rng) as usize;
+            first.get_mut(block).into_iter().for_each(|n| *n += 1);
+        }
+        assert!(first.iter().all(|n| *n == 2), "{first:?}");
+        // Few blocks, and more than memory could list.
+        assert_eq!(counts(zoned(), 1, 10), [10]);
+        let huge = Offsets::random(&zoned(), true, 1 << 44, &mut rng).next(&mut rng);
+        assert!(huge < 1 << 44);
     }
 
     #[test]

@@ -23,6 +23,7 @@ pub use workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Start, Think, WordError,
 };
 
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, text};
 
 /// What a run does, in order.
@@ -257,7 +258,51 @@ impl Default for Step {
 impl Step {
     /// Arrivals a second over all jobs of a target, when there is a schedule.
     pub fn arrivals_per_second(&self) -> Option<f64> {
-        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.bs.mean()))
+        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
+    }
+
+    /// Block sizes of a direction.
+    pub fn sizes(&self, direction: Direction) -> &BlockSizes {
+        match &self.bs_write {
+            Some(sizes) if direction == Direction::Write => sizes,
+            _ => &self.bs,
+        }
+    }
+
+    /// Block sizes of the directions that occur.
+    fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
+        self.rw.directions().iter().map(|d| self.sizes(*d))
+    }
+
+    /// The size of every I/O, when all have one.
+    pub fn single_block(&self) -> Option<Bytes> {
+        let first = self.all_sizes().next()?.single()?;
+        self.all_sizes().all(|sizes| sizes.single() == Some(first)).then_some(first)
+    }
+
+    /// The largest I/O: what a buffer must hold.
+    pub fn largest_block(&self) -> Bytes {
+        self.all_sizes().map(BlockSizes::largest).max().unwrap_or_else(|| self.bs.largest())
+    }
+
+    /// Mean size of an I/O.
+    fn mean_block(&self) -> f64 {
+        match self.rw.directions() {
+            [first, second] => {
+                let share = f64::from(self.rwmix) / 100.0;
+                self.sizes(*first).mean() * share + self.sizes(*second).mean() * (1.0 - share)
+            }
+            directions => self.sizes(directions[0]).mean(),
+        }
+    }
+
+    /// Block sizes for people.
+    pub fn blocks(&self) -> String {
+        let sizes: Vec<_> = self.all_sizes().collect();
+        match sizes.as_slice() {
+            [reads, writes] if reads != writes => format!("{reads} (writes {writes})"),
+            _ => sizes[0].to_string(),
+        }
     }
 
     /// Requests in flight on one target when all jobs are busy.

@@ -21,8 +21,6 @@ fn not_honoured(s: &Step) -> Option<String> {
         ("round-robin", s.round_robin),
         ("start", !s.start.is_after_all()),
         ("delay", s.delay.0 > 0),
-        ("bs-write", s.bs_write.is_some()),
-        ("offset-increment", s.offset_increment.is_some()),
         ("ios", s.ios.is_some()),
         ("think", s.think.is_some()),
         ("datasync = false", !s.datasync),
@@ -30,7 +28,6 @@ fn not_honoured(s: &Step) -> Option<String> {
         ("cpus-shared", s.cpus_shared),
         ("invalidate", s.invalidate),
         ("trace", s.trace),
-        ("a zoned distribution", matches!(s.distribution, super::Distribution::Zoned(_))),
     ];
     let (name, _) = asked.iter().find(|(_, asked)| *asked)?;
     Some(format!("this version cannot do {name}: leave it out"))
@@ -113,8 +110,7 @@ fn engine(s: &Step) -> Option<String> {
 
 fn blocks(s: &Step) -> Option<String> {
     let size = s.size?;
-    let shares = s.bs.shares().iter().chain(s.bs_write.iter().flat_map(|b| b.shares()));
-    let block = shares.map(|(block, _)| *block).find(|block| size < *block)?;
+    let block = s.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| share.0).find(|b| size < *b)?;
     Some(format!("size {size} is smaller than one block of {block}"))
 }
 

@@ -240,7 +240,7 @@ fn costs(record: &Record) -> String {
             &format!(
                 "{}: {} {}, {}{io}, {pace}, {:.0} s, CPU {:.2} us user + {:.2} us system per I/O",
                 step.name,
-                plan.bs,
+                plan.blocks(),
                 plan.rw,
                 step.engine,
                 step.window_ns.as_seconds(),
@@ -328,7 +328,7 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
         lines.push(vec![
             s.name.clone(),
             s.rw.to_string(),
-            s.bs.to_string(),
+            s.blocks(),
             depth,
             s.numjobs.to_string(),
             s.engine.to_string(),

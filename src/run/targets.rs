@@ -150,11 +150,19 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
                 step.offset, size, target.size
             ));
         }
-        if (0..step.numjobs).any(|j| Region::of_job(step, target.size, j).is_none()) {
+        let without = (0..step.numjobs).find(|j| Region::of_job(step, target.size, *j).is_none());
+        if let (Some(job), Some(distance)) = (without, step.offset_increment) {
+            return bad(format!(
+                "the part of job {job}, {job} times {distance} after that of the first, does not lie within its {}: \
+                 use a smaller offset-increment or size, or fewer jobs",
+                target.size
+            ));
+        }
+        if without.is_some() {
             return bad(format!(
                 "{} do not hold a block of {} for each of {} jobs: use fewer jobs or a smaller --bs",
                 target.size,
-                step.bs.largest(),
+                step.largest_block(),
                 step.numjobs
             ));
         }
@@ -165,8 +173,11 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
             return bad("its filesystem has no direct I/O: use --buffered, and read the doubts".into());
         };
         let unit = align.offset_bytes.0.max(1);
-        for (what, value) in
-            step.bs.shares().iter().map(|s| ("block size", s.0)).chain([("offset", step.offset)])
+        let sizes = step.rw.directions().iter().flat_map(|d| step.sizes(*d).shares());
+        let blocks = sizes.map(|share| ("block size", share.0));
+        for (what, value) in blocks
+            .chain([("offset", step.offset)])
+            .chain(step.offset_increment.map(|d| ("offset-increment", d)))
         {
             if !value.0.is_multiple_of(unit) {
                 return bad(format!(
@@ -199,7 +210,7 @@ fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
 fn memory(root: &Root, plan: &Plan, targets: usize) -> Result<(), Failure> {
     let available = crate::environment::Environment::read(root, "", String::new()).memory_available_bytes;
     for step in &plan.steps {
-        let buffer = step.bs.largest().0.next_multiple_of(4096);
+        let buffer = step.largest_block().0.next_multiple_of(4096);
         let needed = u128::from(buffer) * u128::from(step.depth_per_target()) * targets as u128;
         if available.0 > 0 && needed > u128::from(available.0) / 5 * 4 {
             return Err(Failure::input(format!(
@@ -207,7 +218,7 @@ fn memory(root: &Root, plan: &Plan, targets: usize) -> Result<(), Failure> {
                  lower --iodepth, --numjobs or --bs",
                 step.name,
                 Bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
-                step.bs.largest(),
+                step.largest_block(),
                 step.depth_per_target(),
                 if targets == 1 { "" } else { "s" },
             )));

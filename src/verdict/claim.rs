@@ -61,7 +61,7 @@ impl Judge<'_> {
     /// The rate against what binds at the block size of the step; `None` where nothing is promised for it.
     pub fn rate(&self) -> Option<Claim> {
         let d = direction(self.plan)?;
-        let block = self.plan.bs.single()?;
+        let block = self.plan.single_block()?;
         let rates = Rates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
         if self.plan.rw.directions().len() > 1
@@ -226,7 +226,7 @@ pub fn fits_latency(claimed: &Claimed, plan: &Step) -> bool {
     let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
     plan.depth_per_target() == 1
         && plan.arrivals_per_second().is_none()
-        && plan.bs.single().is_some_and(|b| b <= block)
+        && plan.single_block().is_some_and(|b| b <= block)
         && (!basis("random write") || plan.rw == crate::plan::Pattern::RandWrite)
         && plan.rw.directions().len() == 1
 }

@@ -76,7 +76,7 @@ fn one_ceiling(judge: &Judge<'_>) -> bool {
             && judge
                 .record
                 .plan_step(&other.name)
-                .is_some_and(|p| p.rw == judge.plan.rw && p.bs == judge.plan.bs)
+                .is_some_and(|p| p.rw == judge.plan.rw && p.blocks() == judge.plan.blocks())
             && (other.in_flight_asked * 2.0 <= depth)
             && (other.iops() / mine - 1.0).abs() <= SAME
     })
@@ -140,10 +140,11 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             if rates.metric() != metric {
                 return None;
             }
-            let tested: Vec<String> = record.plan.steps.iter().map(|s| s.bs.to_string()).collect();
+            let tested: Vec<String> = record.plan.steps.iter().map(Step::blocks).collect();
             let side = if metric == Metric::Iops { "below" } else { "above" };
             let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
-            let step = deeper(&Step { bs: BlockSizes::one(block), ..base }, rates.least.iops, own);
+            let step =
+                deeper(&Step { bs: BlockSizes::one(block), bs_write: None, ..base }, rates.least.iops, own);
             (format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)), step)
         }
     };

@@ -180,7 +180,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
     let name = |v: f64| micro(figure(c.metric, v));
     let rates = record.claimed.as_ref().and_then(|claimed| {
         let plan = record.plan_step(&c.step)?;
-        Rates::of(claimed, plan.bs.single()?, diagnose::direction(plan)?)
+        Rates::of(claimed, plan.single_block()?, diagnose::direction(plan)?)
     });
     let gauge = gauge::of(c, record.claimed.as_ref().map_or(0.0, |c| c.tolerance), rates.as_ref());
     let mut facts = vec![match c.metric {

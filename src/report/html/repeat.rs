@@ -5,7 +5,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::plan::{Arrival, Distribution, EngineKind, Pattern, Plan, Step};
+use crate::plan::{Arrival, BlockSizes, Distribution, EngineKind, Pattern, Plan, Step};
 use crate::record::Claimed;
 use crate::unit::{Bytes, Nanos};
 
@@ -97,14 +97,7 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
     let mut words = vec![
         format!("--ioengine={engine}"),
         format!("--rw={}", step.rw),
-        match step.bs.single() {
-            Some(bs) => format!("--bs={}", bytes(bs)),
-            None => {
-                let shares: Vec<_> =
-                    step.bs.shares().iter().map(|(b, p)| format!("{}/{p}", bytes(*b))).collect();
-                format!("--bssplit={}", shares.join(":"))
-            }
-        },
+        block_sizes(step),
         format!("--iodepth={}", step.iodepth),
         format!("--numjobs={}", step.numjobs),
         format!("--direct={}", u8::from(step.direct)),
@@ -118,6 +111,9 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
     add(mixed, format!("--rwmixread={}", step.rwmix));
     add(step.size.is_some(), format!("--size={}", bytes(step.size.unwrap_or_default())));
     add(step.offset.0 > 0, format!("--offset={}", bytes(step.offset)));
+    if let Some(distance) = step.offset_increment {
+        add(true, format!("--offset_increment={}", bytes(distance)));
+    }
     add(step.io_size.is_some(), format!("--io_size={}", bytes(step.io_size.unwrap_or_default())));
     add(step.io_size.is_none(), "--time_based=1".into());
     add(step.runtime.0 > 0, format!("--runtime={}", time(step.runtime)));
@@ -150,6 +146,20 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
         words.push(shell(&format!("--filename={file}")));
     }
     Some(format!("fio {}", words.join(" ")))
+}
+
+/// fio takes sizes of reads and writes apart with a comma.
+fn block_sizes(step: &Step) -> String {
+    let sizes: Vec<&BlockSizes> = [&step.bs].into_iter().chain(&step.bs_write).collect();
+    let one: Option<Vec<_>> = sizes.iter().map(|s| s.single().map(bytes)).collect();
+    if let Some(one) = one {
+        return format!("--bs={}", one.join(","));
+    }
+    let split = |s: &&BlockSizes| {
+        let shares: Vec<_> = s.shares().iter().map(|(b, p)| format!("{}/{p}", bytes(*b))).collect();
+        shares.join(":")
+    };
+    format!("--bssplit={}", sizes.iter().map(split).collect::<Vec<_>>().join(","))
 }
 
 /// A size as fio reads it with its default `kb_base=1024`.
@@ -258,6 +268,9 @@ mod tests {
         let paced = Step { rw: Pattern::RandRw, rwmix: 75, numjobs: 2, rate_iops: Some(800.0), ..step };
         let command = fio_command(&paced, EngineKind::Libaio, 1, &[Path::new("f")]).unwrap();
         assert!(command.contains("--rate_iops=300,100 --io_submit_mode=offload"), "{command}");
+        let sizes = Step { bs_write: Some("8k/50:1M/50".parse().unwrap()), ..paced.clone() };
+        let command = fio_command(&sizes, EngineKind::Libaio, 1, &[Path::new("f")]).unwrap();
+        assert!(command.contains("--bssplit=4k/100,8k/50:1m/50"), "{command}");
         assert_eq!(fio_command(&paced, EngineKind::Null, 1, &[Path::new("f")]), None);
     }
 

@@ -178,7 +178,7 @@ pub fn headline(record: &Record) -> String {
     match all.as_slice() {
         [] => "Nothing was measured.".into(),
         [(step, d, s)] => {
-            let size = record.plan_step(&step.name).and_then(|p| p.bs.single());
+            let size = record.plan_step(&step.name).and_then(|p| p.single_block());
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
             let p99 = s.service_latency_ns.percentiles.get("99");
             let slowest = p99.map(|p| format!(", 99 % of them within {}", nanos(*p))).unwrap_or_default();
@@ -327,7 +327,7 @@ fn what(plan: &Step, step: &StepRecord) -> String {
         None => format!("depth {}", step.in_flight_asked),
     };
     let cached = if plan.direct { "" } else { ", through the page cache" };
-    format!("{} {}, {pace}, {}{cached}, {}", plan.bs, plan.rw, step.engine, span(step.window_ns))
+    format!("{} {}, {pace}, {}{cached}, {}", plan.blocks(), plan.rw, step.engine, span(step.window_ns))
 }
 
 fn rows(step: &StepRecord, charts: &StepCharts) -> Vec<Row> {
