@@ -284,6 +284,137 @@ fn every_backend_writes_what_no_sector_repeats_and_flushes() {
     }
 }
 
+/// A file of 1 MiB that may be overwritten.
+fn scratch(dir: &std::path::Path, direct: bool) -> Target {
+    let path = dir.join("data");
+    std::fs::write(&path, vec![0x5a; 1 << 20]).unwrap();
+    let mut clearance = clear(&Root::system(), &path, Access::Overwrite, direct).unwrap();
+    clearance.confirm().unwrap();
+    Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }
+}
+
+fn here() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+#[test]
+fn a_flush_at_the_end_counts_when_the_amount_ended_the_load() {
+    let step = Step {
+        rw: Pattern::Write,
+        iodepth: 4,
+        runtime: Nanos(0),
+        io_size: Some(Bytes::kib(32)),
+        end_fsync: true,
+        ..Step::default()
+    };
+    let o = simulated(step.clone(), device(Nanos::millis(1)));
+    assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 1);
+    assert_eq!(o.series[0].window_ns, Nanos::millis(3), "two rounds of writes, then the flush");
+    // Time ended it: the flush is not of the window, but it is done.
+    let timed = Step { runtime: Nanos::micros(5500), io_size: None, ..step.clone() };
+    let o = simulated(timed, device(Nanos::millis(1)));
+    assert_eq!(o.series[0].sync, None);
+    assert_eq!((o.ends[0].drained.0, o.ends[0].lost), (5, 0), "four writes in flight, and the flush");
+    // What only reads has nothing to flush.
+    let o = simulated(Step { rw: Pattern::Read, ..step.clone() }, device(Nanos::millis(1)));
+    assert_eq!(o.series[0].sync, None);
+
+    for (engine, depth) in engines() {
+        let dir = here();
+        let step = Step { engine, direct: false, iodepth: depth, fsync: 4, datasync: false, ..step.clone() };
+        let o = run(&step, engine, &[scratch(dir.path(), false)], false);
+        assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 2, "{engine}: {:?}", o.ends);
+        assert_eq!(o.series[0].write.as_ref().unwrap().track.total().ios, 8, "{engine}");
+    }
+}
+
+/// Pages of a file that lie in memory.
+fn cached_pages(path: &std::path::Path) -> usize {
+    let file = std::fs::File::open(path).unwrap();
+    let length = file.metadata().unwrap().len() as usize;
+    let mut seen = vec![0u8; length.div_ceil(rustix::param::page_size())];
+    // SAFETY: a new read-only mapping of the file, as long as what mincore is asked about, and taken away again.
+    unsafe {
+        let (read, private) = (rustix::mm::ProtFlags::READ, rustix::mm::MapFlags::PRIVATE);
+        let at = rustix::mm::mmap(std::ptr::null_mut(), length, read, private, &file, 0).unwrap();
+        assert_eq!(libc::mincore(at.cast(), length, seen.as_mut_ptr()), 0);
+        rustix::mm::munmap(at, length).unwrap();
+    }
+    seen.iter().filter(|s| **s & 1 == 1).count()
+}
+
+#[test]
+fn cached_pages_are_dropped_when_asked() {
+    let (_dir, path) = file(1 << 20);
+    let clearance = Arc::new(clear(&Root::system(), &path, Access::Read, true).unwrap());
+    let targets = [Target { clearance: Some(clearance), size: Bytes::mib(1) }];
+    for invalidate in [false, true] {
+        assert_eq!(std::fs::read(&path).unwrap().len(), 1 << 20);
+        let all = cached_pages(&path);
+        let step = Step {
+            engine: EngineKind::Psync,
+            runtime: Nanos(0),
+            io_size: Some(Bytes::kib(4)),
+            invalidate,
+            ..Step::default()
+        };
+        run(&step, EngineKind::Psync, &targets, false);
+        let left = cached_pages(&path);
+        assert!(
+            all == 256 && (left < 64) == invalidate,
+            "{left} of {all} pages with invalidate={invalidate}"
+        );
+    }
+}
+
+/// CPUs that the load threads of this process may use, as the kernel lists them.
+fn affinities() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().filter_map(Result::ok);
+    let status = tasks.filter_map(|t| std::fs::read_to_string(t.path().join("status")).ok());
+    let of_load = status.filter(|s| s.starts_with("Name:\tvolproof-load"));
+    let list = |s: &str| s.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:\t")).unwrap().to_string();
+    of_load.map(|s| list(&s)).collect()
+}
+
+#[test]
+fn workers_share_their_cpus_when_asked() {
+    let allowed = rustix::thread::sched_getaffinity(None).unwrap();
+    if !allowed.is_set(0) || !allowed.is_set(1) {
+        return println!("skipped: CPUs 0 and 1 are not both to be had");
+    }
+    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    for shared in [false, true] {
+        let step = Step {
+            engine: EngineKind::Null,
+            numjobs: 2,
+            cpus: Some("0-1".parse().unwrap()),
+            cpus_shared: shared,
+            runtime: Nanos::millis(250),
+            ..Step::default()
+        };
+        assert_eq!(step.problem(), None);
+        let load = Load {
+            step: &step,
+            engine: EngineKind::Null,
+            targets: &targets,
+            seed: 1,
+            continue_on_error: false,
+            cpus: &[0, 1],
+        };
+        let mut seen = Vec::new();
+        engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {
+            seen.extend(affinities());
+            true
+        })
+        .unwrap();
+        // Threads of other tests are not pinned.
+        for one in ["0", "1"] {
+            assert_eq!(seen.iter().any(|s| s == one), !shared, "shared={shared}: {seen:?}");
+        }
+        assert!(!shared || seen.iter().any(|s| s == "0-1"), "{seen:?}");
+    }
+}
+
 #[test]
 fn writing_through_a_read_clearance_is_refused() {
     let (_dir, path) = file(8192);

@@ -38,6 +38,7 @@ const _: () = assert!(size_of::<Iocb>() == 64);
 
 const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
+const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
 
 /// `struct io_event`.
@@ -82,6 +83,8 @@ pub struct Aio {
     early: VecDeque<(u32, i64)>,
     scratch: Vec<Event>,
     user_ring: bool,
+    /// The operation that a flush is.
+    flush: u16,
     target: Arc<Clearance>,
 }
 
@@ -137,6 +140,7 @@ impl Aio {
             early: VecDeque::with_capacity(depth as usize),
             scratch: vec![Event::default(); depth as usize],
             user_ring,
+            flush: FDSYNC,
             target,
         })
     }
@@ -241,7 +245,7 @@ impl Backend for Aio {
             (iocb.opcode, iocb.buffer) = match r.direction {
                 Direction::Read => (PREAD, self.base + u64::from(r.slot) * self.stride),
                 Direction::Write => (PWRITE, self.base + u64::from(r.slot) * self.stride),
-                Direction::Sync | Direction::Trim => (FDSYNC, 0),
+                Direction::Sync | Direction::Trim => (self.flush, 0),
             };
             iocb.length = u64::from(r.length);
             iocb.offset = r.offset as i64;
@@ -295,6 +299,10 @@ impl Backend for Aio {
             head = if head + 1 == entries { 0 } else { head + 1 };
         }
         ring.head.store(head, Ordering::Release);
+    }
+
+    fn datasync(&mut self, yes: bool) {
+        self.flush = if yes { FDSYNC } else { FSYNC };
     }
 
     fn features(&self) -> Vec<String> {

@@ -80,6 +80,9 @@ pub trait Backend {
     /// Hands over `n` completions, as `(slot, result)`: bytes moved, or a negative error number.
     fn reap(&mut self, n: u32, each: impl FnMut(u32, i64));
 
+    /// From now on a flush is an `fdatasync`, or an `fsync`. Devices that tell no difference need not know.
+    fn datasync(&mut self, _yes: bool) {}
+
     /// What was agreed with the kernel, for the Record: `registered buffers`, `DEFER_TASKRUN` and the like.
     fn features(&self) -> Vec<String> {
         Vec::new()

@@ -54,6 +54,10 @@ pub struct Job {
     pub window: Window,
     /// Share of zeros in written data, percent.
     pub compressible: u32,
+    /// Flushes are `fdatasync`.
+    pub datasync: bool,
+    /// One more flush, an `fsync`, when the load has ended.
+    pub end_fsync: bool,
     /// Errors do not end the load.
     pub continue_on_error: bool,
     /// Shared with the others.

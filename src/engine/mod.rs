@@ -19,6 +19,7 @@ mod signal;
 mod uring;
 mod worker;
 
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -30,7 +31,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::guard::Clearance;
-use crate::plan::{EngineKind, Step};
+use crate::plan::{CpuList, EngineKind, Step};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use backend::Backend;
@@ -157,7 +158,7 @@ pub struct Load<'a> {
     pub seed: u64,
     /// Errors are counted and the load goes on.
     pub continue_on_error: bool,
-    /// CPU of each worker, by number within the step; unpinned when empty.
+    /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
     pub cpus: &'a [u32],
 }
 
@@ -194,16 +195,20 @@ pub fn run(
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Result<Outcome, EngineError> {
     let step = load.step;
-    if load.engine != EngineKind::Null && load.targets.iter().any(|t| t.clearance.is_none()) {
+    let real = load.engine != EngineKind::Null;
+    if real && load.targets.iter().any(|t| t.clearance.is_none()) {
         return Err(EngineError::SetUp(format!("engine {} needs a target that was cleared", load.engine)));
     }
     for target in load.targets {
-        if load.engine != EngineKind::Null && step.rw.changes_data() {
+        if real && step.rw.changes_data() {
             match &target.clearance {
                 Some(clearance) if clearance.may_write() => {}
                 _ => return Err(EngineError::ReadOnly(target.name())),
             }
         }
+    }
+    if step.invalidate {
+        load.targets.iter().try_for_each(drop_cached)?;
     }
     if let Some(plan) = &step.simulate {
         let start = || 1;
@@ -219,6 +224,13 @@ pub fn run(
         Some(clock) => with_clock(load, watch, clock),
         None => with_clock(load, watch, Monotonic),
     }
+}
+
+/// Asks the kernel to forget what it has cached of a target. Pages that nobody has written back yet stay.
+fn drop_cached(target: &Target) -> Result<(), EngineError> {
+    let Some(clearance) = &target.clearance else { return Ok(()) };
+    rustix::fs::fadvise(clearance.as_fd(), 0, None, rustix::fs::Advice::DontNeed)
+        .map_err(|e| EngineError::SetUp(format!("{}: cached pages cannot be dropped: {e}", target.name())))
 }
 
 /// Chooses the backend at compile time.
@@ -302,6 +314,8 @@ where
                     amount: step.io_size,
                 },
                 compressible: step.compressible,
+                datasync: step.datasync,
+                end_fsync: step.end_fsync && step.rw.changes_data(),
                 continue_on_error: load.continue_on_error,
                 control: control.clone(),
                 messages: messages.clone(),
@@ -311,10 +325,14 @@ where
     drop(messages);
     for job in jobs {
         let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
-        let cpu = (!load.cpus.is_empty()).then(|| load.cpus[job.id as usize % load.cpus.len()]);
+        let cpus = match load.cpus {
+            [] => Vec::new(),
+            all if step.cpus_shared => all.to_vec(),
+            all => vec![all[job.id as usize % all.len()]],
+        };
         let fill = step.rw.changes_data().then_some((load.seed ^ u64::from(job.id), step.compressible));
         let body = move || {
-            let worker = match set_up_worker(job, cpu, fill, make) {
+            let worker = match set_up_worker(job, &cpus, fill, make) {
                 Ok(worker) => worker,
                 Err(e) => return drop(ready.send(SetUp::Failed(e))),
             };
@@ -363,15 +381,17 @@ where
 /// Makes one worker on its own thread.
 fn set_up_worker<B: Backend, C: Clock>(
     job: Job,
-    cpu: Option<u32>,
+    cpus: &[u32],
     fill: Option<(u64, u32)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
-    if let Some(cpu) = cpu {
+    if !cpus.is_empty() {
         let mut set = CpuSet::new();
-        set.set(cpu as usize);
-        sched_setaffinity(None, &set)
-            .map_err(|e| format!("worker {} cannot be pinned to CPU {cpu}: {e}; see --cpus", job.id))?;
+        cpus.iter().for_each(|cpu| set.set(*cpu as usize));
+        sched_setaffinity(None, &set).map_err(|e| {
+            let cpus = CpuList(cpus.to_vec());
+            format!("worker {} cannot be pinned to CPU {cpus}: {e}; see --cpus", job.id)
+        })?;
     }
     // Timers of a load thread should be exact: the default slack of 50 us would show as lag. Refusal is harmless.
     // SAFETY: PR_SET_TIMERSLACK takes one number.
@@ -381,7 +401,8 @@ fn set_up_worker<B: Backend, C: Clock>(
     if let Some((seed, compressible)) = fill {
         buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), compressible);
     }
-    let (backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
+    let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
+    backend.datasync(job.datasync);
     Ok(Worker::new(job, backend, buffers, clock))
 }
 
@@ -411,12 +432,13 @@ fn attend(
     let began = Instant::now();
     let step = load.step;
     let tick = Duration::from_millis(100);
+    let flush = Duration::from(if step.end_fsync { worker::END_FLUSH } else { Nanos(0) });
     let patience = Duration::from(DRAIN) + Duration::from_secs(2);
     // When they should all be back: known from the start with a runtime, else once they were told to stop.
     let mut due = (step.runtime.0 > 0)
-        .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience);
+        .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience + flush);
     // From here on a thread that still waits is waiting for the device: it is woken to end its window.
-    let over = due.map(|d| d - patience + tick);
+    let over = due.map(|d| d - patience - flush + tick);
     let mut fresh = Vec::new();
     let mut last = began;
     while outcome.ends.len() < threads.len() {

@@ -17,6 +17,7 @@ pub struct Psync {
     target: Arc<Clearance>,
     fd: RawFd,
     buffer: *mut u8,
+    datasync: bool,
     pending: Option<Request>,
     done: Option<(u32, i64)>,
 }
@@ -28,6 +29,7 @@ impl Psync {
             fd: target.as_fd().as_raw_fd(),
             target,
             buffer: buffers.address(0),
+            datasync: true,
             pending: None,
             done: None,
         }
@@ -101,7 +103,8 @@ impl Psync {
         completion(match r.direction {
             Direction::Write => rustix::io::pwrite(fd, buffer, r.offset),
             Direction::Trim => discard(fd, self.target.is_block(), r.offset, u64::from(r.length)),
-            Direction::Sync | Direction::Read => rustix::fs::fdatasync(fd).map(|()| 0),
+            Direction::Sync | Direction::Read if self.datasync => rustix::fs::fdatasync(fd).map(|()| 0),
+            Direction::Sync | Direction::Read => rustix::fs::fsync(fd).map(|()| 0),
         })
     }
 }
@@ -116,6 +119,10 @@ impl Backend for Psync {
             return unsafe { pread(self.fd, self.buffer, r.length, r.offset) };
         }
         self.change(r)
+    }
+
+    fn datasync(&mut self, yes: bool) {
+        self.datasync = yes;
     }
 
     fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {

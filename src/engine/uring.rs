@@ -35,15 +35,17 @@ pub struct Uring {
     busy: u32,
     batch: Batch,
     sqpoll: bool,
+    datasync: bool,
     flags: Vec<String>,
     target: Arc<Clearance>,
 }
 
-/// Makes earlier writes durable, as `fdatasync` does.
+/// Makes earlier writes durable, as `fdatasync` or `fsync` does.
 #[cold]
-fn flush(target: &Clearance, slot: u32) -> squeue::Entry {
+fn flush(target: &Clearance, slot: u32, datasync: bool) -> squeue::Entry {
     let fd = types::Fd(target.as_fd().as_raw_fd());
-    opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build().user_data(u64::from(slot))
+    let flags = if datasync { types::FsyncFlags::DATASYNC } else { types::FsyncFlags::empty() };
+    opcode::Fsync::new(fd).flags(flags).build().user_data(u64::from(slot))
 }
 
 /// Options of a ring beyond its depth.
@@ -178,6 +180,7 @@ impl Uring {
             busy: 0,
             batch: Batch::new(target.is_direct(), depth),
             sqpoll: options.sqpoll,
+            datasync: true,
             flags,
             target,
         })
@@ -209,7 +212,7 @@ impl Backend for Uring {
                 Direction::Write => write,
                 Direction::Sync | Direction::Trim => {
                     // SAFETY: a flush carries no buffer; the file is open for as long as this value lives.
-                    let pushed = unsafe { queue.push(&flush(&self.target, r.slot)) };
+                    let pushed = unsafe { queue.push(&flush(&self.target, r.slot, self.datasync)) };
                     debug_assert!(pushed.is_ok());
                     continue;
                 }
@@ -269,6 +272,10 @@ impl Backend for Uring {
         for cqe in self.ring.completion().take(n as usize) {
             each(cqe.user_data() as u32, i64::from(cqe.result()));
         }
+    }
+
+    fn datasync(&mut self, yes: bool) {
+        self.datasync = yes;
     }
 
     fn features(&self) -> Vec<String> {

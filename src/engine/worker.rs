@@ -32,6 +32,9 @@ use crate::unit::{Bytes, Nanos};
 /// How long requests in flight are waited for after the end.
 pub const DRAIN: Nanos = Nanos::seconds(5);
 
+/// How long the flush at the end of a load may take: all that the page cache took may have to be written.
+pub const END_FLUSH: Nanos = Nanos::seconds(600);
+
 /// A request in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
@@ -76,6 +79,8 @@ pub struct Worker<B: Backend, C: Clock> {
     schedule: Option<Schedule>,
     window: Window,
     compressible: u32,
+    /// A flush is still to come after the load.
+    end_fsync: bool,
     continue_on_error: bool,
     control: Arc<Control>,
     messages: Sender<Message>,
@@ -130,6 +135,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             schedule: job.schedule,
             window: job.window,
             compressible: job.compressible,
+            end_fsync: job.end_fsync,
             continue_on_error: job.continue_on_error,
             control: job.control,
             messages: job.messages,
@@ -183,6 +189,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             Some(schedule) => self.open_loop(source, schedule),
             None if B::LOCKSTEP => {
                 self.lockstep(source);
+                self.end_flush::<false>()?;
+                self.settled = self.clock.now();
+                self.close(self.settled);
                 Ok(())
             }
             None => self.closed_loop(source),
@@ -240,8 +249,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.bytes_left -= i64::from(length);
             self.tally.add(direction, length, self.clock.ns(ticks));
         }
-        self.settled = self.clock.now();
-        self.close(self.settled);
     }
 
     /// An I/O failed: it is kept, and ends the load unless that was waived.
@@ -439,6 +446,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.backend.submit_and_wait(1, None)?;
             self.collect::<S, OPEN>();
         }
+        if !self.closed {
+            self.end_flush::<OPEN>()?;
+        }
         self.close(self.clock.now());
         let slice = Nanos::millis(100);
         let deadline = self.clock.now() + self.clock.ticks(DRAIN);
@@ -446,6 +456,38 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.backend.submit_and_wait(1, Some(slice))?;
             let n = self.backend.ready();
             if n > 0 {
+                self.reap_late::<OPEN>(n, self.clock.now());
+            }
+        }
+        self.end_flush::<OPEN>()
+    }
+
+    /// The flush after the load, if one was asked for. It counts like any other when the amount of I/O ended the load; after a
+    /// window that the time ended it is late.
+    #[cold]
+    fn end_flush<const OPEN: bool>(&mut self) -> io::Result<()> {
+        let pending = std::mem::take(&mut self.end_fsync);
+        if !pending || self.idle < self.slots.len() || self.control.stop.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.backend.datasync(false);
+        let now = self.clock.now();
+        self.settle(now);
+        let Worker { backend, slots, free, idle, .. } = self;
+        backend.fill(&free[*idle - 1..*idle], |slot| {
+            let direction = Direction::Sync;
+            // It is no arrival of a schedule: its intended start lies before all of them.
+            slots[slot as usize] = Slot { sent: now, intended: 0, offset: 0, length: 0, direction };
+            Request { slot, direction, offset: 0, length: 0 }
+        });
+        *idle -= 1;
+        let deadline = now + self.clock.ticks(END_FLUSH);
+        while self.idle < self.slots.len() && self.clock.now() < deadline {
+            self.backend.submit_and_wait(1, Some(GRID))?;
+            let n = self.backend.ready();
+            if !self.closed {
+                self.collect::<Generator, OPEN>();
+            } else if n > 0 {
                 self.reap_late::<OPEN>(n, self.clock.now());
             }
         }

@@ -23,10 +23,6 @@ fn not_honoured(s: &Step) -> Option<String> {
         ("delay", s.delay.0 > 0),
         ("ios", s.ios.is_some()),
         ("think", s.think.is_some()),
-        ("datasync = false", !s.datasync),
-        ("end-fsync", s.end_fsync),
-        ("cpus-shared", s.cpus_shared),
-        ("invalidate", s.invalidate),
         ("trace", s.trace),
     ];
     let (name, _) = asked.iter().find(|(_, asked)| *asked)?;
@@ -183,6 +179,8 @@ mod tests {
         bad(|s| s.size = Some(Bytes(512)), "smaller than one block");
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");
         bad(|s| s.runtime = Nanos(0), "give a runtime");
+        bad(|s| s.cpus_shared = true, "name them with cpus");
+        bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 
     #[test]
@@ -204,7 +202,6 @@ mod tests {
     #[test]
     fn what_no_engine_does_is_refused_by_name() {
         bad(|s| s.trace = true, "cannot do trace");
-        bad(|s| s.datasync = false, "cannot do datasync = false");
         bad(|s| s.targets = vec!["/dev/vdb".into()], "cannot do targets");
         let pause = Think { time: Nanos::millis(1), blocks: 1, spin: Nanos(0) };
         let step = Step { think: Some(pause), ..Step::default() };

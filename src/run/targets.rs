@@ -85,7 +85,7 @@ fn pins(plan: &Plan, targets: usize) -> Result<(), Failure> {
             )));
         }
         let workers = step.numjobs as usize * targets;
-        if workers > cpus.0.len() {
+        if workers > cpus.0.len() && !step.cpus_shared {
             return Err(Failure::input(format!(
                 "step '{}': {workers} pinned workers do not fit on the {} CPUs of --cpus {cpus}: two on one CPU would \
                  measure each other; name more CPUs, lower --numjobs, or leave --cpus out",

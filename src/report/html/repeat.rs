@@ -118,7 +118,10 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
     add(step.io_size.is_none(), "--time_based=1".into());
     add(step.runtime.0 > 0, format!("--runtime={}", time(step.runtime)));
     add(step.ramp.0 > 0, format!("--ramp_time={}", time(step.ramp)));
-    add(step.fsync > 0, format!("--fsync={}", step.fsync));
+    let flush = if step.datasync { "fdatasync" } else { "fsync" };
+    add(step.fsync > 0, format!("--{flush}={}", step.fsync));
+    add(step.end_fsync, "--end_fsync=1".into());
+    add(!step.invalidate, "--invalidate=0".into());
     add(step.distribution != Distribution::Uniform, format!("--random_distribution={}", step.distribution));
     add(step.norandommap, "--norandommap=1".into());
     add(
@@ -126,7 +129,8 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
         format!("--buffer_compress_percentage={} --refill_buffers=1", step.compressible),
     );
     if let Some(cpus) = &step.cpus {
-        add(true, format!("--cpus_allowed={cpus} --cpus_allowed_policy=split"));
+        let policy = if step.cpus_shared { "shared" } else { "split" };
+        add(true, format!("--cpus_allowed={cpus} --cpus_allowed_policy={policy}"));
     }
     add(step.iopoll, "--hipri=1".into());
     add(step.sqpoll, "--sqthread_poll=1".into());
