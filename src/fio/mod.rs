@@ -7,11 +7,13 @@
 pub mod argv;
 pub mod command;
 mod expression;
+pub mod installed;
 pub mod job;
 pub mod jobfile;
 pub mod mistake;
 pub mod number;
 pub mod option;
 pub mod output;
+pub mod plan;
 pub mod table;
 pub mod text_write;

@@ -1,0 +1,60 @@
+//! The fio that is installed on this machine: where it is, never ourselves.
+//!
+//! volproof may be called through a link named `fio`, also from a folder that comes first in `PATH`. Handing a command to such a link would call
+//! volproof again, and again. A file is told from us by device and inode, which no link and no second name can hide.
+
+use std::ffi::OsStr;
+use std::fs::{self, Metadata};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The first executable named `fio` along `path` that is not the running program.
+pub fn find(path: &OsStr) -> Option<PathBuf> {
+    let ourselves = fs::metadata("/proc/self/exe").ok();
+    find_other_than(path, ourselves.as_ref())
+}
+
+fn find_other_than(path: &OsStr, ourselves: Option<&Metadata>) -> Option<PathBuf> {
+    // An empty entry means the current folder to a shell; what lies there by chance is not an installed program.
+    let folders = std::env::split_paths(path).filter(|folder| !folder.as_os_str().is_empty());
+    folders.map(|folder| folder.join("fio")).find(|file| is_program(file, ourselves))
+}
+
+fn is_program(file: &Path, ourselves: Option<&Metadata>) -> bool {
+    let Ok(found) = fs::metadata(file) else { return false };
+    let same = ourselves.is_some_and(|us| (us.dev(), us.ino()) == (found.dev(), found.ino()));
+    found.is_file() && found.permissions().mode() & 0o111 != 0 && !same
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_to_ourselves_and_what_cannot_run_are_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |name: &str| {
+            let folder = dir.path().join(name);
+            fs::create_dir(&folder).unwrap();
+            folder
+        };
+        let (us, soft, hard, text, real) =
+            (folder("us"), folder("soft"), folder("hard"), folder("text"), folder("real"));
+        let program = |file: &Path| {
+            fs::write(file, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+        };
+        program(&us.join("volproof"));
+        symlink(us.join("volproof"), soft.join("fio")).unwrap();
+        fs::hard_link(us.join("volproof"), hard.join("fio")).unwrap();
+        fs::write(text.join("fio"), "notes").unwrap();
+        program(&real.join("fio"));
+        let ourselves = fs::metadata(us.join("volproof")).unwrap();
+        let path = |folders: &[&Path]| std::env::join_paths(folders).unwrap();
+        let all = path(&[Path::new(""), &soft, &hard, &text, &real]);
+        assert_eq!(find_other_than(&all, Some(&ourselves)), Some(real.join("fio")));
+        assert_eq!(find_other_than(&path(&[&soft, &hard, &text]), Some(&ourselves)), None);
+        assert_eq!(find_other_than(&path(&[&soft]), None), Some(soft.join("fio")), "not ourselves");
+    }
+}

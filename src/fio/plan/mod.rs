@@ -1,0 +1,196 @@
+//! fio jobs become a Plan for volproof's own engine, or the list of what keeps them from it.
+//!
+//! The rules are fio's (3.33: `fixup_options` and `add_job` in init.c, `setup_files` in filesetup.c, `run_threads` in backend.c):
+//!
+//! - A job is one [`Step`]. Where its clones (`numjobs`) are reported together they stay in it; else each clone is a step of its own.
+//! - `stonewall` waits for everything before it, `wait_for` for one job; everything else begins together.
+//! - A job ends after its `size` (or `io_size`, times `loops`) even when it has a runtime, unless `time_based`.
+//!
+//! What fio does differently in kind and not in name is said by the table's reasons and in `docs/fio-compat.md`: random offsets come from our
+//! own generator (each block once a pass, as fio's random map), so a seed repeats our sequence and not fio's.
+//!
+//! Nothing is opened here: sizes of targets come through a function.
+
+mod extent;
+mod load;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+pub use extent::{Found, Laid, Layout, targets};
+pub use load::block_ranges;
+
+use super::job::{Job, Limit};
+use super::option::Support;
+use crate::plan::{EngineKind, Plan};
+use crate::unit::Bytes;
+
+/// A command that runs on volproof's own engine.
+#[derive(Clone, Debug)]
+pub struct Native {
+    /// What to do.
+    pub plan: Plan,
+    /// What the steps of the plan stand for, in the same order.
+    pub members: Vec<Member>,
+    /// Files that the jobs name, each once, with the size they need.
+    pub files: Vec<(PathBuf, Laid)>,
+    /// Which of them are missing or too short, by job and in fio's order.
+    pub layouts: Vec<Layout>,
+    /// What was taken and changes nothing.
+    pub notes: Vec<Limit>,
+}
+
+/// The part of a fio job that a step stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// The job, by its place in the command.
+    pub job: usize,
+    /// Clones of it that are in the step: all, or one.
+    pub clones: u32,
+    /// Number of the first of them among all jobs and clones of the command, from 1 (fio's thread number).
+    pub thread: u32,
+}
+
+/// An option of a job that volproof's own engine cannot honour.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Obstacle {
+    /// Name of the job.
+    pub job: String,
+    /// The option as given.
+    pub option: String,
+    /// The real fio could.
+    pub fio_can: bool,
+    /// Why.
+    pub why: String,
+}
+
+/// Collects what stands in the way of one job.
+struct Obstacles<'a> {
+    job: &'a str,
+    found: &'a mut Vec<Obstacle>,
+}
+
+impl Obstacles<'_> {
+    /// Only fio itself does this.
+    fn fio_only(&mut self, option: impl Into<String>, why: impl Into<String>) {
+        self.push(option.into(), true, why.into());
+    }
+
+    /// fio would not do it either.
+    fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
+        self.push(option.into(), false, why.into());
+    }
+
+    fn push(&mut self, option: String, fio_can: bool, why: String) {
+        self.found.push(Obstacle { job: self.job.to_string(), option, fio_can, why });
+    }
+}
+
+/// Makes the plan. `look` says what lies at a path; `seed` is where random numbers start for jobs that ask for others each run.
+///
+/// # Errors
+/// Everything that only the real fio can do, or nobody.
+pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+    let native = assemble(jobs, look, seed)?;
+    match native.plan.problem() {
+        None => Ok(native),
+        Some(why) => Err(vec![Obstacle {
+            job: "all jobs".into(),
+            option: "these options together".into(),
+            fio_can: true,
+            why,
+        }]),
+    }
+}
+
+/// The plan, whatever the engine can do of it.
+fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+    let mut found = Vec::new();
+    let mut notes = Vec::new();
+    let mut files = extent::Files::new(look);
+    let mut plan = Plan {
+        name: "fio".into(),
+        targets: Vec::new(),
+        file_size: None,
+        keep: true,
+        overwrite: true,
+        continue_on_error: false,
+        seed: jobs.first().map_or(seed, |job| load::seed(job, seed)),
+        steps: Vec::new(),
+    };
+    let mut members: Vec<Member> = Vec::new();
+    let mut order = order::Order::default();
+    let mut thread = 1;
+    for (index, job) in jobs.iter().enumerate() {
+        let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
+        limits(job, obstacles, &mut notes);
+        let load = load::step(job, obstacles);
+        let numjobs = load.numjobs;
+        let parts = files.parts(job, &load, obstacles);
+        let merged = parts.len() == 1;
+        order.job(job, merged, obstacles);
+        let clones = if merged { numjobs } else { 1 };
+        for (i, part) in (0..).zip(parts) {
+            let mut step = part.apply(&load);
+            load::scale_rates(&mut step);
+            step.name = order.name(job);
+            step.start = order.start(job, i == 0);
+            step.delay = order::delay(job);
+            step.cpus = load::cpus(job, thread - 1 + i, clones);
+            step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
+            members.push(Member { job: index, clones, thread: thread + i });
+            plan.steps.push(step);
+        }
+        thread += numjobs;
+    }
+    together(jobs, &mut plan, &mut found);
+    plan.targets = files.targets();
+    if !found.is_empty() {
+        found.dedup();
+        return Err(found);
+    }
+    let (files, layouts) = files.finish();
+    Ok(Native { plan, members, files, layouts, notes })
+}
+
+/// What the table says of the options that were given.
+fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
+    for limit in job.limits() {
+        match limit.support {
+            Support::Native => {}
+            Support::Noted(_) => notes.push(limit),
+            Support::FioOnly(why) => obstacles.fio_only(limit.text, why),
+            Support::Refused(why) => obstacles.refused(limit.text, why),
+        }
+    }
+}
+
+/// What holds for a whole plan and fio has per job: jobs that differ in it go to fio.
+fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
+    let mut differ = |option: &str, why: &str| {
+        found.push(Obstacle {
+            job: "all jobs".into(),
+            option: option.into(),
+            fio_can: true,
+            why: why.into(),
+        });
+    };
+    let goes_on: Vec<bool> = jobs.iter().map(load::continues).collect();
+    match (goes_on.contains(&true), goes_on.contains(&false)) {
+        (true, true) => {
+            differ("continue_on_error", "volproof has it for all jobs of a run or none, and here they differ")
+        }
+        (all, _) => plan.continue_on_error = all,
+    }
+    let null = plan.steps.iter().filter(|s| s.engine == EngineKind::Null).count();
+    if null > 0 && null < plan.steps.len() {
+        differ("ioengine=null", "volproof runs it without other engines beside it");
+    }
+}
+
+/// Bytes of a number that cannot be negative here.
+fn bytes(number: i64) -> Bytes {
+    Bytes(u64::try_from(number).unwrap_or(0))
+}
