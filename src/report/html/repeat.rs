@@ -121,7 +121,7 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
     let flush = if step.datasync { "fdatasync" } else { "fsync" };
     add(step.fsync > 0, format!("--{flush}={}", step.fsync));
     add(step.end_fsync, "--end_fsync=1".into());
-    add(!step.invalidate, "--invalidate=0".into());
+    add(!step.direct && !step.invalidate, "--invalidate=0".into());
     add(step.distribution != Distribution::Uniform, format!("--random_distribution={}", step.distribution));
     add(step.norandommap, "--norandommap=1".into());
     add(
