@@ -16,7 +16,7 @@ use crate::environment::Environment;
 use crate::hist::{Histogram, Sparse};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan, Step};
-use crate::sample::{Direction, PerDirection, Series, Stream};
+use crate::sample::{Depth, Direction, PerDirection, Series, Stream};
 use crate::spec::promise::Promise;
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
@@ -155,6 +155,9 @@ pub struct StepRecord {
     pub in_flight_mean: f64,
     /// What the plan asked for, over all targets.
     pub in_flight_asked: f64,
+    /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<Depth>,
     /// CPU time of the load threads and their helpers.
     pub cpu: CpuRecord,
     /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
@@ -272,6 +275,12 @@ pub struct CpuRecord {
     pub io_wq_ns: Nanos,
     /// Context switches of the load threads.
     pub context_switches: u64,
+    /// Page faults of the load threads that waited for a device.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub page_faults_major: u64,
+    /// Page faults of the load threads that did not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub page_faults_minor: u64,
     /// Share of the window during which the busiest load thread was on a CPU, 0 to 1.
     pub busiest_worker: f64,
 }

@@ -15,6 +15,61 @@ pub const GRID: Nanos = Nanos::millis(100);
 /// Intervals in a second: how often histograms are kept.
 pub const PER_SECOND: u64 = 10;
 
+/// How full the queue was, and in what batches requests went out and came back: counts in fio's classes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Depth {
+    /// I/Os by the number that was in flight once their batch was prepared, themselves included: 1, 2 to 3, 4 to 7, 8 to 15,
+    /// 16 to 31, 32 to 63, 64 and more.
+    pub in_flight: [u64; 7],
+    /// Batches by how many I/Os were prepared together: none, 1 to 4, 5 to 8, 9 to 16, 17 to 32, 33 to 64, more.
+    pub submitted: [u64; 7],
+    /// Looks for completions by how many were found, in the same classes.
+    pub completed: [u64; 7],
+}
+
+impl Depth {
+    /// Class of a batch.
+    #[inline(always)]
+    fn batch(n: u32) -> usize {
+        match n {
+            0 => 0,
+            n => ((n - 1) >> 2).checked_ilog2().map_or(1, |log| (log as usize + 2).min(6)),
+        }
+    }
+
+    /// A batch of `n`, above 0, was prepared, and then `in_flight` were on their way.
+    #[inline(always)]
+    pub fn submit(&mut self, n: u32, in_flight: u32) {
+        self.in_flight[(in_flight | 1).ilog2().min(6) as usize] += u64::from(n);
+        self.submitted[Depth::batch(n)] += 1;
+    }
+
+    /// A look found `n` completions.
+    #[inline(always)]
+    pub fn complete(&mut self, n: u32) {
+        self.completed[Depth::batch(n)] += 1;
+    }
+
+    /// What `ios` I/Os one after another add.
+    pub fn one_by_one(&mut self, ios: u64) {
+        for counts in [&mut self.in_flight[0], &mut self.submitted[1], &mut self.completed[1]] {
+            *counts += ios;
+        }
+    }
+
+    /// Adds another worker's.
+    pub fn add(&mut self, other: &Depth) {
+        for (mine, theirs) in [
+            (&mut self.in_flight, &other.in_flight),
+            (&mut self.submitted, &other.submitted),
+            (&mut self.completed, &other.completed),
+        ] {
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+        }
+    }
+}
+
 /// What an I/O does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -302,6 +357,22 @@ fn merge_at(column: &mut Vec<Sparse>, index: usize, value: &Sparse) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn depths_and_batches_fall_into_their_classes() {
+        let mut d = Depth::default();
+        for in_flight in [1, 2, 3, 4, 8, 31, 32, 63, 64, 5000] {
+            d.submit(1, in_flight);
+        }
+        assert_eq!(d.in_flight, [1, 2, 1, 1, 1, 2, 2]);
+        for n in [0, 1, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 9999] {
+            d.complete(n);
+        }
+        assert_eq!(d.completed, [1, 2, 2, 2, 2, 2, 2]);
+        d.add(&d.clone());
+        d.one_by_one(3);
+        assert_eq!((d.in_flight[0], d.submitted[1], d.completed[1]), (5, 23, 7));
+    }
 
     #[test]
     fn workers_add_up_on_one_grid() {

@@ -61,6 +61,12 @@ fn a_constant_device_gives_its_latency_and_rate() {
     assert!((series.in_flight_mean() - 8.0).abs() < 0.01, "{}", series.in_flight_mean());
     assert_eq!((o.ends[0].errors, o.ends[0].lost, o.stuck), (0, 0, 0));
     assert_eq!(read.service.len(), 5);
+    // All eight come back together and go out together.
+    let depth = &o.ends[0].depth;
+    let rounds = depth.submitted[2];
+    assert!(rounds.abs_diff(5000) <= 1, "{depth:?}");
+    assert_eq!(depth.in_flight, [0, 0, 0, rounds * 8, 0, 0, 0]);
+    assert!(depth.completed[2].abs_diff(rounds) <= 1, "{depth:?}");
 }
 
 #[test]
@@ -246,6 +252,11 @@ fn every_backend_reads_each_block_once() {
             assert_eq!((total.ios, o.ends[0].errors), (256, 0), "{engine} direct={direct}: {:?}", o.ends);
             assert_eq!(all(&o, false).count(), 256, "{engine}");
             assert!(all(&o, false).min().unwrap() > Nanos(0));
+            let depth = &o.ends[0].depth;
+            assert_eq!(depth.in_flight.iter().sum::<u64>(), 256, "{engine}: every I/O found a depth");
+            let deepest = if engine == EngineKind::Psync { 0 } else { 4 };
+            assert!(depth.in_flight[deepest] > 0, "{engine}: {depth:?}");
+            assert_eq!(depth.in_flight[deepest + 1..].iter().sum::<u64>(), 0, "{engine}: {depth:?}");
         }
     }
 }

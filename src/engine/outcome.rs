@@ -2,7 +2,7 @@
 
 use super::worker::Slot;
 use crate::hist::Histogram;
-use crate::sample::{Direction, PerDirection};
+use crate::sample::{Depth, Direction, PerDirection};
 use crate::unit::Nanos;
 
 /// Errors that are kept with their place; more are only counted.
@@ -30,6 +30,10 @@ pub struct CpuTime {
     pub system: Nanos,
     /// Voluntary and involuntary context switches.
     pub switches: u64,
+    /// Page faults that waited for a device.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
 }
 
 /// What a worker has to say at its end, beyond its intervals.
@@ -45,6 +49,8 @@ pub struct End {
     pub failures: Vec<Failure>,
     /// CPU time used within the window.
     pub cpu: CpuTime,
+    /// Queue and batches of the window.
+    pub depth: Depth,
     /// Completed after the window, and the longest of them.
     pub drained: (u64, Nanos),
     /// Still not complete when we gave up waiting.
@@ -102,7 +108,13 @@ impl CpuTime {
             r
         };
         let ns = |t: libc::timeval| Nanos(t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1000);
-        CpuTime { user: ns(r.ru_utime), system: ns(r.ru_stime), switches: (r.ru_nvcsw + r.ru_nivcsw) as u64 }
+        CpuTime {
+            user: ns(r.ru_utime),
+            system: ns(r.ru_stime),
+            switches: (r.ru_nvcsw + r.ru_nivcsw) as u64,
+            major_faults: r.ru_majflt as u64,
+            minor_faults: r.ru_minflt as u64,
+        }
     }
 
     /// What was used since an earlier reading.
@@ -111,6 +123,8 @@ impl CpuTime {
             user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
             system: Nanos(self.system.0.saturating_sub(earlier.system.0)),
             switches: self.switches.saturating_sub(earlier.switches),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
         }
     }
 
@@ -119,5 +133,7 @@ impl CpuTime {
         self.user.0 += other.user.0;
         self.system.0 += other.system.0;
         self.switches += other.switches;
+        self.major_faults += other.major_faults;
+        self.minor_faults += other.minor_faults;
     }
 }

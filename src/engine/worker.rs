@@ -11,7 +11,10 @@
 //! were meant to start. The backlog needs no queue, since the schedule can be asked for the next intended time whenever a slot becomes free.
 //!
 //! The loop allocates nothing, takes no lock and makes no system call besides submitting and waiting, except once per interval of
-//! the grid in [`Worker::event`].
+//! the grid in [`Worker::event`] (`grid`).
+
+mod end;
+mod grid;
 
 use std::io;
 use std::sync::Arc;
@@ -26,8 +29,8 @@ use super::job::{Control, Job, Message, Window};
 use super::outcome::{CpuTime, End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
-use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
-use crate::unit::{Bytes, Nanos};
+use crate::sample::{Direction, GRID};
+use crate::unit::Nanos;
 
 /// How long requests in flight are waited for after the end.
 pub const DRAIN: Nanos = Nanos::seconds(5);
@@ -92,6 +95,8 @@ pub struct Worker<B: Backend, C: Clock> {
     tally: Tally,
     /// I/Os and their latencies of this second up to the last interval, per direction: the difference is the interval's.
     counted: [(u64, u64); 4],
+    /// I/Os up to the last interval.
+    ios: u64,
     /// What the amount allows to send; signed, so that the last block may go over it.
     bytes_left: i64,
     /// Largest block, in bytes.
@@ -144,6 +149,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             idle: job.depth as usize,
             tally: Tally { service: histograms(), response: histograms(), bytes: [0; 4] },
             counted: [(0, 0); 4],
+            ios: 0,
             bytes_left: job.window.amount.map_or(i64::MAX, |b| i64::try_from(b.0).unwrap_or(i64::MAX)),
             largest: (job.largest.0 as i64).max(1),
             origin: 0,
@@ -314,28 +320,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         Ok(())
     }
 
-    /// Arrivals of the window without a completion waited at least until now.
-    fn censor(&mut self, mut schedule: Schedule, mut next: u64) {
-        let now = self.clock.now();
-        let Some(open) = &mut self.outcome.open else { return };
-        let in_window = |t: u64| (self.origin..self.closed_at).contains(&t);
-        let mut in_flight = vec![true; self.slots.len()];
-        for slot in &self.free[..self.idle] {
-            in_flight[*slot as usize] = false;
-        }
-        for (slot, _) in self.slots.iter().zip(&in_flight).filter(|(s, busy)| **busy && in_window(s.intended))
-        {
-            open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
-        }
-        while next < self.closed_at && self.bytes_left > 0 {
-            if in_window(next) {
-                open.arrivals += 1;
-                open.censored.record(self.clock.ns(now.saturating_sub(next)));
-            }
-            next = self.begin + self.clock.ticks(schedule.next());
-        }
-    }
-
     /// Counts the requests in flight up to now.
     #[inline(always)]
     fn settle(&mut self, now: u64) {
@@ -347,7 +331,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
     #[inline(always)]
     fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
-        let Worker { backend, slots, free, idle, buffers, bytes_left, compressible, largest, .. } = self;
+        let Worker {
+            backend, slots, free, idle, buffers, bytes_left, compressible, largest, outcome, ..
+        } = self;
         let n = if *bytes_left < *largest * n as i64 {
             bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
         } else {
@@ -370,6 +356,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         });
         *idle -= n;
         *bytes_left -= bytes;
+        outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
     }
 
     /// Takes what has completed.
@@ -377,6 +364,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     fn collect<S: Source, const OPEN: bool>(&mut self) {
         let n = self.backend.ready();
         let now = self.clock.now();
+        self.outcome.depth.complete(n);
         if n == 0 {
             return self.nothing(now);
         }
@@ -410,25 +398,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Takes completions that came after the window.
-    #[cold]
-    fn reap_late<const OPEN: bool>(&mut self, n: u32, now: u64) {
-        let Worker { backend, slots, free, idle, clock, origin, closed_at, outcome, .. } = self;
-        backend.reap(n, |id, result| {
-            free[*idle] = id;
-            *idle += 1;
-            let slot = &slots[id as usize];
-            outcome.late(slot, result, clock.ns(now - slot.sent));
-            if OPEN
-                && result == i64::from(slot.length)
-                && (*origin..*closed_at).contains(&slot.intended)
-                && let Some(open) = &mut outcome.open
-            {
-                open.late[slot.direction].record(clock.ns(now - slot.intended));
-            }
-        });
-    }
-
     /// A wait ended without a completion: a time-out, or a signal that says to look at the time and the flag.
     #[cold]
     fn nothing(&mut self, now: u64) {
@@ -437,166 +406,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         if self.control.stop.load(Ordering::Relaxed) {
             self.close(now);
-        }
-    }
-
-    /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.
-    fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
-        while !self.closed && self.idle < self.slots.len() {
-            self.backend.submit_and_wait(1, None)?;
-            self.collect::<S, OPEN>();
-        }
-        if !self.closed {
-            self.end_flush::<OPEN>()?;
-        }
-        self.close(self.clock.now());
-        let slice = Nanos::millis(100);
-        let deadline = self.clock.now() + self.clock.ticks(DRAIN);
-        while self.idle < self.slots.len() && self.clock.now() < deadline {
-            self.backend.submit_and_wait(1, Some(slice))?;
-            let n = self.backend.ready();
-            if n > 0 {
-                self.reap_late::<OPEN>(n, self.clock.now());
-            }
-        }
-        self.end_flush::<OPEN>()
-    }
-
-    /// The flush after the load, if one was asked for. It counts like any other when the amount of I/O ended the load; after a
-    /// window that the time ended it is late.
-    #[cold]
-    fn end_flush<const OPEN: bool>(&mut self) -> io::Result<()> {
-        let pending = std::mem::take(&mut self.end_fsync);
-        if !pending || self.idle < self.slots.len() || self.control.stop.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        self.backend.datasync(false);
-        let now = self.clock.now();
-        self.settle(now);
-        let Worker { backend, slots, free, idle, .. } = self;
-        backend.fill(&free[*idle - 1..*idle], |slot| {
-            let direction = Direction::Sync;
-            // It is no arrival of a schedule: its intended start lies before all of them.
-            slots[slot as usize] = Slot { sent: now, intended: 0, offset: 0, length: 0, direction };
-            Request { slot, direction, offset: 0, length: 0 }
-        });
-        *idle -= 1;
-        let deadline = now + self.clock.ticks(END_FLUSH);
-        while self.idle < self.slots.len() && self.clock.now() < deadline {
-            self.backend.submit_and_wait(1, Some(GRID))?;
-            let n = self.backend.ready();
-            if !self.closed {
-                self.collect::<Generator, OPEN>();
-            } else if n > 0 {
-                self.reap_late::<OPEN>(n, self.clock.now());
-            }
-        }
-        Ok(())
-    }
-
-    /// The time at which an interval of the grid begins, in ticks.
-    fn grid(&self, index: i64) -> u64 {
-        let distance = self.clock.ticks(Nanos(index.unsigned_abs() * GRID.0));
-        if index < 0 { self.origin.saturating_sub(distance) } else { self.origin + distance }
-    }
-
-    /// Closes the intervals that have passed; begins and ends the window.
-    #[cold]
-    #[inline(never)]
-    fn event(&mut self, now: u64) {
-        while !self.closed && self.next_event <= now {
-            let boundary = self.next_event;
-            if boundary >= self.end {
-                self.close(boundary);
-                break;
-            }
-            self.settle(boundary);
-            self.emit(boundary, (self.index + 1).rem_euclid(PER_SECOND as i64) == 0);
-            self.index += 1;
-            if self.index == 0 {
-                self.open_window();
-            }
-            self.next_event = self.grid(self.index + 1).min(self.end);
-        }
-        if self.control.stop.load(Ordering::Relaxed) {
-            self.close(now);
-        }
-    }
-
-    /// The ramp is over: from here on it counts.
-    fn open_window(&mut self) {
-        self.clear();
-        self.cpu_at_origin = CpuTime::of_thread();
-    }
-
-    fn clear(&mut self) {
-        for h in self.tally.service.iter_mut().chain(&mut self.tally.response) {
-            if !h.is_empty() {
-                h.clear();
-            }
-        }
-        self.counted = [(0, 0); 4];
-    }
-
-    /// The window ends here; harmless when it already has.
-    #[cold]
-    fn close(&mut self, at: u64) {
-        if self.closed {
-            return;
-        }
-        self.settle(at);
-        self.emit(at, true);
-        self.closed = true;
-        self.closed_at = at;
-        // At its planned end the window has its planned length, not that length in ticks and back.
-        self.outcome.window = match self.window.runtime {
-            Some(runtime) if at == self.end => runtime,
-            _ => Nanos(self.clock.ns(at.saturating_sub(self.origin))),
-        };
-        if self.index >= 0 {
-            self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
-        }
-    }
-
-    /// Sends the interval that ends at `until`, with the histograms of its second when that ends too.
-    fn emit(&mut self, until: u64, ends_second: bool) {
-        let mut counts = PerDirection::<Counts>::default();
-        for d in Direction::ALL {
-            let service = &self.tally.service[d as usize];
-            if service.is_empty() {
-                continue;
-            }
-            let (ios, sum) = (service.count(), service.sum().0);
-            let before = std::mem::replace(&mut self.counted[d as usize], (ios, sum));
-            let bytes = Bytes(std::mem::take(&mut self.tally.bytes[d as usize]));
-            counts[d] = Counts { ios: ios - before.0, bytes, latency: Nanos(sum - before.1) };
-        }
-        let second = (ends_second && self.index >= 0).then(|| {
-            let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
-            Box::new(Second { service: stored(&self.tally.service), response: stored(&self.tally.response) })
-        });
-        if second.is_some() {
-            self.clear();
-        }
-        let interval = Interval {
-            worker: self.id,
-            index: self.index,
-            length: Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index)))),
-            counts,
-            in_flight: self.clock.ns(std::mem::take(&mut self.occupancy)),
-            second,
-        };
-        // Nobody listens when the watching thread has given up on us: then there is nobody to tell.
-        let _ = self.messages.send(Message::Interval(interval));
-    }
-
-    fn finish(mut self) {
-        self.outcome.lost = (self.slots.len() - self.idle) as u32;
-        let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
-        if self.slots.len() > self.idle {
-            // The kernel may still write to these buffers: they must never be used for anything else.
-            std::mem::forget(self.backend);
-            std::mem::forget(self.buffers);
         }
     }
 }

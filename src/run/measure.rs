@@ -12,7 +12,7 @@ use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{
     CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget, Tail,
 };
-use crate::sample::{Direction, Series};
+use crate::sample::{Depth, Direction, Series};
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 
@@ -91,6 +91,8 @@ fn record(
     let (read, write) = (sum(Direction::Read), sum(Direction::Write));
     let (trim, sync) = (sum(Direction::Trim), sum(Direction::Sync));
     let ios: u64 = [&read, &write, &trim, &sync].into_iter().flatten().map(|s| s.ios).sum();
+    let mut depth = Depth::default();
+    ends.iter().for_each(|e| depth.add(&e.depth));
     let errors = ErrorRecord {
         count: ends.iter().map(|e| e.errors).sum(),
         first: (0..series.len())
@@ -114,6 +116,7 @@ fn record(
         window_ns: window,
         in_flight_mean: series.iter().map(Series::in_flight_mean).sum(),
         in_flight_asked: step.depth_per_target() as f64 * series.len() as f64,
+        depth: Some(depth),
         cpu: cpu(&ends, ios, window, step, &evidence),
         pinned_cpus,
         placement: None,
@@ -175,6 +178,8 @@ fn cpu(ends: &[End], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) 
         system_ns: all.system,
         io_wq_ns: Nanos(io_wq as u64),
         context_switches: all.switches,
+        page_faults_major: all.major_faults,
+        page_faults_minor: all.minor_faults,
         busiest_worker: busiest as f64 / window.0.max(1) as f64,
     }
 }

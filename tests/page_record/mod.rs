@@ -86,6 +86,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         sync: None,
         in_flight_mean: 31.7,
         in_flight_asked: 32.0,
+        depth: None,
         cpu: CpuRecord {
             user_ns_per_io: 800.0,
             system_ns_per_io: 2100.0,

@@ -1,0 +1,117 @@
+//! The grid of the samples: intervals are closed and sent as their time passes, and the window begins and ends.
+
+use std::sync::atomic::Ordering;
+
+use super::Worker;
+use crate::engine::backend::Backend;
+use crate::engine::clock::Clock;
+use crate::engine::job::Message;
+use crate::engine::outcome::CpuTime;
+use crate::hist::Histogram;
+use crate::sample::{Counts, Depth, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
+use crate::unit::{Bytes, Nanos};
+
+impl<B: Backend, C: Clock> Worker<B, C> {
+    /// The time at which an interval of the grid begins, in ticks.
+    pub(super) fn grid(&self, index: i64) -> u64 {
+        let distance = self.clock.ticks(Nanos(index.unsigned_abs() * GRID.0));
+        if index < 0 { self.origin.saturating_sub(distance) } else { self.origin + distance }
+    }
+
+    /// Closes the intervals that have passed; begins and ends the window.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn event(&mut self, now: u64) {
+        while !self.closed && self.next_event <= now {
+            let boundary = self.next_event;
+            if boundary >= self.end {
+                self.close(boundary);
+                break;
+            }
+            self.settle(boundary);
+            self.emit(boundary, (self.index + 1).rem_euclid(PER_SECOND as i64) == 0);
+            self.index += 1;
+            if self.index == 0 {
+                self.open_window();
+            }
+            self.next_event = self.grid(self.index + 1).min(self.end);
+        }
+        if self.control.stop.load(Ordering::Relaxed) {
+            self.close(now);
+        }
+    }
+
+    /// The ramp is over: from here on it counts.
+    pub(super) fn open_window(&mut self) {
+        self.clear();
+        (self.outcome.depth, self.ios) = (Depth::default(), 0);
+        self.cpu_at_origin = CpuTime::of_thread();
+    }
+
+    fn clear(&mut self) {
+        for h in self.tally.service.iter_mut().chain(&mut self.tally.response) {
+            if !h.is_empty() {
+                h.clear();
+            }
+        }
+        self.counted = [(0, 0); 4];
+    }
+
+    /// The window ends here; harmless when it already has.
+    #[cold]
+    pub(super) fn close(&mut self, at: u64) {
+        if self.closed {
+            return;
+        }
+        self.settle(at);
+        self.emit(at, true);
+        self.closed = true;
+        self.closed_at = at;
+        if B::LOCKSTEP && self.outcome.open.is_none() {
+            // That loop leaves the counting to this line.
+            self.outcome.depth = Depth::default();
+            self.outcome.depth.one_by_one(self.ios);
+        }
+        // At its planned end the window has its planned length, not that length in ticks and back.
+        self.outcome.window = match self.window.runtime {
+            Some(runtime) if at == self.end => runtime,
+            _ => Nanos(self.clock.ns(at.saturating_sub(self.origin))),
+        };
+        if self.index >= 0 {
+            self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
+        }
+    }
+
+    /// Sends the interval that ends at `until`, with the histograms of its second when that ends too.
+    fn emit(&mut self, until: u64, ends_second: bool) {
+        let mut counts = PerDirection::<Counts>::default();
+        for d in Direction::ALL {
+            let service = &self.tally.service[d as usize];
+            if service.is_empty() {
+                continue;
+            }
+            let (ios, sum) = (service.count(), service.sum().0);
+            let before = std::mem::replace(&mut self.counted[d as usize], (ios, sum));
+            let bytes = Bytes(std::mem::take(&mut self.tally.bytes[d as usize]));
+            self.ios += ios - before.0;
+            counts[d] = Counts { ios: ios - before.0, bytes, latency: Nanos(sum - before.1) };
+        }
+        let second = (ends_second && self.index >= 0).then(|| {
+            let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
+            Box::new(Second { service: stored(&self.tally.service), response: stored(&self.tally.response) })
+        });
+        if second.is_some() {
+            self.clear();
+        }
+        let interval = Interval {
+            worker: self.id,
+            index: self.index,
+            length: Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index)))),
+            counts,
+            in_flight: self.clock.ns(std::mem::take(&mut self.occupancy)),
+            second,
+        };
+        // Nobody listens when the watching thread has given up on us: then there is nobody to tell.
+        let _ = self.messages.send(Message::Interval(interval));
+    }
+}
