@@ -3,6 +3,7 @@
 //! Units are this project's: bytes, nanoseconds, shares from 0 to 1. What a form does not carry stays absent; nothing is derived here
 //! at all. Field names follow fio's JSON where that is a noun.
 
+use super::value::Value;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
@@ -32,6 +33,8 @@ pub struct Output {
     pub jobs: Vec<Job>,
     /// What the kernel counted for the disks.
     pub disks: Vec<Disk>,
+    /// Members of the document that nothing here uses (`cpu_idleness`), kept so that they are written again.
+    pub more: More,
     /// The report is an interim one, or ends early: why, in words.
     pub partial: Option<String>,
     /// What looked wrong while reading, with its place; for the reader of the report.
@@ -73,6 +76,8 @@ pub struct Job {
     pub mixed: Option<Stats>,
     /// Flushes.
     pub sync: Option<Latency>,
+    /// Flushes as fio counts them beside the latencies (it leaves out those of `fdatasync=`).
+    pub sync_ios: Option<u64>,
     /// Run times of the members added up (`job_runtime`).
     pub runtime: Option<Nanos>,
     /// CPU use of the members.
@@ -95,7 +100,12 @@ pub struct Job {
     pub first_error: Option<i32>,
     /// Depth that a latency target ended at, the target, its window and percentile (share).
     pub target: Option<LatencyTarget>,
+    /// Members of the row that nothing here uses (`steadystate`, `block`), kept so that they are written again.
+    pub more: More,
 }
+
+/// Names and values of JSON in their order.
+pub type More = Vec<(String, Value<'static>)>;
 
 /// What the first line of a job in a text report says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -139,6 +149,8 @@ pub struct Stats {
     pub iops_samples: Option<Samples>,
     /// Share of I/Os served from a cache, where the engine says so.
     pub cache_hit: Option<f64>,
+    /// Members that nothing here uses (`prios`), kept so that they are written again.
+    pub more: More,
 }
 
 /// Latencies of one kind.
@@ -233,6 +245,20 @@ pub struct DiskCounts {
     pub in_queue: u64,
     /// Share of the time the disk was busy, 0 to 1.
     pub busy: f64,
+}
+
+/// A share of I/Os by depth or batch size, in percent as every form prints it: what happened at all is at least 0.1.
+pub fn depth_percent(share: f64) -> f64 {
+    at_least(share * 100.0, 0.1)
+}
+
+/// A share of I/Os by latency, in percent as every form prints it: what happened at all is at least 0.01.
+pub fn latency_percent(share: f64) -> f64 {
+    at_least(share * 100.0, 0.01)
+}
+
+fn at_least(percent: f64, least: f64) -> f64 {
+    if percent > 0.0 { percent.max(least) } else { 0.0 }
 }
 
 impl Job {

@@ -1,0 +1,368 @@
+//! fio's terse form (`--minimal`): one line of fields between semicolons for each row. Versions 2 to 5, written and read.
+//!
+//! It says less than the JSON: latencies in whole microseconds, no counts of I/Os, and latencies below 1 us in the first of the
+//! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
+
+use super::json_read::ReadError;
+use super::output::{
+    Cpu, Disk, DiskCounts, Job, Latency, Output, PERCENTILES, Samples, Stats, depth_percent, latency_percent,
+};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+/// Places for percentiles.
+const SLOTS: usize = 20;
+
+/// The rows of an Output, one line each.
+pub fn write(output: &Output, version: u8) -> String {
+    output.jobs.iter().map(|j| line(output, j, version) + "\n").collect()
+}
+
+fn line(output: &Output, job: &Job, version: u8) -> String {
+    let mut f: Vec<String> = vec![version.to_string()];
+    if version > 2 {
+        f.push(output.version.clone());
+    }
+    f.extend([job.name.clone(), job.group.to_string(), job.error.to_string()]);
+    let none = Stats::default();
+    let listed = listed(output, job);
+    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
+    if !mixed_only {
+        for d in [Direction::Read, Direction::Write, Direction::Trim] {
+            if d != Direction::Trim || version != 3 {
+                stats(job.directions[d].as_ref().unwrap_or(&none), &listed, version, &mut f);
+            }
+        }
+    }
+    if let Some(mixed) = &job.mixed {
+        stats(mixed, &listed, version, &mut f);
+    }
+    let cpu = job.cpu.unwrap_or_default();
+    f.push(format!("{:.6}%", cpu.user * 100.0));
+    f.push(format!("{:.6}%", cpu.system * 100.0));
+    f.extend([cpu.switches, cpu.major_faults, cpu.minor_faults].map(|n| n.to_string()));
+    f.extend(job.depth.unwrap_or_default().map(|x| format!("{:.1}%", depth_percent(x))));
+    let mut us = job.latency_us.unwrap_or_default().map(latency_percent);
+    us[0] += job.latency_ns.unwrap_or_default().iter().sum::<f64>() * 100.0;
+    f.extend(us.map(|x| format!("{x:.2}%")));
+    f.extend(job.latency_ms.unwrap_or_default().map(|x| format!("{:.2}%", latency_percent(x))));
+    if version >= 3 {
+        for disk in &output.disks {
+            f.push(disk.name.clone());
+            counts(&disk.counts, &mut f);
+            if let Some(below) = &disk.below {
+                f.push("slaves".into());
+                counts(below, &mut f);
+            }
+        }
+    }
+    if let Some(errors) = job.errors {
+        f.extend([errors.to_string(), job.first_error.unwrap_or(0).to_string()]);
+    }
+    match &job.description {
+        Some(words) if version == 2 => f.join(";") + "\n;" + words,
+        Some(words) => f.join(";") + ";" + words,
+        None => f.join(";"),
+    }
+}
+
+/// The percentiles of a row, which fio also prints, as 0, for a direction that did nothing.
+fn listed(output: &Output, job: &Job) -> Vec<f64> {
+    let all = job.directions.0.iter().flatten().chain(&job.mixed);
+    let found = all.flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.percentiles.is_empty());
+    if let Some(latency) = found {
+        return latency.percentiles.iter().map(|(p, _)| *p).collect();
+    }
+    let is = |name: &str, value: &str| job.option(output, &[name]) == Some(value);
+    let off = is("clat_percentiles", "0") || is("disable_clat", "1");
+    // Without options nothing is known of what was asked for.
+    if job.options.is_empty() || (off && !is("lat_percentiles", "1")) {
+        return Vec::new();
+    }
+    let given = job.option(output, &["percentile_list"]).unwrap_or_default();
+    let given: Vec<f64> = given.split(':').filter_map(|p| p.parse().ok()).collect();
+    if given.is_empty() { PERCENTILES.to_vec() } else { given }
+}
+
+fn stats(s: &Stats, listed: &[f64], version: u8, f: &mut Vec<String>) {
+    let ms = s.runtime.0 / 1_000_000;
+    let iops = match s.ios {
+        Some(n) if ms > 0 => (u128::from(n) * 1000 / u128::from(ms)) as u64,
+        _ => s.iops as u64,
+    };
+    f.extend([s.bytes.0 / 1024, (s.bytes_per_second + 1e-6) as u64 / 1024, iops, ms].map(|n| n.to_string()));
+    latency(s.slat.as_ref(), f);
+    latency(s.clat.as_ref(), f);
+    let own = [&s.lat, &s.clat].into_iter().flatten().find(|l| !l.percentiles.is_empty());
+    let own = own.map(|l| l.percentiles.as_slice()).unwrap_or_default();
+    for slot in 0..SLOTS {
+        f.push(match (own.get(slot), listed.get(slot)) {
+            (Some((p, ns)), _) => format!("{p:.6}%={}", ns.0 / 1000),
+            (None, Some(p)) if own.is_empty() => format!("{p:.6}%=0"),
+            _ => "0%=0".into(),
+        });
+    }
+    latency(s.lat.as_ref(), f);
+    let kib = 1.0 / Bytes::KIB.0 as f64;
+    let bw = s.bandwidth_samples.unwrap_or_default();
+    f.extend([bw.min, bw.max].map(|x| ((x * kib + 1e-6) as u64).to_string()));
+    f.push(format!("{:.6}%", bw.share.unwrap_or(0.0) * 100.0));
+    f.extend([bw.mean, bw.deviation].map(|x| format!("{:.6}", x * kib)));
+    if version == 5 {
+        f.push(bw.samples.unwrap_or(0).to_string());
+        let iops = s.iops_samples.unwrap_or_default();
+        f.extend([iops.min, iops.max].map(|x| ((x + 1e-6) as u64).to_string()));
+        f.extend([iops.mean, iops.deviation].map(|x| format!("{x:.6}")));
+        f.push(iops.samples.unwrap_or(0).to_string());
+    }
+}
+
+fn latency(l: Option<&Latency>, f: &mut Vec<String>) {
+    let none = Latency::default();
+    let l = l.unwrap_or(&none);
+    f.extend([l.min, l.max].map(|ns| (ns.0 / 1000).to_string()));
+    f.extend([l.mean, l.deviation].map(|ns| format!("{:.6}", ns / 1000.0)));
+}
+
+fn counts(c: &DiskCounts, f: &mut Vec<String>) {
+    let all = [c.ios.0, c.ios.1, c.merges.0, c.merges.1, c.ticks.0, c.ticks.1, c.in_queue];
+    f.extend(all.map(|n| n.to_string()));
+    f.push(format!("{:.2}%", c.busy * 100.0));
+}
+
+/// Reads every terse line of a text into one Output; other lines are skipped.
+///
+/// # Errors
+/// With line and column where a field is not what belongs there, or when there is no such line. A last line that breaks off is left out and
+/// said so in [`Output::partial`].
+pub fn read(text: &[u8]) -> Result<Output, ReadError> {
+    let text = String::from_utf8_lossy(text);
+    let mut output = Output::default();
+    let mut described = false;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let whole = line.ends_with('\n');
+        let line = line.trim_end_matches(['\n', '\r']);
+        if described && let (Some(words), Some(job)) = (line.strip_prefix(';'), output.jobs.last_mut()) {
+            job.description = Some(words.into());
+        }
+        described = false;
+        let Some(version) = version_of(line) else { continue };
+        let mut fields = Fields { line, at: 0, number: number + 1 };
+        match row(&mut fields, version, &mut output) {
+            Ok(job) => output.jobs.push(job),
+            Err(ReadError::Form { .. }) if !whole && fields.left().is_none() => {
+                let why = format!("line {} breaks off", number + 1);
+                output.notes.push(format!("{why}: its row is left out"));
+                output.partial = Some(why);
+            }
+            Err(e) => return Err(e),
+        }
+        described = version == 2;
+    }
+    let empty = output.jobs.is_empty() && output.partial.is_none();
+    if empty { Err(ReadError::Nothing { kind: "terse report" }) } else { Ok(output) }
+}
+
+/// The version of a line that looks like a row.
+fn version_of(line: &str) -> Option<u8> {
+    let (version, rest) = line.split_once(';')?;
+    let version = version.parse().ok().filter(|v| (2..=5).contains(v))?;
+    let fio = version == 2 || rest.starts_with("fio-") || rest.starts_with("fio ");
+    (fio && rest.contains(';')).then_some(version)
+}
+
+/// Walks through the fields of a line.
+struct Fields<'a> {
+    line: &'a str,
+    at: usize,
+    number: usize,
+}
+
+impl<'a> Fields<'a> {
+    /// The next field without taking it.
+    fn left(&self) -> Option<&'a str> {
+        Some(self.line.get(self.at..)?.split(';').next().unwrap_or_default())
+    }
+
+    fn word(&mut self, what: &str) -> Result<&'a str, ReadError> {
+        let word = self.left().ok_or_else(|| self.wrong(format!("the row ends, {what} should follow")))?;
+        self.at += word.len() + 1;
+        Ok(word)
+    }
+
+    fn number<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, ReadError> {
+        let at = self.at;
+        let word = self.word(what)?;
+        word.trim_end_matches('%').parse().map_err(|_| {
+            self.at = at;
+            let short: String = word.chars().take(40).collect();
+            self.wrong(format!("'{short}' is not {what}"))
+        })
+    }
+
+    fn real(&mut self, what: &str) -> Result<f64, ReadError> {
+        let at = self.at;
+        let x: f64 = self.number(what)?;
+        if x.is_finite() && x.abs() < 1e20 {
+            return Ok(x);
+        }
+        self.at = at;
+        Err(self.wrong(format!("{x} is not {what}")))
+    }
+
+    fn share(&mut self, what: &str) -> Result<f64, ReadError> {
+        Ok(self.real(what)? / 100.0)
+    }
+
+    fn wrong(&self, what: String) -> ReadError {
+        ReadError::Form { line: self.number, column: self.at.min(self.line.len()) + 1, what }
+    }
+}
+
+fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<Job, ReadError> {
+    f.word("the version")?;
+    if version > 2 {
+        output.version = f.word("fio's version")?.into();
+    }
+    let mut job = Job { name: f.word("the name of the job")?.into(), members: 1, ..Job::default() };
+    job.group = f.number("the group")?;
+    job.error = f.number("the error")?;
+    // One block for unified_rw_reporting, two without discards, three with; the CPU's percentage tells where they end.
+    let mut parts = Vec::new();
+    while parts.is_empty() || !f.left().is_none_or(|next| next.ends_with('%')) {
+        parts.push(read_stats(f, version)?);
+        if parts.len() > 4 {
+            return Err(f.wrong("more directions than fio has".into()));
+        }
+    }
+    if parts.len() == 1 {
+        job.mixed = parts.pop();
+    } else {
+        let mut parts = parts.into_iter();
+        job.directions[Direction::Read] = parts.next();
+        job.directions[Direction::Write] = parts.next();
+        if version != 3 {
+            job.directions[Direction::Trim] = parts.next();
+        }
+        job.mixed = parts.next();
+    }
+    job.cpu = Some(Cpu {
+        user: f.share("the user share of the CPU")?,
+        system: f.share("the system share of the CPU")?,
+        switches: f.number("context switches")?,
+        major_faults: f.number("major page faults")?,
+        minor_faults: f.number("minor page faults")?,
+    });
+    job.depth = Some(shares(f, "a share of depths")?);
+    job.latency_us = Some(shares(f, "a share of latencies")?);
+    job.latency_ms = Some(shares(f, "a share of latencies")?);
+    let disks = output.disks.is_empty();
+    while let Some(name) = f.left() {
+        let rest: Vec<&str> = f.line[f.at..].split(';').collect();
+        // A disk is a name, seven counts and a percentage; what follows the disks is errors and the description.
+        let is_disk = rest.len() >= 9
+            && rest[1..8].iter().all(|n| n.parse::<u64>().is_ok())
+            && rest[8].ends_with('%')
+            && !name.is_empty();
+        if !is_disk {
+            break;
+        }
+        f.word("a disk")?;
+        let counts = read_counts(f)?;
+        match (name, output.disks.last_mut()) {
+            ("slaves", Some(above)) if disks => above.below = Some(counts),
+            ("slaves", _) => {}
+            _ if disks => output.disks.push(Disk { name: name.into(), counts, ..Disk::default() }),
+            _ => {}
+        }
+    }
+    let numbers =
+        |f: &Fields<'_>| f.left().is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    if numbers(f) {
+        job.errors = Some(f.number("a count of errors")?);
+        job.first_error = Some(f.number("an error")?);
+    }
+    if f.left().is_some_and(|words| !words.is_empty()) {
+        job.description = Some(f.line[f.at..].into());
+    }
+    Ok(job)
+}
+
+fn shares<const N: usize>(f: &mut Fields<'_>, what: &str) -> Result<[f64; N], ReadError> {
+    let mut out = [0.0; N];
+    for x in &mut out {
+        *x = f.share(what)?;
+    }
+    Ok(out)
+}
+
+fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
+    let kib = Bytes::KIB.0 as f64;
+    let mut s = Stats {
+        bytes: Bytes(f.number::<u64>("KiB moved")?.saturating_mul(1024)),
+        bytes_per_second: f.real("KiB a second")? * kib,
+        iops: f.real("I/Os a second")?,
+        runtime: Nanos(f.number::<u64>("a run time in ms")?.saturating_mul(1_000_000)),
+        slat: Some(read_latency(f)?),
+        clat: Some(read_latency(f)?),
+        ..Stats::default()
+    };
+    let mut list = Vec::new();
+    for _ in 0..SLOTS {
+        let at = f.at;
+        let word = f.word("a percentile")?;
+        let pair = word.split_once("%=").and_then(|(p, us)| Some((p.parse().ok()?, us.parse::<u64>().ok()?)));
+        match pair {
+            Some((p, us)) if (0.0..=100.0).contains(&p) => list.push((p, Nanos(us.saturating_mul(1000)))),
+            _ => {
+                f.at = at;
+                let short: String = word.chars().take(40).collect();
+                return Err(f.wrong(format!("'{short}' is not a percentile")));
+            }
+        }
+    }
+    list.retain(|(p, _)| *p > 0.0);
+    if let Some(clat) = &mut s.clat {
+        clat.percentiles = list;
+    }
+    s.lat = Some(read_latency(f)?);
+    let (min, max) = (f.real("a rate")? * kib, f.real("a rate")? * kib);
+    let share = Some(f.share("a share of the rate")?);
+    let (mean, deviation) = (f.real("a rate")? * kib, f.real("a deviation")? * kib);
+    let samples = if version == 5 { Some(f.number("a count of samples")?) } else { None };
+    s.bandwidth_samples = Some(Samples { min, max, share, mean, deviation, samples });
+    if version == 5 {
+        s.iops_samples = Some(Samples {
+            min: f.real("a rate")?,
+            max: f.real("a rate")?,
+            share: None,
+            mean: f.real("a rate")?,
+            deviation: f.real("a deviation")?,
+            samples: Some(f.number("a count of samples")?),
+        });
+    }
+    Ok(s)
+}
+
+fn read_latency(f: &mut Fields<'_>) -> Result<Latency, ReadError> {
+    let us = |n: u64| Nanos(n.saturating_mul(1000));
+    Ok(Latency {
+        min: us(f.number("a latency")?),
+        max: us(f.number("a latency")?),
+        mean: f.real("a latency")? * 1000.0,
+        deviation: f.real("a deviation")? * 1000.0,
+        ..Latency::default()
+    })
+}
+
+fn read_counts(f: &mut Fields<'_>) -> Result<DiskCounts, ReadError> {
+    let pair = |f: &mut Fields<'_>| Ok((f.number("a count")?, f.number("a count")?));
+    Ok(DiskCounts {
+        ios: pair(f)?,
+        sectors: None,
+        merges: pair(f)?,
+        ticks: pair(f)?,
+        in_queue: f.number("a time")?,
+        busy: f.share("a share of time")?,
+    })
+}

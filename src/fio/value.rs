@@ -1,0 +1,475 @@
+//! JSON as fio writes it: a value with its text form, and a reader that survives what really lies in files.
+//!
+//! Not serde_json, for three reasons: what was read before a file breaks off is still worth having; a report lies between other text, and
+//! several of them in a row; and fio's layout (`"key" : value`, `%f`) is what line-based tools look for. Numbers keep their text, so that a
+//! value that nobody here understands is written again as it was.
+
+use std::borrow::Cow;
+
+/// Any JSON value. Order of keys and repeated keys are kept.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// As it is written.
+    Number(Cow<'a, str>),
+    /// Without its escapes.
+    Text(Cow<'a, str>),
+    /// An array.
+    List(Vec<Value<'a>>),
+    /// An object.
+    Map(Vec<(Cow<'a, str>, Value<'a>)>),
+}
+
+/// Objects and arrays within each other; fio needs eight.
+const DEEPEST: usize = 64;
+/// No figure of fio reaches beyond 64 bits.
+const LARGEST: f64 = 18_446_744_073_709_551_616.0;
+
+impl<'a> Value<'a> {
+    /// A whole number.
+    pub fn int(n: u64) -> Value<'static> {
+        Value::Number(n.to_string().into())
+    }
+
+    /// A number with six decimals, fio's `%f`.
+    pub fn float(x: f64) -> Value<'static> {
+        Value::Number(format!("{:.6}", if x.is_finite() { x } else { 0.0 }).into())
+    }
+
+    /// A text.
+    pub fn text(text: &str) -> Value<'static> {
+        Value::Text(text.to_string().into())
+    }
+
+    /// An object from names that are known.
+    pub fn map(members: impl IntoIterator<Item = (&'static str, Value<'static>)>) -> Value<'static> {
+        Value::Map(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
+    }
+
+    /// The member of that name; the last one where there are several.
+    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
+        match self {
+            Value::Map(members) => members.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v),
+            _ => None,
+        }
+    }
+
+    /// Members of an object; none of anything else.
+    pub fn members(&self) -> &[(Cow<'a, str>, Value<'a>)] {
+        if let Value::Map(members) = self { members } else { &[] }
+    }
+
+    /// The number.
+    pub fn as_f64(&self) -> Option<f64> {
+        if let Value::Number(text) = self { text.parse().ok() } else { None }
+    }
+
+    /// The number as a count; below 0 it is none (fio prints an unset 64-bit minimum as -1).
+    pub fn as_u64(&self) -> Option<u64> {
+        let Value::Number(text) = self else { return None };
+        text.parse().ok().or_else(|| self.as_f64().filter(|x| *x >= 0.0).map(|x| x as u64))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> Option<&str> {
+        if let Value::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The same value that borrows nothing.
+    pub fn into_owned(self) -> Value<'static> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Bool(b) => Value::Bool(b),
+            Value::Number(n) => Value::Number(n.into_owned().into()),
+            Value::Text(t) => Value::Text(t.into_owned().into()),
+            Value::List(list) => Value::List(list.into_iter().map(Value::into_owned).collect()),
+            Value::Map(members) => Value::Map(
+                members.into_iter().map(|(k, v)| (k.into_owned().into(), v.into_owned())).collect(),
+            ),
+        }
+    }
+
+    /// Writes the value as fio lays it out, at a depth of indentation.
+    pub fn write(&self, out: &mut String, depth: usize) {
+        let indent = |out: &mut String, depth: usize| (0..depth).for_each(|_| out.push_str("  "));
+        match self {
+            Value::Null => out.push_str("null"),
+            Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            Value::Number(n) => out.push_str(n),
+            Value::Text(t) => quote(t, out),
+            Value::List(list) => {
+                out.push_str("[\n");
+                for (i, value) in list.iter().enumerate() {
+                    out.push_str(if i > 0 { ",\n" } else { "" });
+                    indent(out, depth + 1);
+                    value.write(out, depth + 1);
+                }
+                out.push('\n');
+                indent(out, depth);
+                out.push(']');
+            }
+            Value::Map(members) => {
+                out.push_str("{\n");
+                for (i, (key, value)) in members.iter().enumerate() {
+                    out.push_str(if i > 0 { ",\n" } else { "" });
+                    indent(out, depth + 1);
+                    quote(key, out);
+                    out.push_str(" : ");
+                    value.write(out, depth + 1);
+                }
+                out.push('\n');
+                indent(out, depth);
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// A string of JSON. fio escapes only quotes and backslashes, which is all there is in its texts; control characters would make the
+/// document invalid and are escaped too.
+fn quote(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c < ' ' => out.push_str(&format!("\\u{:04x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Why reading went no further.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The text ends within a value.
+    End,
+    /// It is not JSON here, or not of this world.
+    Wrong(String),
+}
+
+/// Reads values from a text.
+pub struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+    depth: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// From this byte on.
+    pub fn new(text: &'a [u8], at: usize) -> Reader<'a> {
+        Reader { text, at, depth: 0 }
+    }
+
+    /// How far it has read, in bytes.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    fn peek(&mut self) -> Result<u8, Stop> {
+        while let Some(b) = self.text.get(self.at) {
+            if !b.is_ascii_whitespace() {
+                return Ok(*b);
+            }
+            self.at += 1;
+        }
+        Err(Stop::End)
+    }
+
+    fn expect(&mut self, what: u8) -> Result<(), Stop> {
+        let found = self.peek()?;
+        if found == what {
+            self.at += 1;
+            return Ok(());
+        }
+        Err(Stop::Wrong(format!("expected '{}', found {}", what as char, shown(found))))
+    }
+
+    /// Reads an object, handing each key to `each`, which reads the value.
+    ///
+    /// # Errors
+    /// Where the text ends or is no JSON; what `each` saw before stays.
+    pub fn object(
+        &mut self,
+        mut each: impl FnMut(&mut Reader<'a>, Cow<'a, str>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.nested(b'{', b'}', |reader| {
+            reader.peek()?;
+            let key = reader.string()?;
+            reader.expect(b':')?;
+            each(reader, key)
+        })
+    }
+
+    /// Reads an array; `each` reads an element.
+    ///
+    /// # Errors
+    /// As [`Reader::object`].
+    pub fn array(&mut self, each: impl FnMut(&mut Reader<'a>) -> Result<(), Stop>) -> Result<(), Stop> {
+        self.nested(b'[', b']', each)
+    }
+
+    fn nested(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut each: impl FnMut(&mut Reader<'a>) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        self.expect(open)?;
+        if self.depth == DEEPEST {
+            return Err(Stop::Wrong(format!("nested deeper than {DEEPEST} levels")));
+        }
+        self.depth += 1;
+        if self.peek()? != close {
+            loop {
+                each(self)?;
+                match self.peek()? {
+                    b',' => self.at += 1,
+                    b if b == close => break,
+                    b => {
+                        let text = format!("expected ',' or '{}', found {}", close as char, shown(b));
+                        return Err(Stop::Wrong(text));
+                    }
+                }
+            }
+        }
+        self.at += 1;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn string(&mut self) -> Result<Cow<'a, str>, Stop> {
+        self.expect(b'"')?;
+        let start = self.at;
+        let mut escaped = false;
+        loop {
+            match self.text.get(self.at) {
+                None => return Err(Stop::End),
+                Some(b'"') => break,
+                Some(b'\\') => {
+                    escaped = true;
+                    self.at += 2;
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+        let raw = String::from_utf8_lossy(&self.text[start..self.at]);
+        self.at += 1;
+        Ok(if escaped { unescape(&raw).into() } else { raw })
+    }
+
+    fn word(&mut self) -> Result<Value<'a>, Stop> {
+        let start = self.at;
+        while self.text.get(self.at).is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)) {
+            self.at += 1;
+        }
+        if self.at == self.text.len() {
+            // What would have followed may belong to it.
+            return Err(Stop::End);
+        }
+        let word = std::str::from_utf8(&self.text[start..self.at]).unwrap_or_default();
+        let wrong = |what: String| {
+            let short: String = word.chars().take(40).collect();
+            Err(Stop::Wrong(format!("'{short}' {what}")))
+        };
+        match word {
+            "null" => return Ok(Value::Null),
+            "true" => return Ok(Value::Bool(true)),
+            "false" => return Ok(Value::Bool(false)),
+            "" => return Err(Stop::Wrong(format!("expected a value, found {}", shown(self.text[start])))),
+            _ => {}
+        }
+        let numeric = word.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
+        let number = word.parse::<f64>().ok().filter(|_| numeric);
+        self.at = start;
+        match number {
+            None => return wrong("is not a number".into()),
+            Some(x) if !x.is_finite() || x.abs() >= LARGEST => return wrong("is no figure of fio's".into()),
+            Some(_) => self.at += word.len(),
+        }
+        Ok(Value::Number(word.into()))
+    }
+
+    /// Reads any value into a place; what was read before the text ended is there too.
+    ///
+    /// # Errors
+    /// As [`Reader::object`].
+    pub fn value_into(&mut self, place: &mut Value<'a>) -> Result<(), Stop> {
+        match self.peek()? {
+            b'{' => {
+                *place = Value::Map(Vec::new());
+                self.object(|reader, key| {
+                    let Value::Map(members) = &mut *place else { return Ok(()) };
+                    members.push((key, Value::Null));
+                    let last = members.len() - 1;
+                    let done = reader.value_into(&mut members[last].1);
+                    if done.is_err() && members[last].1 == Value::Null {
+                        members.pop();
+                    }
+                    done
+                })
+            }
+            b'[' => {
+                *place = Value::List(Vec::new());
+                self.array(|reader| {
+                    let Value::List(list) = &mut *place else { return Ok(()) };
+                    list.push(Value::Null);
+                    let last = list.len() - 1;
+                    reader.value_into(&mut list[last])
+                })
+            }
+            b'"' => {
+                *place = Value::Text(self.string()?);
+                Ok(())
+            }
+            _ => {
+                *place = self.word()?;
+                Ok(())
+            }
+        }
+    }
+}
+
+fn shown(b: u8) -> String {
+    if b.is_ascii_graphic() { format!("'{}'", b as char) } else { format!("byte 0x{b:02x}") }
+}
+
+/// A JSON string's escapes; what is none stays as it is.
+fn unescape(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    let mut chars = raw.chars();
+    while let Some(c) = chars.next() {
+        if c != '\\' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            Some('n') => out.push('\n'),
+            Some('t') => out.push('\t'),
+            Some('r') => out.push('\r'),
+            Some('b') => out.push('\u{8}'),
+            Some('f') => out.push('\u{c}'),
+            Some('u') => {
+                let hex: String = chars.clone().take(4).collect();
+                match u32::from_str_radix(&hex, 16) {
+                    Ok(code) if hex.len() == 4 => {
+                        out.push(char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER));
+                        chars = chars.as_str()[4..].chars();
+                    }
+                    _ => out.push_str("\\u"),
+                }
+            }
+            Some(other) => out.push(other),
+            None => out.push('\\'),
+        }
+    }
+    out
+}
+
+/// Line and column, both from 1, of a byte; a column counts bytes.
+pub fn place(text: &[u8], at: usize) -> (usize, usize) {
+    let before = &text[..at.min(text.len())];
+    let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+    let column = before.len() - before.iter().rposition(|b| *b == b'\n').map_or(0, |p| p + 1) + 1;
+    (line, column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn read(text: &str) -> (Value<'_>, Result<(), Stop>) {
+        let mut value = Value::Null;
+        let done = Reader::new(text.as_bytes(), 0).value_into(&mut value);
+        (value, done)
+    }
+
+    #[test]
+    fn what_came_before_the_end_stays() {
+        let (value, done) = read(r#"{"a" : {"b" : 12, "c" : [1, 2"#);
+        assert_eq!(done, Err(Stop::End));
+        assert_eq!(value.get("a").and_then(|a| a.get("b")).and_then(Value::as_u64), Some(12));
+        // A number that ends with the text may be the beginning of a longer one.
+        assert_eq!(read(r#"{"a" : 1"#).0, Value::Map(vec![]));
+    }
+
+    #[test]
+    fn nonsense_is_named() {
+        for (text, what) in [
+            (r#"{"a" : nan}"#, "'nan' is not a number"),
+            (r#"{"a" : 1e999}"#, "no figure"),
+            (r#"{"a" : 99999999999999999999999}"#, "no figure"),
+            (r#"{"a" : inf}"#, "'inf' is not a number"),
+            (r#"{"a" 1}"#, "expected ':'"),
+            (r#"{"a" : 1 "b"}"#, "expected ',' or '}'"),
+            (r#"{"a" : }"#, "expected a value, found '}'"),
+        ] {
+            match read(text).1 {
+                Err(Stop::Wrong(found)) => assert!(found.contains(what), "{text}: {found}"),
+                other => panic!("{text}: {other:?}"),
+            }
+        }
+        let deep = "[".repeat(100_000);
+        assert!(matches!(read(&deep).1, Err(Stop::Wrong(why)) if why.contains("64 levels")));
+    }
+
+    #[test]
+    fn layout_and_escapes() {
+        let value = Value::map([
+            ("a", Value::int(1)),
+            ("b", Value::List(vec![Value::float(0.5), Value::text("say \"\\\u{1}\"")])),
+            ("c", Value::Map(vec![])),
+        ]);
+        let mut out = String::new();
+        value.write(&mut out, 0);
+        insta::assert_snapshot!(out, @r#"
+        {
+          "a" : 1,
+          "b" : [
+            0.500000,
+            "say \"\\\u0001\""
+          ],
+          "c" : {
+
+          }
+        }
+        "#);
+        assert_eq!(read(&out), (value, Ok(())));
+    }
+
+    fn any_value() -> impl Strategy<Value = Value<'static>> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::Bool),
+            any::<u64>().prop_map(Value::int),
+            (-1e9..1e9).prop_map(Value::float),
+            ".{0,8}".prop_map(|t| Value::text(&t)),
+        ];
+        leaf.prop_recursive(4, 40, 6, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
+                proptest::collection::vec((".{0,6}".prop_map(Cow::Owned), inner), 0..6).prop_map(Value::Map),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in any_value()) {
+            let mut text = String::new();
+            value.write(&mut text, 0);
+            text.push('\n');
+            prop_assert_eq!(read(&text), (value, Ok(())));
+        }
+
+        #[test]
+        fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let mut value = Value::Null;
+            let _ = Reader::new(&bytes, 0).value_into(&mut value);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Reports of the installed fio, read and written again: the same JSON, JSON+ and terse lines, key for key and figure for figure.
+
+use std::path::Path;
+use std::process::Command;
+
+use volproof::fio::output::Output;
+use volproof::fio::{json_read, json_write, terse};
+
+/// What fio reports, one case for each feature of its report. `{f}` is a file that may be written.
+const JOBS: &[(&str, &str)] = &[
+    (
+        "group",
+        "--name=g --rw=randread --bs=4k --size=512k --filename={f} --numjobs=3 --group_reporting --ioengine=libaio --iodepth=8",
+    ),
+    (
+        "several",
+        "--size=256k --filename={f} --name=one --rw=read --name=two --rw=write --bs=8k --stonewall --name=three --rw=randrw --iodepth=4 --ioengine=libaio --new_group",
+    ),
+    ("fsync", "--name=s --rw=write --bs=4k --size=64k --filename={f} --fsync=4"),
+    ("fdatasync", "--name=s --rw=randrw --bs=4k --size=64k --filename={f} --fdatasync=4"),
+    ("mixed", "--name=u --rw=randrw --bs=4k --size=256k --filename={f} --unified_rw_reporting=1"),
+    ("both", "--name=u --rw=randrw --bs=4k --size=256k --filename={f} --unified_rw_reporting=both"),
+    (
+        "all latencies",
+        "--name=l --rw=randrw --bs=4k --size=256k --filename={f} --ioengine=libaio --iodepth=4 --lat_percentiles=1 --slat_percentiles=1",
+    ),
+    (
+        "total latencies",
+        "--name=l --rw=randrw --bs=4k --size=256k --filename={f} --lat_percentiles=1 --clat_percentiles=0",
+    ),
+    (
+        "no latencies",
+        "--name=l --rw=randrw --bs=4k --size=256k --filename={f} --disable_lat=1 --disable_clat=1",
+    ),
+    (
+        "a list of percentiles",
+        "--name=l --rw=randread --bs=4k --size=256k --filename={f} --percentile_list=50:99:99.999",
+    ),
+    (
+        "a time",
+        "--name=t --rw=randread --bs=4k --size=4m --ioengine=null --time_based --runtime=2 --numjobs=2 --group_reporting",
+    ),
+    ("discards", "--name=tr --rw=trimwrite --bs=4k --size=256k --ioengine=null"),
+    ("a description", "--description=my_\"words\"\\ --name=d --rw=read --bs=4k --size=256k --ioengine=null"),
+    (
+        "errors",
+        "--name=e --rw=read --bs=4k --filename=/dev/full --size=64k --continue_on_error=all --ioengine=psync --verify=crc32c --verify_only=1",
+    ),
+    (
+        "a target",
+        "--name=d --rw=randread --bs=4k --size=1M --ioengine=null --iodepth=8 --latency_target=10ms --latency_window=100ms --latency_percentile=99 --runtime=1 --time_based",
+    ),
+    (
+        "a steady state",
+        "--name=d --rw=randread --bs=4k --size=1M --ioengine=null --ss=iops:50% --ss_dur=1 --runtime=3 --time_based",
+    ),
+    (
+        "priorities",
+        "--name=d --rw=randread --bs=4k --size=256k --filename={f} --ioengine=libaio --direct=1 --cmdprio_percentage=30",
+    ),
+    ("idle CPUs", "--idle-prof=percpu --name=d --rw=randread --bs=4k --size=1M --ioengine=null"),
+    (
+        "states",
+        "--status-interval=1 --name=t --rw=randread --bs=4k --size=1M --ioengine=null --time_based --runtime=2 --rate_iops=1000",
+    ),
+];
+
+/// What fio prints in these forms; none where it is not installed.
+fn fio(forms: &str, job: &str, more: &[&str]) -> Option<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("f");
+    let out = dir.path().join("out");
+    let words = job.replace("{f}", file.to_str().unwrap());
+    let run = Command::new("fio")
+        .args([&format!("--output-format={forms}"), &format!("--output={}", out.display())])
+        .args(words.split(' '))
+        .args(more)
+        .current_dir(dir.path())
+        .output();
+    match run {
+        Err(_) => {
+            eprintln!("skipped: fio is not installed");
+            None
+        }
+        Ok(_) => Some(std::fs::read(&out).unwrap_or_default()),
+    }
+}
+
+/// The documents as fio printed them.
+fn documents(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("{\n  \"fio version\"") {
+        let end = rest[start..].find("\n}\n").expect("the document ends") + start + 3;
+        out.push(&rest[start..end]);
+        rest = &rest[end..];
+    }
+    out
+}
+
+/// Line by line; figures may differ in the last of six decimals.
+fn same_json(case: &str, ours: &str, theirs: &str) {
+    let (mut a, mut b) = (ours.lines(), theirs.lines());
+    let mut number = 0;
+    loop {
+        let (ours, theirs) = match (a.next(), b.next()) {
+            (None, None) => return,
+            (a, b) => (a.unwrap_or("<end>"), b.unwrap_or("<end>")),
+        };
+        number += 1;
+        let split = |line: &str| {
+            let (key, value) = line.rsplit_once(" : ")?;
+            Some((
+                key.to_string(),
+                value.trim_end_matches(',').contains('.').then_some(())?,
+                value.trim_end_matches(',').parse::<f64>().ok()?,
+            ))
+        };
+        let close = match (split(ours), split(theirs)) {
+            (Some((k, (), x)), Some((l, (), y))) => k == l && (x - y).abs() <= 1.1e-6,
+            _ => false,
+        };
+        assert!(ours == theirs || close, "{case}, line {number}:\n  ours   {ours}\n  theirs {theirs}");
+    }
+}
+
+#[test]
+fn json_plus_of_every_feature_is_written_as_it_was_read() {
+    for (case, job) in JOBS {
+        let Some(bytes) = fio("normal,json+", job, &[]) else { return };
+        let text = String::from_utf8_lossy(&bytes);
+        let theirs = documents(&text);
+        let ours = json_read::read(&bytes).unwrap_or_else(|e| panic!("{case}: {e}\n{text}"));
+        assert!(!theirs.is_empty() && ours.len() == theirs.len(), "{case}: {} documents", theirs.len());
+        assert_eq!(theirs.len() > 1, *case == "states");
+        for (ours, theirs) in ours.iter().zip(theirs) {
+            assert!(ours.partial.is_none() && ours.notes.is_empty(), "{case}: {:?}", ours.notes);
+            same_json(case, &json_write::write(ours, true), theirs);
+        }
+    }
+}
+
+#[test]
+fn json_has_no_bins() {
+    let Some(bytes) = fio("json", JOBS[0].1, &[]) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    let output = json_read::read(&bytes).unwrap();
+    same_json("json", &json_write::write(&output[0], false), documents(&text)[0]);
+}
+
+/// Field by field. The rate's share of the group comes from rounded figures in the terse form, percentages of bands below 1 us were cut
+/// before they were added.
+fn same_terse(case: &str, ours: &str, theirs: &str) {
+    let (a, b): (Vec<_>, Vec<_>) = (ours.split(';').collect(), theirs.split(';').collect());
+    assert_eq!(a.len(), b.len(), "{case}:\n{ours}\n{theirs}");
+    for (place, (ours, theirs)) in a.iter().zip(&b).enumerate() {
+        let number = |text: &str| text.trim_end_matches('%').parse::<f64>().ok();
+        let close = match (number(ours), number(theirs)) {
+            (Some(x), Some(y)) if theirs.ends_with('%') => (x - y).abs() <= 0.101,
+            (Some(x), Some(y)) => (x - y).abs() <= 1.1e-6,
+            _ => false,
+        };
+        assert!(ours == theirs || close, "{case}, field {place}: ours {ours}, theirs {theirs}\n{theirs}");
+    }
+}
+
+#[test]
+fn terse_lines_are_those_of_the_same_run() {
+    for version in [2, 3, 4, 5] {
+        for (case, job) in JOBS.iter().filter(|(c, _)| !["states", "idle CPUs", "a steady state"].contains(c))
+        {
+            // The other versions differ in the layout of a line alone.
+            if version != 3
+                && !["several", "errors", "mixed", "both", "a description", "a time"].contains(case)
+            {
+                continue;
+            }
+            let flag = format!("--terse-version={version}");
+            let Some(bytes) = fio("terse,json+", job, &[&flag]) else { return };
+            let text = String::from_utf8_lossy(&bytes);
+            let theirs: Vec<_> = text.split("\n{\n").next().unwrap().lines().collect();
+            let output = json_read::read(&bytes).unwrap_or_else(|e| panic!("{case}: {e}"));
+            let ours = terse::write(&output[0], version);
+            assert_eq!(ours.lines().count(), theirs.len(), "{case}");
+            for (ours, theirs) in ours.lines().zip(&theirs) {
+                same_terse(case, ours, theirs);
+            }
+            reads_back(case, &theirs.join("\n"), version, &output[0]);
+        }
+    }
+}
+
+fn reads_back(case: &str, theirs: &str, version: u8, json: &Output) {
+    let read =
+        terse::read(format!("some noise\n{theirs}\n").as_bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
+    assert!(read.partial.is_none(), "{case}");
+    let rows = |o: &Output| -> Vec<_> {
+        o.jobs.iter().map(|j| (j.name.clone(), j.group, j.error, j.description.clone(), j.errors)).collect()
+    };
+    assert_eq!(rows(&read), rows(json), "{case}");
+    for (a, b) in read.jobs.iter().zip(&json.jobs) {
+        for (d, s) in b.directions.iter().filter(|(d, _)| !(version == 3 && d.name() == "trim")) {
+            let (Some(s), Some(t)) = (s, &a.directions[d]) else {
+                assert!(s.is_none() && a.directions[d].is_none(), "{case} {d:?}");
+                continue;
+            };
+            assert_eq!((t.bytes.0 / 1024, t.runtime), (s.bytes.0 / 1024, s.runtime), "{case}");
+            let list = |s: &volproof::fio::output::Stats| s.clat.as_ref().map(|c| c.percentiles.len());
+            if s.lat.as_ref().is_none_or(|l| l.percentiles.is_empty()) {
+                assert_eq!(
+                    list(t).filter(|n| *n > 0 && s.ios != Some(0)),
+                    list(s).filter(|n| *n > 0),
+                    "{case}"
+                );
+            }
+        }
+        assert_eq!(a.mixed.is_some(), b.mixed.is_some(), "{case}");
+    }
+    // And what was read is written as it was.
+    for (ours, theirs) in terse::write(&read, version).lines().zip(theirs.lines()) {
+        same_terse(case, ours, theirs);
+    }
+}
+
+#[test]
+fn a_folder_is_no_report() {
+    let e = json_read::read(b"Cargo.toml\nsrc {\n").unwrap_err();
+    assert_eq!(e.to_string(), "no JSON report of fio is in it");
+    assert!(!Path::new("fio-dump").exists());
+}
