@@ -196,7 +196,7 @@ fn clones_groups_errors_and_flushes() {
         clat (usec): min=172, max=82992, avg=6353.90, stdev=19137.18
          lat (usec): min=175, max=82994, avg=6358.28, stdev=19137.16
         clat percentiles (msec):
-         | 50.00th=[    5], 100.00th=[  824]
+         | 50.000th=[    5], 99.999th=[  824]
        bw (  KiB/s): min=79530, max=81840, per=99.45%, avg=80064.69, stdev=463.90, samples=26
        iops        : min=19882, max=20460, avg=20016.17, stdev=115.97, samples=26
       lat (usec)   : 250=0.04%, 500=1.49%, 750=6.08%, 1000=12.81%

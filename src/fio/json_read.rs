@@ -6,6 +6,7 @@
 //! `io_bytes` counts KiB (axboe/fio#378), before 3.2 the rate is only known in whole KiB/s.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::output::{
     BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, DiskCounts, Job, Latency, LatencyTarget, More, Output,
@@ -95,6 +96,7 @@ impl Document {
         let done = reader.object(|reader, key| self.member(reader, key));
         let output = &mut self.output;
         output.timestamp_ms = output.timestamp_ms.or(self.seconds.map(|s| s * 1000));
+        members(output);
         done
     }
 
@@ -144,6 +146,22 @@ fn options(value: &Value<'_>) -> Vec<(String, String)> {
         _ => String::new(),
     };
     value.members().iter().map(|(k, v)| (k.to_string(), text(v))).collect()
+}
+
+/// A row stands for all clones of its job where it is the only one of that name in its group: fio tells neither the number nor
+/// `group_reporting`, which has no value (flags without one are not among the options).
+fn members(output: &mut Output) {
+    let mut rows: HashMap<(String, u32), usize> = HashMap::new();
+    for job in &output.jobs {
+        *rows.entry((job.name.clone(), job.group)).or_default() += 1;
+    }
+    let number = |job: &Job| job.option(output, &["numjobs"]).and_then(|n| n.parse().ok()).unwrap_or(1);
+    let counts: Vec<u32> = output.jobs.iter().map(number).collect();
+    for (job, n) in output.jobs.iter_mut().zip(counts) {
+        if rows.get(&(job.name.clone(), job.group)) == Some(&1) {
+            job.members = n.max(1);
+        }
+    }
 }
 
 /// Keys of a row that are read; others are kept as they are.
@@ -238,11 +256,6 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
             percentile: real("latency_percentile").unwrap_or(0.0) / 100.0,
             window: Nanos(window.saturating_mul(1000)),
         });
-    }
-    if job.option(output, &["group_reporting"]).is_some_and(|v| v != "0")
-        && let Some(n) = job.option(output, &["numjobs"]).and_then(|n| n.parse().ok())
-    {
-        job.members = n;
     }
     for name in ["read", "write", "trim", "mixed", "sync"] {
         if value.get(name).is_some_and(|v| !matches!(v, Value::Map(_))) && output.notes.len() < 20 {

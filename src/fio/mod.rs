@@ -19,5 +19,6 @@ pub mod output;
 pub mod plan;
 pub mod table;
 pub mod terse;
+pub mod text_read;
 pub mod text_write;
 pub mod value;

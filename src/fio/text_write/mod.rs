@@ -14,7 +14,9 @@ use std::fmt::Write;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::output::{BATCHES, BELOW, BELOW_MS, DEPTHS, Disk, DiskCounts, Header, Job, Output, Stats};
+use super::output::{
+    BATCHES, BELOW, BELOW_MS, DEPTHS, Disk, DiskCounts, Header, Job, Latency, Output, Stats,
+};
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
 pub use live::{Live, Status};
@@ -135,7 +137,7 @@ fn row(job: &Job, output: &Output, out: &mut String) {
     if let Some(sync) = job.sync.as_ref().filter(|s| s.samples != Some(0)) {
         out.push_str("  fsync/fdatasync/sync_file_range:\n");
         out.push_str(&latency::line("sync", sync));
-        out.push_str(&latency::percentiles("sync", sync, precision(job, output)));
+        out.push_str(&latency::percentiles("sync", sync, precision(job, output, sync)));
     }
     if let Some(cpu) = &job.cpu {
         let _ = writeln!(
@@ -208,16 +210,18 @@ fn direction(
         out.push_str(&latency::line(name, l));
     }
     for (name, l) in measured {
-        out.push_str(&latency::percentiles(name.trim(), l, precision(job, output)));
+        out.push_str(&latency::percentiles(name.trim(), l, precision(job, output, l)));
     }
     out.push_str(&latency::samples(stats, scale));
 }
 
-/// Decimals of a percentile: as many as the longest of the user's list, else two.
-fn precision(job: &Job, output: &Output) -> usize {
-    job.option(output, &["percentile_list"]).map_or(2, |list| {
-        list.split(':').map(|p| p.split_once('.').map_or(0, |(_, digits)| digits.len())).max().unwrap_or(2)
-    })
+/// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.
+fn precision(job: &Job, output: &Output, l: &Latency) -> usize {
+    let decimals = |p: &str| p.split_once('.').map_or(0, |(_, digits)| digits.len());
+    match job.option(output, &["percentile_list"]) {
+        Some(list) => list.split(':').map(decimals).max().unwrap_or(2).min(6),
+        None => l.percentiles.iter().map(|(p, _)| decimals(&p.to_string())).max().unwrap_or(2).clamp(2, 6),
+    }
 }
 
 /// Shares of I/Os by latency: those above nothing, five on a line.
@@ -239,7 +243,7 @@ fn issued(job: &Job, out: &mut String) {
         let mixed = job.mixed.as_ref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
         [value(Direction::Read).max(mixed), value(Direction::Write), value(Direction::Trim)]
     };
-    let flushes = job.sync.as_ref().and_then(|s| s.samples).unwrap_or(0);
+    let flushes = job.sync_ios.or(job.sync.as_ref().and_then(|s| s.samples)).unwrap_or(0);
     let list = |n: [u64; 3], fourth: u64| format!("{},{},{},{fourth}", n[0], n[1], n[2]);
     let _ = writeln!(
         out,

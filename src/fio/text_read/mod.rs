@@ -1,0 +1,445 @@
+//! fio's normal text, 2.0 to 3.x, as [`Output`]s: one for each report in the text.
+//!
+//! Lines are known by their own words, not by their place: status lines, a shell's prompt, what a web page or a terminal did to
+//! blanks and signs, and lines nobody knows do not disturb. What is there is read; a report whose end is missing is marked in
+//! [`Output::partial`], a figure that is none is told in [`Output::notes`] with its line and column. Text rounds: figures are as
+//! exact as they were printed, and nothing is derived from others. Units of each era become ours: in 2.x `KB` is 1024 bytes and
+//! the latency target counts microseconds, since then `KiB` is 1024 and the target counts nanoseconds.
+
+mod field;
+mod line;
+mod row;
+
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+use super::json_read::ReadError;
+use super::output::{Disk, DiskCounts, Header, Job, Output, Stats};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+use field::{bytes, field, position, whole};
+use line::Line;
+use row::Row;
+
+/// More rows than this are left out: fio itself runs no more than some thousand jobs.
+const MOST_ROWS: usize = 100_000;
+/// Notes after these are counted only.
+const MOST_NOTES: usize = 50;
+/// A line that ends with a comma goes on in the next one, up to this length.
+const LONGEST_JOINED: usize = 1000;
+
+/// All reports in a text, in order.
+///
+/// # Errors
+/// When there is none: with the last line of fio's that there is, or at all.
+pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
+    let mut reader = Reader::default();
+    let mut pending: Option<Line<'_>> = None;
+    for mut line in line::lines(text) {
+        if let Some(first) = pending.take() {
+            // A mail or a page may have broken a line of fio's; its own lines never end so, but for the percentiles.
+            line = Line { text: format!("{} {}", first.text, line.text.trim_start()).into(), ..first };
+        }
+        let broken = line.text.trim_end().ends_with(',') && !line.text.contains("th=[");
+        if broken && line.text.len() < LONGEST_JOINED {
+            pending = Some(line);
+            continue;
+        }
+        reader.line(&line);
+    }
+    if let Some(line) = pending {
+        reader.line(&line);
+    }
+    reader.end()
+}
+
+/// Where in a report the next line is expected.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Part {
+    /// Header lines, up to the first row.
+    #[default]
+    Before,
+    /// Rows.
+    Rows,
+    /// Sums of the groups, disks.
+    After,
+}
+
+#[derive(Default)]
+struct Reader {
+    done: Vec<Output>,
+    output: Output,
+    part: Part,
+    headers: Vec<(String, u32, Header)>,
+    row: Option<Row>,
+    /// Sums of the groups, in case there is nothing else.
+    groups: Vec<Job>,
+    rows: usize,
+    unfinished: Option<String>,
+    notes_left_out: usize,
+    /// The last line that can only be fio's: number and what it is.
+    seen: Option<(usize, &'static str)>,
+}
+
+/// A line with the means to tell what is wrong in it.
+pub(super) struct Here<'a, 'n> {
+    text: &'a str,
+    number: usize,
+    notes: &'n mut Vec<String>,
+    left_out: &'n mut usize,
+}
+
+impl Here<'_, '_> {
+    /// What a field should have held.
+    fn note(&mut self, column: usize, what: &str) {
+        if self.notes.len() < MOST_NOTES {
+            self.notes.push(format!("line {}, column {}: {what}", self.number, column + 1));
+        } else {
+            *self.left_out += 1;
+        }
+    }
+
+    /// A field read with `read`; noted when it is there and cannot be read.
+    fn get<T>(&mut self, key: &str, read: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let (column, value) = field(self.text, key)?;
+        let found = read(value);
+        if found.is_none() {
+            let shown: String = value.chars().take(24).collect();
+            self.note(column, &format!("{key}='{shown}' is no figure"));
+        }
+        found
+    }
+}
+
+impl Reader {
+    fn line(&mut self, line: &Line<'_>) {
+        let text: &str = &line.text;
+        if let Some(at) = text.find("(groupid=") {
+            self.seen = Some((line.number, "the first line of a job"));
+            // A status line may stand before it.
+            let from = text[..at].rfind("[eta ").and_then(|eta| Some(eta + text[eta..at].find(']')? + 1));
+            return self.begin(&text[from.unwrap_or(0)..], line);
+        }
+        let word = text.trim_start();
+        if word.starts_with("Jobs: ") {
+            self.seen.get_or_insert((line.number, "a status line"));
+            return;
+        }
+        if let Some(at) = text.find(": (g=") {
+            return self.header(text, at, line);
+        }
+        if word.starts_with("Run status group") {
+            return self.after();
+        }
+        if word.starts_with("Disk stats") {
+            return self.after();
+        }
+        if let Some(version) = version(word) {
+            return self.version(version);
+        }
+        if position(text, "in_queue").is_some() && position(text, "ios").is_some() {
+            self.after();
+            if let Some(disk) = disk(text) {
+                let below = disk.below.is_none() && self.output.disks.iter().any(|d| d.below.is_some());
+                self.output.disks.push(Disk { is_below: below, ..disk });
+            }
+            return;
+        }
+        let Some(kind) = row::Kind::of(text) else {
+            if self.part == Part::After
+                && let Some(job) = group(text)
+            {
+                self.groups.push(job);
+            }
+            return;
+        };
+        if self.row.is_none() {
+            // Behind a report such a line is a quotation of it.
+            if self.part != Part::Before || !matches!(kind, row::Kind::Direction(..)) || self.full() {
+                return;
+            }
+            // The line that names the job was not copied.
+            let name = self.headers.last().map_or("unnamed", |(name, ..)| name).to_string();
+            self.unfinished
+                .get_or_insert(format!("the first line of a job is missing before line {}", line.number));
+            self.open(Row::new(
+                Job { name, members: 1, host: line.host.clone(), ..Job::default() },
+                line.number,
+            ));
+        }
+        let mut here = Here {
+            text,
+            number: line.number,
+            notes: &mut self.output.notes,
+            left_out: &mut self.notes_left_out,
+        };
+        if let Some(row) = &mut self.row {
+            row.line(kind, &mut here);
+        }
+    }
+
+    /// The first line of a row.
+    fn begin(&mut self, text: &str, line: &Line<'_>) {
+        self.close_row();
+        if self.full() {
+            return;
+        }
+        self.new_report_if_over();
+        let at = text.find("(groupid=").unwrap_or(0);
+        let name = text[..at].trim_end().trim_end_matches(':').trim();
+        let mut here = Here {
+            text: &text[at..],
+            number: line.number,
+            notes: &mut self.output.notes,
+            left_out: &mut self.notes_left_out,
+        };
+        let small = |v: &str| whole(v).map(|n| n.min(u64::from(u32::MAX)) as u32);
+        let signed = |v: &str| match v.strip_prefix('-') {
+            Some(rest) => whole(rest).map(|n| -(n.min(1 << 20) as i32)),
+            None => whole(v).map(|n| n.min(1 << 20) as i32),
+        };
+        let mut job = Job {
+            name: name.into(),
+            host: line.host.clone(),
+            group: here.get("(groupid", small).or_else(|| here.get("groupid", small)).unwrap_or(0),
+            members: here
+                .get("jobs", |v| small(v.trim_end_matches(|c: char| !c.is_ascii_digit())))
+                .unwrap_or(1),
+            error: here.get("err", signed).unwrap_or(0),
+            pid: field(here.text, "pid").and_then(|(_, v)| small(v)),
+            ..Job::default()
+        };
+        let rest = &text[at..];
+        if job.error != 0
+            && let Some((from, to)) = rest
+                .find("err=")
+                .and_then(|e| Some((e + rest[e..].find('(')? + 1, rest.find("): pid=")?)))
+                .filter(|(from, to)| from < to)
+        {
+            job.error_text = Some(rest[from..to].to_string());
+        }
+        if let Some(at) = position(rest, "pid")
+            && let Some((_, date)) = rest[at..].split_once(": ")
+            && let Some(ms) = clock(date.trim())
+        {
+            self.output.timestamp_ms = Some(ms);
+        }
+        self.open(Row::new(job, line.number));
+    }
+
+    fn open(&mut self, row: Row) {
+        self.close_row();
+        self.rows += 1;
+        self.part = Part::Rows;
+        self.row = Some(row);
+    }
+
+    /// There is room for no more rows.
+    fn full(&mut self) -> bool {
+        let full = self.rows >= MOST_ROWS;
+        if full {
+            self.unfinished.get_or_insert(format!("only the first {MOST_ROWS} rows were read"));
+        }
+        full
+    }
+
+    fn header(&mut self, text: &str, at: usize, line: &Line<'_>) {
+        let Some(header) = header(text) else { return };
+        self.seen = Some((line.number, "the header of a job"));
+        if self.part != Part::Before {
+            self.finish();
+        }
+        let group = field(text, "(g").map_or_else(|| text[at + 5..].to_string(), |(_, v)| v.to_string());
+        let name = text[..at].trim();
+        let name = name.rsplit(['$', '#']).next().filter(|_| name.contains("$ ")).unwrap_or(name).trim();
+        if self.headers.len() < MOST_ROWS {
+            self.headers.push((name.into(), whole(&group).unwrap_or(0) as u32, header));
+        }
+    }
+
+    fn version(&mut self, version: &str) {
+        if self.part != Part::Before && self.output.version != version {
+            self.finish();
+        }
+        self.output.version = version.into();
+        // In client mode every host says it; the headers are those of one run.
+        if self.part == Part::After {
+            self.finish();
+            self.output.version = version.into();
+        }
+    }
+
+    fn after(&mut self) {
+        if self.part != Part::Before || self.row.is_some() {
+            self.close_row();
+        }
+        self.part = Part::After;
+    }
+
+    /// A row after the sums of the groups: fio printed an interim report before (`--status-interval`), or another report follows.
+    fn new_report_if_over(&mut self) {
+        if self.part != Part::After || self.output.jobs.is_empty() {
+            return;
+        }
+        let (headers, version) = (self.headers.clone(), self.output.version.clone());
+        self.unfinished.get_or_insert("an interim report: a later one of the same run follows".into());
+        self.finish();
+        (self.headers, self.output.version) = (headers, version);
+    }
+
+    fn close_row(&mut self) {
+        let Some(row) = self.row.take() else { return };
+        let (job, missing) = row.end();
+        if let Some(why) = missing {
+            self.unfinished.get_or_insert(why);
+        }
+        self.output.jobs.push(job);
+    }
+
+    /// Ends a report.
+    fn finish(&mut self) {
+        self.close_row();
+        let mut output = std::mem::take(&mut self.output);
+        let headers = std::mem::take(&mut self.headers);
+        let groups = std::mem::take(&mut self.groups);
+        let mut partial = self.unfinished.take();
+        if self.notes_left_out > 0 {
+            output.notes.push(format!("and {} more", std::mem::take(&mut self.notes_left_out)));
+        }
+        self.part = Part::Before;
+        if output.jobs.is_empty() {
+            if groups.is_empty() {
+                return;
+            }
+            partial = Some("only the sums of the groups are there".into());
+            output.jobs = groups;
+        }
+        for (i, job) in output.jobs.iter_mut().enumerate() {
+            let named = headers.iter().find(|(name, group, _)| *name == job.name && *group == job.group);
+            let named = named.or_else(|| headers.iter().find(|(name, ..)| *name == job.name));
+            let only = headers.first().filter(|_| headers.len() == 1);
+            job.header = named.or(only).or(headers.get(i)).map(|(.., h)| h.clone());
+        }
+        let without: Vec<&str> = headers
+            .iter()
+            .filter(|(name, group, _)| output.jobs.iter().all(|j| j.name != *name && j.group != *group))
+            .map(|(name, ..)| name.as_str())
+            .collect();
+        if let Some(first) = without.first() {
+            let others =
+                if without.len() > 1 { format!(" and {} more", without.len() - 1) } else { String::new() };
+            output.notes.push(format!("no results of job {first}{others}"));
+        }
+        output.partial = partial;
+        self.done.push(output);
+    }
+
+    fn end(mut self) -> Result<Vec<Output>, ReadError> {
+        self.finish();
+        match (self.done.is_empty(), self.seen) {
+            (false, _) => Ok(self.done),
+            (true, Some((line, what))) => Err(ReadError::Form {
+                line,
+                column: 1,
+                what: format!("{what} is there, but no results follow: copy the report to its end"),
+            }),
+            (true, None) => Err(ReadError::Nothing { kind: "text report" }),
+        }
+    }
+}
+
+/// `fio-3.33`; in client mode `fio=fio-3.33` at the end of a host's line.
+fn version(text: &str) -> Option<&str> {
+    let text = match position(text, "fio") {
+        Some(at) => &text[at..],
+        None => text,
+    };
+    let number = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio "))?;
+    let end = text.find([' ', ',']).filter(|_| text.starts_with("fio-")).unwrap_or(text.len());
+    let word = &text[..end];
+    let plausible =
+        number.starts_with(|c: char| c.is_ascii_digit()) && word.len() < 60 && !text.contains(" --");
+    plausible.then_some(word.trim_end())
+}
+
+/// `NAME: (g=0): rw=randread, bs=..., ioengine=libaio, iodepth=128`.
+fn header(text: &str) -> Option<Header> {
+    let (_, rw) = field(text, "rw")?;
+    let block = position(text, "bs").map(|at| &text[at..]).unwrap_or_default();
+    let sizes = block.split(", ioengine").next().unwrap_or_default();
+    let old = !sizes.contains('(');
+    let range = |words: &str| {
+        let (low, high) = words.trim().split_once('-').unwrap_or((words.trim(), words.trim()));
+        Some((bytes(low, old)?, bytes(high, old)?))
+    };
+    let parts: Vec<(Bytes, Bytes)> = if old {
+        sizes.split('/').filter_map(range).collect()
+    } else {
+        sizes.split(')').skip(1).filter_map(|p| range(p.split(',').next()?)).collect()
+    };
+    let first = *parts.first()?;
+    let at = |i: usize| parts.get(i).copied().unwrap_or(first);
+    Some(Header {
+        rw: rw.into(),
+        block: [at(0), at(1), at(2)],
+        engine: field(text, "ioengine").map(|(_, v)| v.to_string()).unwrap_or_default(),
+        depth: field(text, "iodepth")
+            .and_then(|(_, v)| whole(v))
+            .map_or(0, |n| n.min(u64::from(u32::MAX)) as u32),
+    })
+}
+
+/// A sum of a group as a row of its own.
+fn group(text: &str) -> Option<Job> {
+    let (word, rest) = text.trim_start().split_once(':')?;
+    let old = position(rest, "aggrb").is_some();
+    let (_, rate) = field(rest, if old { "aggrb" } else { "bw" })?;
+    let (_, moved) = field(rest, "io")?;
+    let (_, run) = field(rest, if old { "maxt" } else { "run" })?;
+    let ms = whole(run.rsplit('-').next()?)?;
+    let stats = Stats {
+        bytes: bytes(moved, old)?,
+        bytes_per_second: field::amount(rate, old)?,
+        runtime: Nanos(ms.saturating_mul(1_000_000)),
+        ..Stats::default()
+    };
+    let mut job = Job { name: "all jobs".into(), members: 1, ..Job::default() };
+    match word {
+        "READ" => job.directions[Direction::Read] = Some(stats),
+        "WRITE" => job.directions[Direction::Write] = Some(stats),
+        "TRIM" => job.directions[Direction::Trim] = Some(stats),
+        "MIXED" => job.mixed = Some(stats),
+        _ => return None,
+    }
+    Some(job)
+}
+
+/// `vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%`.
+fn disk(text: &str) -> Option<Disk> {
+    let (name, _) = text.split_once(": ")?;
+    let pair = |key: &str| {
+        let (_, value) = field(text, key)?;
+        let (reads, writes) = value.split_once('/')?;
+        Some((whole(reads)?, whole(writes)?))
+    };
+    let counts = |prefix: &str| {
+        let key = |name: &str| format!("{prefix}{name}");
+        Some(DiskCounts {
+            ios: pair(&key("ios"))?,
+            sectors: pair(&key("sectors")),
+            merges: pair(&key("merge")).unwrap_or_default(),
+            ticks: pair(&key("ticks")).unwrap_or_default(),
+            in_queue: field(text, &key("in_queue")).and_then(|(_, v)| whole(v)).unwrap_or(0),
+            busy: field(text, &key("util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
+        })
+    };
+    Some(Disk { name: name.trim().into(), counts: counts("")?, below: counts("aggr"), is_below: false })
+}
+
+/// The time of day as fio prints it, which has no zone: taken as this machine's.
+fn clock(text: &str) -> Option<u64> {
+    let date: String = text.chars().take(24).collect();
+    let at = DateTime::strptime("%a %b %e %H:%M:%S %Y", date.trim()).ok()?;
+    let zoned = at.to_zoned(TimeZone::system()).ok()?;
+    u64::try_from(zoned.timestamp().as_millisecond()).ok()
+}
