@@ -29,6 +29,7 @@ pub fn of_step(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Vec<
         steal,
         quota,
         drained,
+        trace,
     ];
     let mut found = Vec::new();
     for rule in rules {
@@ -72,7 +73,9 @@ fn unfinished(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning
 
 fn depth(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     let reached = step.in_flight_mean / step.in_flight_asked.max(1.0);
-    if plan.arrivals_per_second().is_some() || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
+    // A schedule and pauses leave the queue empty on purpose.
+    let meant = plan.arrivals_per_second().is_some() || plan.think.is_some();
+    if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
     let why = if plan.direct {
@@ -263,6 +266,17 @@ fn quota(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> 
         format!("our own cgroup was denied CPU time in {periods} periods (cpu.max)"),
         "raise the CPU limit of the container: this measured the limit",
     ))
+}
+
+fn trace(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+    (step.trace_left_out_ios > 0).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "log-incomplete",
+            format!("{} I/Os are missing at the end of the log of single I/Os", step.trace_left_out_ios),
+            "it may take 512 MiB of memory a step: log a shorter run, or averages over time",
+        )
+    })
 }
 
 fn drained(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {

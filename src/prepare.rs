@@ -94,7 +94,15 @@ pub fn fill(
         ..Step::default()
     };
     let targets = [Target { clearance: Some(clearance.clone()), size }];
-    let load = Load { step: &step, engine, targets: &targets, seed, continue_on_error: false, cpus: &[] };
+    let load = Load {
+        step: &step,
+        engine,
+        targets: &targets,
+        seed,
+        continue_on_error: false,
+        cpus: &[],
+        gate: None,
+    };
     let mut written = 0u64;
     let outcome = engine::run(&load, timer, &mut |w: Watch<'_>| {
         written += w.fresh.iter().flat_map(|i| i.counts.iter()).map(|(_, c)| c.bytes.0).sum::<u64>();

@@ -158,6 +158,9 @@ pub struct StepRecord {
     /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
+    /// I/Os for which there was no room among those kept for logs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trace_left_out_ios: u64,
     /// CPU time of the load threads and their helpers.
     pub cpu: CpuRecord,
     /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
@@ -191,6 +194,9 @@ pub struct StepRecord {
 pub struct StepTarget {
     /// The file or device.
     pub path: PathBuf,
+    /// More targets that the same jobs drove in turn with it (`round_robin`): all figures here are of all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PathBuf>,
     /// Reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionSummary>,

@@ -85,7 +85,7 @@ pub struct Aio {
     user_ring: bool,
     /// The operation that a flush is.
     flush: u16,
-    target: Arc<Clearance>,
+    targets: Vec<Arc<Clearance>>,
 }
 
 fn setup(depth: u32) -> io::Result<u64> {
@@ -111,13 +111,13 @@ pub fn refusal() -> Option<String> {
 }
 
 impl Aio {
-    /// A context for `depth` requests on a target, with buffers that must outlive this value.
+    /// A context for `depth` requests on at least one target, with buffers that must outlive this value.
     ///
     /// # Errors
     /// EAGAIN when `fs.aio-max-nr` is exhausted.
-    pub fn new(target: Arc<Clearance>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
+    pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
         let context = setup(depth)?;
-        let fd = target.as_fd().as_raw_fd() as u32;
+        let fd = targets[0].as_fd().as_raw_fd() as u32;
         let iocbs = (0..depth)
             .map(|slot| Iocb {
                 data: u64::from(slot),
@@ -136,12 +136,12 @@ impl Aio {
             stride: buffers.region().1 as u64 / u64::from(depth),
             queued: Vec::with_capacity(depth as usize),
             busy: 0,
-            batch: Batch::new(target.is_direct(), depth),
+            batch: Batch::new(targets[0].is_direct(), depth),
             early: VecDeque::with_capacity(depth as usize),
             scratch: vec![Event::default(); depth as usize],
             user_ring,
             flush: FDSYNC,
-            target,
+            targets,
         })
     }
 
@@ -249,6 +249,9 @@ impl Backend for Aio {
             };
             iocb.length = u64::from(r.length);
             iocb.offset = r.offset as i64;
+            if let Some(target) = r.target {
+                iocb.fd = self.targets[usize::from(target)].as_fd().as_raw_fd() as u32;
+            }
             self.queued.push(iocb);
         }
         self.busy += slots.len() as u32;
@@ -313,7 +316,7 @@ impl Backend for Aio {
 
 impl Drop for Aio {
     fn drop(&mut self) {
-        let _ = &self.target;
+        let _ = &self.targets;
         // SAFETY: the context is this value's own. The call waits for requests in flight, so buffers may go afterwards.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }

@@ -16,6 +16,8 @@ pub struct Request {
     pub offset: u64,
     /// How much, in bytes; 0 for a flush.
     pub length: u32,
+    /// Which of the worker's targets, when it has several.
+    pub target: Option<u16>,
 }
 
 /// How many requests go to the kernel in one call.

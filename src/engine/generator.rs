@@ -58,8 +58,48 @@ pub trait Source {
     /// The only direction that occurs, where that is known beforehand.
     const ONLY: Option<Direction>;
 
+    /// The load needs a look at every I/O beyond counting it: see `worker::special`.
+    const SPECIAL: bool = false;
+
     /// Direction, offset and length of the next I/O.
     fn next(&mut self) -> (Direction, u64, u32);
+
+    /// The target of the I/O that came last, by its number among the worker's.
+    fn target(&self) -> u16 {
+        0
+    }
+}
+
+/// Targets in turn, one I/O each; every one of them has its own positions, permutations and count of writes to a flush.
+pub struct Turns {
+    generators: Vec<Generator>,
+    next: usize,
+    last: u16,
+}
+
+impl Turns {
+    /// Begins with the first.
+    pub fn new(generators: Vec<Generator>) -> Turns {
+        Turns { generators, next: 0, last: 0 }
+    }
+}
+
+impl Source for Turns {
+    const ONLY: Option<Direction> = None;
+    const SPECIAL: bool = true;
+
+    #[inline(always)]
+    fn next(&mut self) -> (Direction, u64, u32) {
+        let io = self.generators[self.next].next();
+        self.last = self.next as u16;
+        self.next = if self.next + 1 == self.generators.len() { 0 } else { self.next + 1 };
+        io
+    }
+
+    #[inline(always)]
+    fn target(&self) -> u16 {
+        self.last
+    }
 }
 
 /// The commonest load: random reads of one size, every block once a pass.

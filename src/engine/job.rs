@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use super::generator::Generator;
 use super::outcome::End;
 use super::schedule::Schedule;
+use crate::plan::Think;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
@@ -46,8 +47,16 @@ pub struct Job {
     pub depth: u32,
     /// Largest block of the load.
     pub largest: Bytes,
-    /// Draws the I/Os.
-    pub generator: Generator,
+    /// Draw the I/Os, one for each target.
+    pub generators: Vec<Generator>,
+    /// Number of the first of its targets within the step.
+    pub target: u16,
+    /// Ends after so many I/Os.
+    pub ios: Option<u64>,
+    /// Pauses.
+    pub think: Option<Think>,
+    /// Keeps so many of its I/Os, none when absent.
+    pub trace: Option<usize>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When it ends.

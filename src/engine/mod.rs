@@ -1,13 +1,15 @@
 //! The load engine: runs one step on all its targets together and hands back samples.
 //!
 //! One thread per job, each with its own ring or context, buffers and random numbers. This module starts them, watches, and
-//! stops them; what happens per I/O is in [`worker`]. It measures and judges nothing, and never opens a target itself: it
+//! stops them ([`drive`]); what happens per I/O is in [`worker`]. It measures and judges nothing, and never opens a target itself: it
 //! is given [`Clearance`]s, and refuses to write through one that does not allow it.
 
 mod aio;
 mod backend;
 mod buffers;
 mod clock;
+mod drive;
+mod gate;
 mod generator;
 mod job;
 mod null;
@@ -22,29 +24,20 @@ mod worker;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
-use rustix::thread::{CpuSet, sched_setaffinity};
-
 use crate::guard::Clearance;
-use crate::plan::{CpuList, EngineKind, Step};
+use crate::plan::{EngineKind, Step};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
-use backend::Backend;
 use buffers::Buffers;
 use clock::{Anchor, Clock, Monotonic, Tsc, Virtual};
-use generator::Generator;
-use job::{Control, Job, Message, Window};
-use schedule::Schedule;
-use worker::Worker;
+use drive::drive;
 
 pub use clock::clock_source;
+pub use gate::Gate;
 pub use generator::Region;
-pub use outcome::{CpuTime, End, Failure, OpenEnd};
+pub use outcome::{CpuTime, End, Failure, OpenEnd, Trace, Traced};
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -160,15 +153,32 @@ pub struct Load<'a> {
     pub continue_on_error: bool,
     /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
     pub cpus: &'a [u32],
+    /// Where it meets other loads that are to start at the same instant.
+    pub gate: Option<&'a Gate>,
+}
+
+impl<'a> Load<'a> {
+    /// The targets that one worker drives.
+    fn of_worker(&self, worker: u32) -> &'a [Target] {
+        let first = self.first_target(worker);
+        if self.step.round_robin { self.targets } else { &self.targets[first..=first] }
+    }
+
+    /// Number of the first of them.
+    fn first_target(&self, worker: u32) -> usize {
+        self.step.series_of(worker)
+    }
 }
 
 /// What a step gave.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// Samples, one series per target.
+    /// Samples, one series for each target; with `round_robin` one in all, since each worker drives all of them.
     pub series: Vec<Series>,
-    /// Ends of the workers; worker `i` belongs to target `i / numjobs`.
+    /// Ends of the workers, in their order; see [`Step::series_of`].
     pub ends: Vec<End>,
+    /// Every I/O of each worker, in the order of workers, when the step keeps them.
+    pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
     /// From the start of the workers' threads to their first I/O.
@@ -187,6 +197,9 @@ pub struct Watch<'a> {
 
 /// Runs a step. `watch` is called about every 100 ms from this thread; it ends the load by returning false.
 ///
+/// Several threads may run loads at the same time, with one `timer`. They share nothing else but a signal handler that does
+/// nothing and goes to load threads of their own alone; see [`Gate`] for a common start.
+///
 /// # Errors
 /// Nothing was sent to any target when an error is returned.
 pub fn run(
@@ -194,6 +207,8 @@ pub fn run(
     timer: &Timer,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Result<Outcome, EngineError> {
+    // However this ends, the other loads at the gate do not wait for this one in vain.
+    let gate = load.gate.map(gate::Pass::new);
     let step = load.step;
     let real = load.engine != EngineKind::Null;
     if real && load.targets.iter().any(|t| t.clearance.is_none()) {
@@ -211,8 +226,8 @@ pub fn run(
         load.targets.iter().try_for_each(drop_cached)?;
     }
     if let Some(plan) = &step.simulate {
-        let start = || 1;
-        return drive(load, watch, start, |worker| {
+        let start = |_| 1;
+        return drive(load, gate, watch, start, |worker| {
             let (plan, seed) = (plan.clone(), load.seed ^ u64::from(worker));
             move |_: &Buffers| {
                 let clock = Virtual::default();
@@ -221,8 +236,8 @@ pub fn run(
         });
     }
     match timer.tsc() {
-        Some(clock) => with_clock(load, watch, clock),
-        None => with_clock(load, watch, Monotonic),
+        Some(clock) => with_clock(load, gate, watch, clock),
+        None => with_clock(load, gate, watch, Monotonic),
     }
 }
 
@@ -236,255 +251,36 @@ fn drop_cached(target: &Target) -> Result<(), EngineError> {
 /// Chooses the backend at compile time.
 fn with_clock<C: Clock + Copy + Send + 'static>(
     load: &Load<'_>,
+    gate: Option<gate::Pass<'_>>,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
     clock: C,
 ) -> Result<Outcome, EngineError> {
-    let start = || clock.now() + clock.ticks(Nanos::millis(1));
-    let (depth, jobs) = (load.step.iodepth, load.step.numjobs);
-    let target =
-        |worker: u32| load.targets[(worker / jobs) as usize].clearance.clone().expect("checked by run");
+    let start = |common: Option<Instant>| {
+        let ahead = common.map(|t| Nanos(t.saturating_duration_since(Instant::now()).as_nanos() as u64));
+        clock.now() + clock.ticks(ahead.unwrap_or(Nanos::millis(1)))
+    };
+    let depth = load.step.iodepth;
+    let targets = |worker: u32| -> Vec<Arc<Clearance>> {
+        let cleared = |t: &Target| t.clearance.clone().expect("checked by run");
+        load.of_worker(worker).iter().map(cleared).collect()
+    };
     match load.engine {
-        EngineKind::IoUring => drive(load, watch, start, |worker| {
-            let target = target(worker);
+        EngineKind::IoUring => drive(load, gate, watch, start, |worker| {
+            let targets = targets(worker);
             let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll };
-            move |buffers: &Buffers| Ok((uring::Uring::new(target, buffers, depth, options)?, clock))
+            move |buffers: &Buffers| Ok((uring::Uring::new(targets, buffers, depth, options)?, clock))
         }),
-        EngineKind::Libaio => drive(load, watch, start, |worker| {
-            let target = target(worker);
-            move |buffers: &Buffers| Ok((aio::Aio::new(target, buffers, depth)?, clock))
+        EngineKind::Libaio => drive(load, gate, watch, start, |worker| {
+            let targets = targets(worker);
+            move |buffers: &Buffers| Ok((aio::Aio::new(targets, buffers, depth)?, clock))
         }),
-        EngineKind::Psync => drive(load, watch, start, |worker| {
-            let target = target(worker);
-            move |buffers: &Buffers| Ok((psync::Psync::new(target, buffers), clock))
+        EngineKind::Psync => drive(load, gate, watch, start, |worker| {
+            let targets = targets(worker);
+            move |buffers: &Buffers| Ok((psync::Psync::new(targets, buffers), clock))
         }),
         EngineKind::Null => {
-            drive(load, watch, start, |_| move |_: &Buffers| Ok((null::Null::default(), clock)))
+            drive(load, gate, watch, start, |_| move |_: &Buffers| Ok((null::Null::default(), clock)))
         }
-    }
-}
-
-/// What a worker thread says before its load begins.
-enum SetUp {
-    Ready { thread: libc::pid_t },
-    Failed(String),
-}
-
-/// Starts the workers, watches them to their end, and gathers what they say. `factory` gives, for a worker, what makes its
-/// backend and clock on its own thread.
-fn drive<B, C, F>(
-    load: &Load<'_>,
-    watch: &mut dyn FnMut(Watch<'_>) -> bool,
-    start_at: impl Fn() -> u64,
-    factory: impl Fn(u32) -> F,
-) -> Result<Outcome, EngineError>
-where
-    B: Backend,
-    C: Clock,
-    F: FnOnce(&Buffers) -> std::io::Result<(B, C)> + Send + 'static,
-{
-    let began = Instant::now();
-    let step = load.step;
-    let control = Arc::new(Control::default());
-    let (messages, inbox) = channel();
-    let (ready, set_up) = channel();
-    let workers = load.targets.len() as u32 * step.numjobs;
-    let mut jobs = Vec::new();
-    for (t, target) in load.targets.iter().enumerate() {
-        for j in 0..step.numjobs {
-            let region = Region::of_job(step, target.size, j).ok_or_else(|| EngineError::TooSmall {
-                path: target.name(),
-                size: target.size,
-                jobs: step.numjobs,
-            })?;
-            let id = t as u32 * step.numjobs + j;
-            // Each worker has random numbers of its own; the multiplier is that of splitmix64.
-            let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let schedule = step
-                .arrivals_per_second()
-                .map(|rate| Schedule::new(rate, step.arrival, j, step.numjobs, seed));
-            jobs.push(Job {
-                id,
-                depth: step.iodepth,
-                largest: step.largest_block(),
-                generator: Generator::new(step, region, seed),
-                schedule,
-                window: Window {
-                    ramp: step.ramp,
-                    runtime: (step.runtime.0 > 0).then_some(step.runtime),
-                    amount: step.io_size,
-                },
-                compressible: step.compressible,
-                datasync: step.datasync,
-                end_fsync: step.end_fsync && step.rw.changes_data(),
-                continue_on_error: load.continue_on_error,
-                control: control.clone(),
-                messages: messages.clone(),
-            });
-        }
-    }
-    drop(messages);
-    for job in jobs {
-        let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
-        let cpus = match load.cpus {
-            [] => Vec::new(),
-            all if step.cpus_shared => all.to_vec(),
-            all => vec![all[job.id as usize % all.len()]],
-        };
-        let fill = step.rw.changes_data().then_some((load.seed ^ u64::from(job.id), step.compressible));
-        let body = move || {
-            let worker = match set_up_worker(job, &cpus, fill, make) {
-                Ok(worker) => worker,
-                Err(e) => return drop(ready.send(SetUp::Failed(e))),
-            };
-            let thread = rustix::thread::gettid().as_raw_nonzero().get();
-            let _ = ready.send(SetUp::Ready { thread });
-            drop(ready);
-            loop {
-                match shared.start.load(Ordering::Acquire) {
-                    0 if shared.stop.load(Ordering::Relaxed) => return,
-                    0 => std::thread::sleep(Duration::from_micros(50)),
-                    start => return worker.run(start),
-                }
-            }
-        };
-        let spawned = std::thread::Builder::new().name("volproof-load".into()).spawn(body);
-        if let Err(e) = spawned {
-            control.stop.store(true, Ordering::Relaxed);
-            return Err(EngineError::SetUp(format!("a thread could not be started: {e}")));
-        }
-    }
-    drop(ready);
-    let mut threads = Vec::new();
-    for said in &set_up {
-        match said {
-            SetUp::Ready { thread } => threads.push(thread),
-            SetUp::Failed(e) => {
-                control.stop.store(true, Ordering::Relaxed);
-                return Err(EngineError::SetUp(e));
-            }
-        }
-    }
-    if threads.len() as u32 != workers {
-        control.stop.store(true, Ordering::Relaxed);
-        return Err(EngineError::SetUp("a worker ended before it began".into()));
-    }
-    control.start.store(start_at().max(1), Ordering::Release);
-    let mut outcome = Outcome {
-        series: vec![Series::default(); load.targets.len()],
-        set_up: Nanos(began.elapsed().as_nanos() as u64),
-        ..Outcome::default()
-    };
-    attend(load, &control, &inbox, &threads, &mut outcome, watch);
-    Ok(outcome)
-}
-
-/// Makes one worker on its own thread.
-fn set_up_worker<B: Backend, C: Clock>(
-    job: Job,
-    cpus: &[u32],
-    fill: Option<(u64, u32)>,
-    make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
-) -> Result<Worker<B, C>, String> {
-    if !cpus.is_empty() {
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|cpu| set.set(*cpu as usize));
-        sched_setaffinity(None, &set).map_err(|e| {
-            let cpus = CpuList(cpus.to_vec());
-            format!("worker {} cannot be pinned to CPU {cpus}: {e}; see --cpus", job.id)
-        })?;
-    }
-    // Timers of a load thread should be exact: the default slack of 50 us would show as lag. Refusal is harmless.
-    // SAFETY: PR_SET_TIMERSLACK takes one number.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
-    let mut buffers = Buffers::new(job.depth, job.largest)
-        .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
-    if let Some((seed, compressible)) = fill {
-        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), compressible);
-    }
-    let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
-    backend.datasync(job.datasync);
-    Ok(Worker::new(job, backend, buffers, clock))
-}
-
-/// A refusal of the kernel in words, with what to do.
-fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
-    match e.raw_os_error() {
-        Some(libc::EAGAIN) => format!(
-            "the kernel has no room for {depth} AIO requests: raise fs.aio-max-nr (sysctl), or lower --iodepth"
-        ),
-        Some(libc::ENOMEM) => {
-            format!("the kernel has no memory for depth {depth}: raise RLIMIT_MEMLOCK or lower --iodepth")
-        }
-        Some(libc::EOPNOTSUPP) => "the device has no poll queues: leave --iopoll out".into(),
-        _ => e.to_string(),
-    }
-}
-
-/// Watches running workers to their end.
-fn attend(
-    load: &Load<'_>,
-    control: &Control,
-    inbox: &Receiver<Message>,
-    threads: &[libc::pid_t],
-    outcome: &mut Outcome,
-    watch: &mut dyn FnMut(Watch<'_>) -> bool,
-) {
-    let began = Instant::now();
-    let step = load.step;
-    let tick = Duration::from_millis(100);
-    let flush = Duration::from(if step.end_fsync { worker::END_FLUSH } else { Nanos(0) });
-    let patience = Duration::from(DRAIN) + Duration::from_secs(2);
-    // When they should all be back: known from the start with a runtime, else once they were told to stop.
-    let mut due = (step.runtime.0 > 0)
-        .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience + flush);
-    // From here on a thread that still waits is waiting for the device: it is woken to end its window.
-    let over = due.map(|d| d - patience - flush + tick);
-    let mut fresh = Vec::new();
-    let mut last = began;
-    while outcome.ends.len() < threads.len() {
-        match inbox.recv_timeout(tick / 2) {
-            Ok(Message::Interval(interval)) => {
-                outcome.series[(interval.worker / step.numjobs) as usize].add(&interval);
-                fresh.push(interval);
-            }
-            Ok(Message::End(end)) => outcome.ends.push(*end),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                // A worker ended without a word: it panicked, and its thread has said why.
-                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
-                break;
-            }
-        }
-        let now = Instant::now();
-        if now - last >= tick {
-            last = now;
-            let elapsed = Nanos((now - began).as_nanos() as u64);
-            let go_on = watch(Watch { elapsed, fresh: &fresh });
-            fresh.clear();
-            if !go_on && !outcome.interrupted {
-                outcome.interrupted = true;
-                control.stop.store(true, Ordering::Relaxed);
-                due = Some(now + patience);
-            }
-            if over.is_some_and(|t| now > t) {
-                signal::wake(threads);
-            }
-            if control.stop.load(Ordering::Relaxed) {
-                signal::wake(threads);
-                due = due.map(|d| d.min(now + patience)).or(Some(now + patience));
-            }
-        }
-        if due.is_some_and(|d| now > d) {
-            outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
-            break;
-        }
-    }
-    watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh });
-    outcome.ends.sort_by_key(|e| e.worker);
-    for (t, series) in outcome.series.iter_mut().enumerate() {
-        let of_target = |e: &&End| (e.worker / step.numjobs) as usize == t;
-        let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
-        series.close(window.unwrap_or_default());
     }
 }
 

@@ -19,6 +19,41 @@ pub struct Failure {
     pub length: u32,
     /// Bytes moved (a short I/O), or a negative error number.
     pub result: i64,
+    /// Number of its target within the step.
+    pub target: u16,
+}
+
+/// One I/O of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traced {
+    /// When it completed, after the start of the window.
+    pub at: Nanos,
+    /// From submission to completion.
+    pub latency: Nanos,
+    /// Where, in bytes.
+    pub offset: u64,
+    /// How much, in bytes.
+    pub length: u32,
+    /// Number of its target within the step.
+    pub target: u16,
+    /// What it did.
+    pub direction: Direction,
+}
+
+/// Every I/O of a worker that completed within the window without error, in the order of completion.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// The worker.
+    pub worker: u32,
+    /// Its I/Os.
+    pub ios: Vec<Traced>,
+    /// Later ones for which there was no room: a step keeps [`Trace::MOST`].
+    pub left_out: u64,
+}
+
+impl Trace {
+    /// I/Os that all workers of a step keep together: 512 MiB of memory.
+    pub const MOST: usize = (512 << 20) / size_of::<Traced>();
 }
 
 /// CPU time of a thread.
@@ -57,6 +92,8 @@ pub struct End {
     pub lost: u32,
     /// Open loop only.
     pub open: Option<OpenEnd>,
+    /// Its I/Os one by one, when the step keeps them.
+    pub trace: Option<Trace>,
     /// The backend's agreement with the kernel.
     pub features: Vec<String>,
     /// Why the worker could not go on.

@@ -14,7 +14,8 @@ use crate::unit::Nanos;
 
 /// The synchronous backend; depth 1.
 pub struct Psync {
-    target: Arc<Clearance>,
+    targets: Vec<Arc<Clearance>>,
+    /// The first of them.
     fd: RawFd,
     buffer: *mut u8,
     datasync: bool,
@@ -23,11 +24,11 @@ pub struct Psync {
 }
 
 impl Psync {
-    /// Uses the first slot of `buffers`, which must outlive this value.
-    pub fn new(target: Arc<Clearance>, buffers: &Buffers) -> Psync {
+    /// Uses the first slot of `buffers`, which must outlive this value, for at least one target.
+    pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers) -> Psync {
         Psync {
-            fd: target.as_fd().as_raw_fd(),
-            target,
+            fd: targets[0].as_fd().as_raw_fd(),
+            targets,
             buffer: buffers.address(0),
             datasync: true,
             pending: None,
@@ -97,12 +98,13 @@ unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
 impl Psync {
     /// Everything that is not a read.
     fn change(&mut self, r: &Request) -> i64 {
-        let fd = self.target.as_fd();
+        let target = &self.targets[usize::from(r.target.unwrap_or(0))];
+        let fd = target.as_fd();
         // SAFETY: slot 0 is at least `length` long and used by this thread alone.
         let buffer = unsafe { std::slice::from_raw_parts(self.buffer, r.length as usize) };
         completion(match r.direction {
             Direction::Write => rustix::io::pwrite(fd, buffer, r.offset),
-            Direction::Trim => discard(fd, self.target.is_block(), r.offset, u64::from(r.length)),
+            Direction::Trim => discard(fd, target.is_block(), r.offset, u64::from(r.length)),
             Direction::Sync | Direction::Read if self.datasync => rustix::fs::fdatasync(fd).map(|()| 0),
             Direction::Sync | Direction::Read => rustix::fs::fsync(fd).map(|()| 0),
         })
@@ -115,8 +117,9 @@ impl Backend for Psync {
     #[inline(always)]
     fn call(&mut self, r: &Request) -> i64 {
         if r.direction == Direction::Read {
+            let fd = r.target.map_or(self.fd, |t| self.targets[usize::from(t)].as_fd().as_raw_fd());
             // SAFETY: slot 0 is at least `length` long and used by this thread alone.
-            return unsafe { pread(self.fd, self.buffer, r.length, r.offset) };
+            return unsafe { pread(fd, self.buffer, r.length, r.offset) };
         }
         self.change(r)
     }

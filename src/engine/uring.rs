@@ -18,6 +18,7 @@ use crate::sample::Direction;
 use crate::unit::Nanos;
 
 /// Offsets of fields in `struct io_uring_sqe` (kernel ABI, include/uapi/linux/io_uring.h).
+const SQE_FD: usize = 4;
 const SQE_OFF: usize = 8;
 const SQE_LEN: usize = 24;
 
@@ -37,7 +38,9 @@ pub struct Uring {
     sqpoll: bool,
     datasync: bool,
     flags: Vec<String>,
-    target: Arc<Clearance>,
+    targets: Vec<Arc<Clearance>>,
+    /// What a request names its target by: an index of the registered files, or a descriptor.
+    files: Vec<i32>,
 }
 
 /// Makes earlier writes durable, as `fdatasync` or `fsync` does.
@@ -115,18 +118,19 @@ pub fn refusal() -> Option<String> {
 }
 
 impl Uring {
-    /// Opens a ring for `depth` requests on a target, with buffers that must outlive this value. Call it on the thread that will use it.
+    /// Opens a ring for `depth` requests on at least one target, with buffers that must outlive this value. Call it on the thread that will use it.
     ///
     /// # Errors
     /// When the kernel refuses the ring; refused registrations are done without.
     pub fn new(
-        target: Arc<Clearance>,
+        targets: Vec<Arc<Clearance>>,
         buffers: &Buffers,
         depth: u32,
         options: RingOptions,
     ) -> io::Result<Uring> {
         let (ring, mut flags) = open(depth, options)?;
-        if ring.submitter().register_files(&[target.as_fd().as_raw_fd()]).is_ok() {
+        let descriptors: Vec<i32> = targets.iter().map(|t| t.as_fd().as_raw_fd()).collect();
+        if ring.submitter().register_files(&descriptors).is_ok() {
             flags.push("registered file".into());
         }
         let fixed_file = flags.iter().any(|f| f == "registered file");
@@ -150,7 +154,7 @@ impl Uring {
         if !options.sqpoll && ring.submitter().register_ring_fd().is_ok() {
             flags.push("registered ring".into());
         }
-        let raw = types::Fd(target.as_fd().as_raw_fd());
+        let raw = types::Fd(descriptors[0]);
         let templates = (0..depth)
             .map(|slot| {
                 let at = buffers.address(slot);
@@ -178,11 +182,12 @@ impl Uring {
             templates,
             queued: 0,
             busy: 0,
-            batch: Batch::new(target.is_direct(), depth),
+            batch: Batch::new(targets[0].is_direct(), depth),
             sqpoll: options.sqpoll,
             datasync: true,
             flags,
-            target,
+            files: if fixed_file { (0..descriptors.len() as i32).collect() } else { descriptors },
+            targets,
         })
     }
 }
@@ -196,6 +201,13 @@ fn aim(entry: &mut squeue::Entry, offset: u64, length: u32) {
         at.add(SQE_OFF).cast::<u64>().write(offset);
         at.add(SQE_LEN).cast::<u32>().write(length);
     }
+}
+
+/// Puts the target into a prepared request.
+#[inline(always)]
+fn name(entry: &mut squeue::Entry, file: i32) {
+    // SAFETY: as in `aim`; the field lies inside the request and is aligned.
+    unsafe { std::ptr::from_mut(entry).cast::<u8>().add(SQE_FD).cast::<i32>().write(file) };
 }
 
 const _: () = assert!(size_of::<squeue::Entry>() == 64);
@@ -212,12 +224,21 @@ impl Backend for Uring {
                 Direction::Write => write,
                 Direction::Sync | Direction::Trim => {
                     // SAFETY: a flush carries no buffer; the file is open for as long as this value lives.
-                    let pushed = unsafe { queue.push(&flush(&self.target, r.slot, self.datasync)) };
+                    let pushed = unsafe {
+                        queue.push(&flush(
+                            &self.targets[usize::from(r.target.unwrap_or(0))],
+                            r.slot,
+                            self.datasync,
+                        ))
+                    };
                     debug_assert!(pushed.is_ok());
                     continue;
                 }
             };
             aim(entry, r.offset, r.length);
+            if let Some(target) = r.target {
+                name(entry, self.files[usize::from(target)]);
+            }
             // SAFETY: the buffer of the slot lives longer than the ring and is used by no other request in flight.
             // There is always room: the ring has an entry for every slot.
             let pushed = unsafe { queue.push(entry) };

@@ -15,6 +15,7 @@
 
 mod end;
 mod grid;
+mod special;
 
 use std::io;
 use std::sync::Arc;
@@ -24,13 +25,14 @@ use std::sync::mpsc::Sender;
 use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
-use super::generator::{Generator, Source};
+use super::generator::{Generator, Source, Turns};
 use super::job::{Control, Job, Message, Window};
 use super::outcome::{CpuTime, End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
 use crate::sample::{Direction, GRID};
 use crate::unit::Nanos;
+use special::Special;
 
 /// How long requests in flight are waited for after the end.
 pub const DRAIN: Nanos = Nanos::seconds(5);
@@ -46,13 +48,16 @@ pub(super) struct Slot {
     intended: u64,
     offset: u64,
     length: u32,
+    /// Number within the step.
+    target: u16,
     direction: Direction,
 }
 
 impl Slot {
     #[cold]
     pub(super) fn failure(&self, result: i64) -> Failure {
-        Failure { direction: self.direction, offset: self.offset, length: self.length, result }
+        let Slot { direction, offset, length, target, .. } = *self;
+        Failure { direction, offset, length, result, target }
     }
 }
 
@@ -78,7 +83,12 @@ pub struct Worker<B: Backend, C: Clock> {
     clock: C,
     backend: B,
     buffers: Buffers,
-    generator: Generator,
+    generators: Vec<Generator>,
+    /// Number of the first of its targets within the step.
+    target: u16,
+    /// How many it has.
+    targets: u16,
+    special: Special,
     schedule: Option<Schedule>,
     window: Window,
     compressible: u32,
@@ -123,11 +133,11 @@ pub struct Worker<B: Backend, C: Clock> {
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
     pub fn new(job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
-        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, direction: Direction::Read };
+        let (direction, target) = (Direction::Read, job.target);
+        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
-            clock,
             outcome: End {
                 worker: job.id,
                 features: backend.features(),
@@ -136,7 +146,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             },
             backend,
             buffers,
-            generator: job.generator,
+            special: Special::of(&job, &clock),
+            target: job.target,
+            targets: job.generators.len() as u16,
+            generators: job.generators,
+            clock,
             schedule: job.schedule,
             window: job.window,
             compressible: job.compressible,
@@ -177,9 +191,13 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.open_window();
         }
         self.clock.idle_until(start);
-        let result = match self.generator.reads() {
-            Some(reads) => self.load(reads),
-            None => self.load(self.generator.clone()),
+        let generators = std::mem::take(&mut self.generators);
+        let result = if generators.len() > 1 || self.special.asked() {
+            self.load(Turns::new(generators))
+        } else if let Some(reads) = generators[0].reads() {
+            self.load(reads)
+        } else {
+            self.load(generators[0].clone())
         };
         if let Err(e) = result {
             self.outcome.failed = Some(format!("submitting I/O failed: {e}"));
@@ -195,41 +213,50 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             Some(schedule) => self.open_loop(source, schedule),
             None if B::LOCKSTEP => {
                 self.lockstep(source);
-                self.end_flush::<false>()?;
-                self.settled = self.clock.now();
-                self.close(self.settled);
-                Ok(())
+                self.end_lockstep()
             }
             None => self.closed_loop(source),
         }
     }
 
     fn closed_loop<S: Source>(&mut self, mut source: S) -> io::Result<()> {
-        while !self.closed && self.bytes_left > 0 {
+        while !self.closed && self.more::<S>() {
             let now = self.clock.now();
             if now >= self.next_event {
                 self.event(now);
                 continue;
             }
             self.settle(now);
+            let due = if S::SPECIAL { self.special.pause_due() } else { None };
             if self.idle > 0 {
-                self.fill::<S, false>(&mut source, self.idle, now, now);
+                let n = if due.is_some() { 1 } else { self.idle };
+                self.fill::<S, false>(&mut source, n, now, now);
             }
             self.backend.submit_and_wait(1, None)?;
             self.collect::<S, false>();
+            if S::SPECIAL
+                && let Some(completed) = due.or_else(|| self.special.pause_due())
+            {
+                self.quiesce::<S>()?;
+                self.pause(completed);
+            }
         }
         self.drain::<S, false>()
     }
 
     /// The closed loop of a backend that does one I/O at a time.
     fn lockstep<S: Source>(&mut self, mut source: S) {
-        while self.bytes_left > 0 {
+        while self.more::<S>() {
             let (direction, offset, length) = source.next();
+            let target = if S::SPECIAL { Some(source.target()) } else { None };
+            if S::SPECIAL {
+                self.special.send(u64::from(direction != Direction::Sync));
+            }
             if direction == Direction::Write {
                 self.buffers.stamp(0, length, self.compressible);
             }
             let sent = self.clock.now();
-            let result = self.backend.call(&Request { slot: 0, direction, offset, length });
+            let result = self.backend.call(&Request { slot: 0, direction, offset, length, target });
             let now = self.clock.now();
             let ticks = now - sent;
             if now >= self.next_event {
@@ -239,14 +266,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.settle(now);
                 self.idle = 1;
                 if self.closed {
-                    let slot = Slot { sent, intended: sent, offset, length, direction };
+                    let target = self.target + target.unwrap_or(0);
+                    let slot = Slot { sent, intended: sent, offset, length, target, direction };
                     return self.outcome.late(&slot, result, self.clock.ns(ticks));
                 }
             } else {
                 self.occupancy += ticks;
             }
             if result != i64::from(length) {
-                self.failed(Failure { direction, offset, length, result }, now);
+                let target = self.target + target.unwrap_or(0);
+                self.failed(Failure { direction, offset, length, result, target }, now);
                 if self.closed {
                     return;
                 }
@@ -254,6 +283,17 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
             self.bytes_left -= i64::from(length);
             self.tally.add(direction, length, self.clock.ns(ticks));
+            if S::SPECIAL {
+                let target = self.target + target.unwrap_or(0);
+                let slot = Slot { sent, intended: sent, offset, length, target, direction };
+                self.special.complete(&slot, now, self.origin, &self.clock);
+                if let Some(completed) = self.special.pause_due() {
+                    self.pause(completed);
+                    if self.closed {
+                        return;
+                    }
+                }
+            }
         }
     }
 
@@ -278,14 +318,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let mut next = self.begin + self.clock.ticks(schedule.next());
         // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
         let mut freed = self.begin;
-        while !self.closed && self.bytes_left > 0 {
+        while !self.closed && self.more::<S>() {
             let now = self.clock.now();
             if now >= self.next_event {
                 self.event(now);
                 continue;
             }
             self.settle(now);
-            while next <= now && self.idle > 0 && self.bytes_left > 0 {
+            while next <= now && self.idle > 0 && self.more::<S>() {
                 if let Some(open) = &mut self.outcome.open
                     && next >= self.origin
                 {
@@ -328,18 +368,26 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.settled = now;
     }
 
+    /// The amount of I/O is not used up.
+    #[inline(always)]
+    fn more<S: Source>(&self) -> bool {
+        self.bytes_left > 0 && (!S::SPECIAL || self.special.ios_left > 0)
+    }
+
     /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
     #[inline(always)]
     fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
+        #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, buffers, bytes_left, compressible, largest, outcome, ..
+            backend, slots, free, idle, buffers, bytes_left, compressible, largest, outcome, special, target: first, ..
         } = self;
         let n = if *bytes_left < *largest * n as i64 {
             bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
         } else {
             n
         };
-        let mut bytes = 0;
+        let n = if S::SPECIAL { n.min(usize::try_from(special.ios_left).unwrap_or(n)) } else { n };
+        let (mut bytes, mut ios) = (0, 0);
         backend.fill(&free[*idle - n..*idle], |slot| {
             let (direction, offset, length) = source.next();
             if direction == Direction::Write {
@@ -352,8 +400,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if OPEN {
                 entry.intended = intended;
             }
-            Request { slot, direction, offset, length }
+            let target = if S::SPECIAL { Some(source.target()) } else { None };
+            if let Some(target) = target {
+                entry.target = *first + target;
+                ios += u64::from(direction != Direction::Sync);
+            }
+            Request { slot, direction, offset, length, target }
         });
+        if S::SPECIAL {
+            special.send(ios);
+        }
         *idle -= n;
         *bytes_left -= bytes;
         outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
@@ -375,7 +431,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
         }
         self.settle(now);
-        let Worker { backend, slots, free, idle, tally, clock, origin, outcome, .. } = self;
+        let Worker { backend, slots, free, idle, tally, clock, origin, outcome, special, .. } = self;
         let errors = outcome.errors;
         let mut end = *idle;
         backend.reap(n, |id, result| {
@@ -387,6 +443,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
             let direction = S::ONLY.unwrap_or(slot.direction);
             tally.add(direction, slot.length, clock.ns(now - slot.sent));
+            if S::SPECIAL {
+                special.complete(slot, now, *origin, clock);
+            }
             if OPEN && slot.intended >= *origin {
                 tally.response[direction as usize].record(clock.ns(now - slot.intended));
             }

@@ -305,7 +305,17 @@ impl Step {
         }
     }
 
-    /// Requests in flight on one target when all jobs are busy.
+    /// Workers of the whole step on so many targets.
+    pub fn workers(&self, targets: usize) -> u32 {
+        if self.round_robin { self.numjobs } else { self.numjobs * targets as u32 }
+    }
+
+    /// Which series of samples a worker belongs to: there is one for each target, or one in all with `round_robin`.
+    pub fn series_of(&self, worker: u32) -> usize {
+        if self.round_robin { 0 } else { (worker / self.numjobs) as usize }
+    }
+
+    /// Requests in flight on one target, or on all together with `round_robin`, when all jobs are busy.
     pub fn depth_per_target(&self) -> u64 {
         u64::from(self.iodepth) * u64::from(self.numjobs)
     }

@@ -51,6 +51,7 @@ pub fn step(
         seed: setting.plan.seed,
         continue_on_error: setting.plan.continue_on_error,
         cpus: &pinned,
+        gate: None,
     };
     let total = (step.runtime.0 > 0).then_some(Nanos(step.ramp.0 + step.runtime.0));
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -77,13 +78,13 @@ fn record(
     evidence: Evidence,
     pinned_cpus: Vec<u32>,
 ) -> StepRecord {
-    let Outcome { series, ends, stuck, set_up, .. } = outcome;
+    let Outcome { series, ends, trace, stuck, set_up, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths: Vec<_> = match ready.records() {
         records if records.is_empty() => vec!["null".into()],
         records => records.into_iter().map(|r| r.path).collect(),
     };
-    let of_target = |t: usize| ends.iter().filter(move |e| (e.worker / step.numjobs) as usize == t);
+    let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
     let tails: Vec<Tail> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&Tail> = tails.iter().collect();
@@ -95,11 +96,12 @@ fn record(
     ends.iter().for_each(|e| depth.add(&e.depth));
     let errors = ErrorRecord {
         count: ends.iter().map(|e| e.errors).sum(),
-        first: (0..series.len())
-            .flat_map(|t| of_target(t).flat_map(|e| &e.failures).map(|f| (t, f)).collect::<Vec<_>>())
+        first: ends
+            .iter()
+            .flat_map(|e| &e.failures)
             .take(10)
-            .map(|(t, f)| IoError {
-                path: paths[t].clone(),
+            .map(|f| IoError {
+                path: paths[usize::from(f.target)].clone(),
                 direction: f.direction,
                 offset_bytes: Bytes(f.offset),
                 length_bytes: Bytes(u64::from(f.length)),
@@ -117,6 +119,7 @@ fn record(
         in_flight_mean: series.iter().map(Series::in_flight_mean).sum(),
         in_flight_asked: step.depth_per_target() as f64 * series.len() as f64,
         depth: Some(depth),
+        trace_left_out_ios: trace.iter().map(|t| t.left_out).sum(),
         cpu: cpu(&ends, ios, window, step, &evidence),
         pinned_cpus,
         placement: None,
@@ -134,6 +137,7 @@ fn record(
                 let of = |d| DirectionSummary::of(d, &[&series], &[tail]);
                 StepTarget {
                     path: paths[t].clone(),
+                    beside: if step.round_robin { paths[1..].to_vec() } else { Vec::new() },
                     read: of(Direction::Read),
                     write: of(Direction::Write),
                     trim: of(Direction::Trim),

@@ -77,7 +77,7 @@ fn aio_room(step: &Step, targets: u64) -> Result<(), Failure> {
             .and_then(|t| t.trim().parse::<u64>().ok())
     };
     let (Some(most), Some(used)) = (read("aio-max-nr"), read("aio-nr")) else { return Ok(()) };
-    let wanted = step.depth_per_target() * targets;
+    let wanted = u64::from(step.iodepth) * u64::from(step.workers(targets as usize));
     if used + wanted > most {
         return Err(Failure::input(format!(
             "step '{}' needs {wanted} AIO requests, but fs.aio-max-nr allows {most} and {used} are in use: \

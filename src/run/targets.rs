@@ -84,7 +84,7 @@ fn pins(plan: &Plan, targets: usize) -> Result<(), Failure> {
                 step.name
             )));
         }
-        let workers = step.numjobs as usize * targets;
+        let workers = step.workers(targets) as usize;
         if workers > cpus.0.len() && !step.cpus_shared {
             return Err(Failure::input(format!(
                 "step '{}': {workers} pinned workers do not fit on the {} CPUs of --cpus {cpus}: two on one CPU would \
@@ -211,7 +211,7 @@ fn memory(root: &Root, plan: &Plan, targets: usize) -> Result<(), Failure> {
     let available = crate::environment::Environment::read(root, "", String::new()).memory_available_bytes;
     for step in &plan.steps {
         let buffer = step.largest_block().0.next_multiple_of(4096);
-        let needed = u128::from(buffer) * u128::from(step.depth_per_target()) * targets as u128;
+        let needed = u128::from(buffer) * u128::from(step.iodepth) * u128::from(step.workers(targets));
         if available.0 > 0 && needed > u128::from(available.0) / 5 * 4 {
             return Err(Failure::input(format!(
                 "step '{}' needs {} of buffers ({} x {} in flight on {targets} target{}), and {available} of memory are available: \

@@ -82,6 +82,7 @@ pub fn effects(
             seed: plan.seed,
             continue_on_error: false,
             cpus: &[],
+            gate: None,
         };
         let outcome = engine::run(&load, timer, &mut |_| true)?;
         let ios: u64 = outcome
@@ -113,7 +114,7 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
 
 /// Where the workers of a step go: CPU by worker, and the reasons. Files are not placed: their queues are the filesystem's affair.
 pub fn place(step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
-    let workers = step.numjobs as usize * ready.targets().len();
+    let workers = step.workers(ready.targets().len());
     if let Some(cpus) = &step.cpus {
         return Ok((cpus.0.clone(), None));
     }
@@ -125,15 +126,20 @@ pub fn place(step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>)
     // A machine whose topology cannot be read is no reason not to measure.
     let Ok(topology) = Topology::read(Path::new("/"), &names) else { return Ok((Vec::new(), None)) };
     let kind = if step.iopoll { QueueKind::Poll } else { QueueKind::Default };
-    let placement = match place_on(&topology, kind, workers as u32, true) {
-        Err(PlaceError::TooManyPinned { .. }) => place_on(&topology, kind, workers as u32, false),
+    let placement = match place_on(&topology, kind, workers, true) {
+        Err(PlaceError::TooManyPinned { .. }) => place_on(&topology, kind, workers, false),
         other => other,
     };
     let placement = placement.map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
     if !placement.pinned {
         return Ok((Vec::new(), Some(placement)));
     }
-    Ok((by_worker(&placement, ready, step.numjobs), Some(placement)))
+    let cpus = if step.round_robin {
+        placement.seats.iter().filter_map(|s| s.cpus.iter().next()).collect()
+    } else {
+        by_worker(&placement, ready, step.numjobs)
+    };
+    Ok((cpus, Some(placement)))
 }
 
 /// Seats in the order of our workers: those of a target sit on queues of its own disk as far as there are any.

@@ -87,6 +87,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         in_flight_mean: 31.7,
         in_flight_asked: 32.0,
         depth: None,
+        trace_left_out_ios: 0,
         cpu: CpuRecord {
             user_ns_per_io: 800.0,
             system_ns_per_io: 2100.0,
@@ -124,6 +125,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         open_loop: None,
         targets: vec![StepTarget {
             path: "/dev/nvme0n1".into(),
+            beside: Vec::new(),
             read: summary(Direction::Read),
             write: summary(Direction::Write),
             trim: None,

@@ -36,34 +36,52 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.end_flush::<OPEN>()
     }
 
-    /// The flush after the load, if one was asked for. It counts like any other when the amount of I/O ended the load; after a
+    /// The end of a loop that leaves nothing in flight.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn end_lockstep(&mut self) -> io::Result<()> {
+        self.end_flush::<false>()?;
+        self.settled = self.clock.now();
+        self.close(self.settled);
+        Ok(())
+    }
+
+    /// The flush after the load of each target, if one was asked for. It counts like any other when the amount of I/O ended the load; after a
     /// window that the time ended it is late.
     #[cold]
+    #[inline(never)]
     pub(super) fn end_flush<const OPEN: bool>(&mut self) -> io::Result<()> {
         let pending = std::mem::take(&mut self.end_fsync);
         if !pending || self.idle < self.slots.len() || self.control.stop.load(Ordering::Relaxed) {
             return Ok(());
         }
         self.backend.datasync(false);
-        let now = self.clock.now();
-        self.settle(now);
-        let Worker { backend, slots, free, idle, outcome, .. } = self;
-        outcome.depth.submit(1, 1);
-        backend.fill(&free[*idle - 1..*idle], |slot| {
-            let direction = Direction::Sync;
-            // It is no arrival of a schedule: its intended start lies before all of them.
-            slots[slot as usize] = Slot { sent: now, intended: 0, offset: 0, length: 0, direction };
-            Request { slot, direction, offset: 0, length: 0 }
-        });
-        *idle -= 1;
-        let deadline = now + self.clock.ticks(END_FLUSH);
-        while self.idle < self.slots.len() && self.clock.now() < deadline {
-            self.backend.submit_and_wait(1, Some(GRID))?;
-            let n = self.backend.ready();
-            if !self.closed {
-                self.collect::<Generator, OPEN>();
-            } else if n > 0 {
-                self.reap_late::<OPEN>(n, self.clock.now());
+        let deadline = self.clock.now() + self.clock.ticks(END_FLUSH);
+        for number in 0..self.targets {
+            let now = self.clock.now();
+            self.settle(now);
+            let Worker { backend, slots, free, idle, outcome, target: first, targets, .. } = self;
+            outcome.depth.submit(1, 1);
+            backend.fill(&free[*idle - 1..*idle], |slot| {
+                let (direction, target) = (Direction::Sync, *first + number);
+                // It is no arrival of a schedule: its intended start lies before all of them.
+                slots[slot as usize] =
+                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
+                let target = (*targets > 1).then_some(number);
+                Request { slot, direction, offset: 0, length: 0, target }
+            });
+            *idle -= 1;
+            while self.idle < self.slots.len() {
+                self.backend.submit_and_wait(1, Some(GRID))?;
+                let n = self.backend.ready();
+                if !self.closed {
+                    self.collect::<Generator, OPEN>();
+                } else if n > 0 {
+                    self.reap_late::<OPEN>(n, self.clock.now());
+                }
+                if self.clock.now() >= deadline {
+                    return Ok(());
+                }
             }
         }
         Ok(())
@@ -101,7 +119,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         {
             open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
         }
-        while next < self.closed_at && self.bytes_left > 0 {
+        while next < self.closed_at && self.bytes_left > 0 && self.special.ios_left > 0 {
             if in_window(next) {
                 open.arrivals += 1;
                 open.censored.record(self.clock.ns(now.saturating_sub(next)));
@@ -112,6 +130,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// Says what there is to say.
     pub(super) fn finish(mut self) {
+        self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
         if self.slots.len() > self.idle {

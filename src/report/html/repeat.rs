@@ -115,7 +115,12 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
         add(true, format!("--offset_increment={}", bytes(distance)));
     }
     add(step.io_size.is_some(), format!("--io_size={}", bytes(step.io_size.unwrap_or_default())));
-    add(step.io_size.is_none(), "--time_based=1".into());
+    add(step.ios.is_some(), format!("--number_ios={}", step.ios.unwrap_or_default()));
+    if let Some(think) = step.think {
+        add(true, format!("--thinktime={} --thinktime_blocks={}", time(think.time), think.blocks));
+        add(think.spin.0 > 0, format!("--thinktime_spin={}", time(think.spin)));
+    }
+    add(step.io_size.is_none() && step.ios.is_none(), "--time_based=1".into());
     add(step.runtime.0 > 0, format!("--runtime={}", time(step.runtime)));
     add(step.ramp.0 > 0, format!("--ramp_time={}", time(step.ramp)));
     let flush = if step.datasync { "fdatasync" } else { "fsync" };
@@ -143,11 +148,12 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
         add(step.arrival == Arrival::Poisson, "--rate_process=poisson".into());
     }
     add(true, format!("--randseed={seed} --randrepeat=1 --group_reporting=1"));
-    for target in targets {
-        // A colon separates files within --filename.
-        let file = target.to_string_lossy().replace(':', r"\:");
+    // A colon separates files within --filename.
+    let files: Vec<_> = targets.iter().map(|t| t.to_string_lossy().replace(':', r"\:")).collect();
+    let jobs = if step.round_robin { vec![files.join(":")] } else { files };
+    for files in jobs {
         words.push(shell(&format!("--name={}", step.name)));
-        words.push(shell(&format!("--filename={file}")));
+        words.push(shell(&format!("--filename={files}")));
     }
     Some(format!("fio {}", words.join(" ")))
 }
@@ -186,7 +192,7 @@ fn time(n: Nanos) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{self, PRESETS, Simulated};
+    use crate::plan::{self, PRESETS, Simulated, Think};
 
     fn one(step: Step) -> Plan {
         Plan {
@@ -272,6 +278,16 @@ mod tests {
         let paced = Step { rw: Pattern::RandRw, rwmix: 75, numjobs: 2, rate_iops: Some(800.0), ..step };
         let command = fio_command(&paced, EngineKind::Libaio, 1, &[Path::new("f")]).unwrap();
         assert!(command.contains("--rate_iops=300,100 --io_submit_mode=offload"), "{command}");
+        let think = Some(Think { time: Nanos::millis(2), blocks: 8, spin: Nanos::micros(5) });
+        let turns = Step { think, ios: Some(9), round_robin: true, rate_iops: None, ..paced.clone() };
+        let command =
+            fio_command(&turns, EngineKind::Libaio, 1, &[Path::new("a:b"), Path::new("c")]).unwrap();
+        for words in [
+            "--number_ios=9 --thinktime=2000us --thinktime_blocks=8 --thinktime_spin=5us --runtime",
+            r"--filename=a\:b:c",
+        ] {
+            assert!(command.contains(words), "{command}");
+        }
         let sizes = Step { bs_write: Some("8k/50:1M/50".parse().unwrap()), ..paced.clone() };
         let command = fio_command(&sizes, EngineKind::Libaio, 1, &[Path::new("f")]).unwrap();
         assert!(command.contains("--bssplit=4k/100,8k/50:1m/50"), "{command}");

@@ -1,5 +1,8 @@
 //! The worker loop against devices of known behaviour in virtual time, and against real files through every backend.
 
+mod special;
+mod together;
+
 use std::io::Write;
 use std::sync::Arc;
 
@@ -20,7 +23,7 @@ fn simulated(step: Step, device: Simulated) -> Outcome {
 fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: bool) -> Outcome {
     assert_eq!(step.problem(), None);
     let timer = Timer::choose(std::path::Path::new("/"));
-    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus: &[] };
+    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus: &[], gate: None };
     engine::run(&load, &timer, &mut |_: Watch<'_>| true).unwrap()
 }
 
@@ -411,6 +414,7 @@ fn workers_share_their_cpus_when_asked() {
             seed: 1,
             continue_on_error: false,
             cpus: &[0, 1],
+            gate: None,
         };
         let mut seen = Vec::new();
         engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {
@@ -439,6 +443,7 @@ fn writing_through_a_read_clearance_is_refused() {
         seed: 1,
         continue_on_error: false,
         cpus: &[],
+        gate: None,
     };
     let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
     assert!(e.to_string().contains("cleared for reading only"), "{e}");
@@ -456,6 +461,7 @@ fn stopping_from_outside_keeps_what_was_measured() {
         seed: 1,
         continue_on_error: false,
         cpus: &[],
+        gate: None,
     };
     let mut calls = 0;
     let o = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {

@@ -1,0 +1,257 @@
+//! The life of a load's threads: set up, started together, watched to their end.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use super::backend::Backend;
+use super::buffers::Buffers;
+use super::clock::Clock;
+use super::gate::Pass;
+use super::generator::{Generator, Region};
+use super::job::{Control, Job, Message, Window};
+use super::outcome::{End, Trace};
+use super::schedule::Schedule;
+use super::worker::{DRAIN, END_FLUSH, Worker};
+use super::{EngineError, Load, Outcome, Target, Watch, signal};
+use crate::plan::CpuList;
+use crate::sample::Series;
+use crate::unit::Nanos;
+
+/// What a worker thread says before its load begins.
+enum SetUp {
+    Ready { thread: libc::pid_t },
+    Failed(String),
+}
+
+/// Starts the workers, watches them to their end, and gathers what they say. `factory` gives, for a worker, what makes its
+/// backend and clock on its own thread, `start_at` the ticks at which all begin: at a common instant, or soon.
+pub(super) fn drive<B, C, F>(
+    load: &Load<'_>,
+    gate: Option<Pass<'_>>,
+    watch: &mut dyn FnMut(Watch<'_>) -> bool,
+    start_at: impl Fn(Option<Instant>) -> u64,
+    factory: impl Fn(u32) -> F,
+) -> Result<Outcome, EngineError>
+where
+    B: Backend,
+    C: Clock,
+    F: FnOnce(&Buffers) -> std::io::Result<(B, C)> + Send + 'static,
+{
+    let began = Instant::now();
+    let step = load.step;
+    let control = Arc::new(Control::default());
+    let (messages, inbox) = channel();
+    let (ready, set_up) = channel();
+    let workers = step.workers(load.targets.len());
+    let mut jobs = Vec::new();
+    for id in 0..workers {
+        let number = id % step.numjobs;
+        // Each worker has random numbers of its own; the multiplier is that of splitmix64.
+        let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let generator =
+            |(t, target): (usize, &Target)| {
+                let region = Region::of_job(step, target.size, number).ok_or_else(|| {
+                    EngineError::TooSmall { path: target.name(), size: target.size, jobs: step.numjobs }
+                })?;
+                Ok(Generator::new(step, region, seed ^ (t as u64) << 32))
+            };
+        let generators = load.of_worker(id).iter().enumerate().map(generator);
+        let schedule = step
+            .arrivals_per_second()
+            .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
+        jobs.push(Job {
+            id,
+            depth: step.iodepth,
+            largest: step.largest_block(),
+            generators: generators.collect::<Result<_, EngineError>>()?,
+            target: load.first_target(id) as u16,
+            ios: step.ios,
+            think: step.think,
+            trace: step.trace.then_some(Trace::MOST / workers as usize),
+            schedule,
+            window: Window {
+                ramp: step.ramp,
+                runtime: (step.runtime.0 > 0).then_some(step.runtime),
+                amount: step.io_size,
+            },
+            compressible: step.compressible,
+            datasync: step.datasync,
+            end_fsync: step.end_fsync && step.rw.changes_data(),
+            continue_on_error: load.continue_on_error,
+            control: control.clone(),
+            messages: messages.clone(),
+        });
+    }
+    drop(messages);
+    for job in jobs {
+        let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
+        let cpus = match load.cpus {
+            [] => Vec::new(),
+            all if step.cpus_shared => all.to_vec(),
+            all => vec![all[job.id as usize % all.len()]],
+        };
+        let fill = step.rw.changes_data().then_some((load.seed ^ u64::from(job.id), step.compressible));
+        let body = move || {
+            let worker = match set_up_worker(job, &cpus, fill, make) {
+                Ok(worker) => worker,
+                Err(e) => return drop(ready.send(SetUp::Failed(e))),
+            };
+            let thread = rustix::thread::gettid().as_raw_nonzero().get();
+            let _ = ready.send(SetUp::Ready { thread });
+            drop(ready);
+            loop {
+                match shared.start.load(Ordering::Acquire) {
+                    0 if shared.stop.load(Ordering::Relaxed) => return,
+                    0 => std::thread::sleep(Duration::from_micros(50)),
+                    start => return worker.run(start),
+                }
+            }
+        };
+        let spawned = std::thread::Builder::new().name("volproof-load".into()).spawn(body);
+        if let Err(e) = spawned {
+            control.stop.store(true, Ordering::Relaxed);
+            return Err(EngineError::SetUp(format!("a thread could not be started: {e}")));
+        }
+    }
+    drop(ready);
+    let mut threads = Vec::new();
+    for said in &set_up {
+        match said {
+            SetUp::Ready { thread } => threads.push(thread),
+            SetUp::Failed(e) => {
+                control.stop.store(true, Ordering::Relaxed);
+                return Err(EngineError::SetUp(e));
+            }
+        }
+    }
+    if threads.len() as u32 != workers {
+        control.stop.store(true, Ordering::Relaxed);
+        return Err(EngineError::SetUp("a worker ended before it began".into()));
+    }
+    let common = gate.map(Pass::wait);
+    control.start.store(start_at(common).max(1), Ordering::Release);
+    let mut outcome = Outcome {
+        series: vec![Series::default(); if step.round_robin { 1 } else { load.targets.len() }],
+        set_up: Nanos(began.elapsed().as_nanos() as u64),
+        ..Outcome::default()
+    };
+    attend(load, &control, &inbox, &threads, &mut outcome, watch);
+    Ok(outcome)
+}
+
+/// Makes one worker on its own thread.
+fn set_up_worker<B: Backend, C: Clock>(
+    job: Job,
+    cpus: &[u32],
+    fill: Option<(u64, u32)>,
+    make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
+) -> Result<Worker<B, C>, String> {
+    if !cpus.is_empty() {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|cpu| set.set(*cpu as usize));
+        sched_setaffinity(None, &set).map_err(|e| {
+            let cpus = CpuList(cpus.to_vec());
+            format!("worker {} cannot be pinned to CPU {cpus}: {e}; see --cpus", job.id)
+        })?;
+    }
+    // Timers of a load thread should be exact: the default slack of 50 us would show as lag. Refusal is harmless.
+    // SAFETY: PR_SET_TIMERSLACK takes one number.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    let mut buffers = Buffers::new(job.depth, job.largest)
+        .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
+    if let Some((seed, compressible)) = fill {
+        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), compressible);
+    }
+    let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
+    backend.datasync(job.datasync);
+    Ok(Worker::new(job, backend, buffers, clock))
+}
+
+/// A refusal of the kernel in words, with what to do.
+fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
+    match e.raw_os_error() {
+        Some(libc::EAGAIN) => format!(
+            "the kernel has no room for {depth} AIO requests: raise fs.aio-max-nr (sysctl), or lower --iodepth"
+        ),
+        Some(libc::ENOMEM) => {
+            format!("the kernel has no memory for depth {depth}: raise RLIMIT_MEMLOCK or lower --iodepth")
+        }
+        Some(libc::EOPNOTSUPP) => "the device has no poll queues: leave --iopoll out".into(),
+        _ => e.to_string(),
+    }
+}
+
+/// Watches running workers to their end.
+fn attend(
+    load: &Load<'_>,
+    control: &Control,
+    inbox: &Receiver<Message>,
+    threads: &[libc::pid_t],
+    outcome: &mut Outcome,
+    watch: &mut dyn FnMut(Watch<'_>) -> bool,
+) {
+    let began = Instant::now();
+    let step = load.step;
+    let tick = Duration::from_millis(100);
+    let flush = Duration::from(if step.end_fsync { END_FLUSH } else { Nanos(0) });
+    let patience = Duration::from(DRAIN) + Duration::from_secs(2);
+    // When they should all be back: known from the start with a runtime, else once they were told to stop.
+    let mut due = (step.runtime.0 > 0)
+        .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience + flush);
+    // From here on a thread that still waits is waiting for the device: it is woken to end its window.
+    let over = due.map(|d| d - patience - flush + tick);
+    let mut fresh = Vec::new();
+    let mut last = began;
+    while outcome.ends.len() < threads.len() {
+        match inbox.recv_timeout(tick / 2) {
+            Ok(Message::Interval(interval)) => {
+                outcome.series[step.series_of(interval.worker)].add(&interval);
+                fresh.push(interval);
+            }
+            Ok(Message::End(end)) => outcome.ends.push(*end),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                // A worker ended without a word: it panicked, and its thread has said why.
+                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
+                break;
+            }
+        }
+        let now = Instant::now();
+        if now - last >= tick {
+            last = now;
+            let elapsed = Nanos((now - began).as_nanos() as u64);
+            let go_on = watch(Watch { elapsed, fresh: &fresh });
+            fresh.clear();
+            if !go_on && !outcome.interrupted {
+                outcome.interrupted = true;
+                control.stop.store(true, Ordering::Relaxed);
+                due = Some(now + patience);
+            }
+            if over.is_some_and(|t| now > t) {
+                signal::wake(threads);
+            }
+            if control.stop.load(Ordering::Relaxed) {
+                signal::wake(threads);
+                due = due.map(|d| d.min(now + patience)).or(Some(now + patience));
+            }
+        }
+        if due.is_some_and(|d| now > d) {
+            outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
+            break;
+        }
+    }
+    watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh });
+    outcome.ends.sort_by_key(|e| e.worker);
+    outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
+    for (t, series) in outcome.series.iter_mut().enumerate() {
+        let of_target = |e: &&End| step.series_of(e.worker) == t;
+        let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
+        series.close(window.unwrap_or_default());
+    }
+}
