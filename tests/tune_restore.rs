@@ -97,6 +97,24 @@ fn nothing_to_change_writes_no_journal() {
 }
 
 #[test]
+fn a_journal_that_cannot_be_written_changes_nothing_and_lets_go_of_the_lock() {
+    let (_dir, places) = tree();
+    let first = tune(&places, &disks(&["vdb"]), NEED).unwrap();
+    let name = first.journal().file_name().unwrap().to_str().unwrap().to_string();
+    drop(first);
+    // Runs of this process are numbered, and other tests take numbers too: whichever comes next has a folder in the way.
+    let (stem, number) = name.strip_suffix(".json").unwrap().rsplit_once('-').unwrap();
+    let number: u32 = number.parse().unwrap();
+    for n in number..number + 1000 {
+        fs::create_dir(places.journals.join(format!("{stem}-{n}.new"))).unwrap();
+    }
+    let Err(error) = tune(&places, &disks(&["vdb"]), NEED) else { panic!("the journal cannot be saved") };
+    assert!(matches!(error, TuneError::NoJournal { .. }), "{error}");
+    assert_all_back(&places);
+    restore(&places, Which::Kept).expect("the lock is free again");
+}
+
+#[test]
 fn a_panic_restores() {
     let (_dir, places) = tree();
     let run = std::panic::AssertUnwindSafe(|| {

@@ -9,6 +9,7 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::owner::Owner;
 use super::{TuneError, knob};
 
+/// How long another process may hold the folder's lock, which it needs for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Raised when an older program could misread the file.
 const VERSION: u32 = 1;
 
@@ -130,11 +133,25 @@ impl Store {
         Ok(Some(Store { dir: dir.to_path_buf() }))
     }
 
-    /// Waits for the lock under which knobs and journals change. Held for milliseconds.
+    /// Waits for the lock under which knobs and journals change. Held for milliseconds; a process that hangs with it stops nobody for ever.
     pub fn lock(&self) -> Result<File, TuneError> {
         let (file, path) = self.lock_file("lock")?;
-        file.lock().map_err(|why| TuneError::NoJournal { path, why })?;
-        Ok(file)
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let why = io::Error::other(
+                        "another volproof has held it for 10 s, and may hang (`fuser` names it)",
+                    );
+                    return Err(TuneError::NoJournal { path, why });
+                }
+                Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
+            }
+        }
     }
 
     /// Takes a disk for as long as the file lives. A dead holder's lock is gone with it.

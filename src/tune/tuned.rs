@@ -67,7 +67,7 @@ pub struct Tuned {
 /// `disks` are names in /sys/block, those that really carry the I/O. On an error everything is as it was.
 pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, TuneError> {
     let store = Store::create(&places.journals)?;
-    let _locked = store.lock()?;
+    let locked = store.lock()?;
     let recovered = restore_locked(places, &store, Which::Stale);
     let mut held = Vec::new();
     for (n, disk) in disks.iter().enumerate() {
@@ -119,6 +119,8 @@ pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, Tune
     };
     if let Err(e) = tuned.apply(&reasons) {
         tuned.armed = false;
+        // Putting back takes the lock itself.
+        drop(locked);
         let undone = tuned.back();
         report_incomplete(&undone);
         return Err(e);
