@@ -106,6 +106,15 @@ pub struct DiskTrack {
     pub flushes: Vec<u64>,
     /// Time that reads and writes spent in the block layer and device, summed.
     pub busy_ns: Vec<u64>,
+    /// The part of that which reads spent; empty in Records of before it was kept, as the two below.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub read_ns: Vec<u64>,
+    /// Time in which at least one request was on its way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub active_ns: Vec<u64>,
+    /// Time of all requests in the queue, summed: discards and flushes count too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue_ns: Vec<u64>,
     /// Requests in the driver at the moment of the sample.
     pub in_flight: Vec<u64>,
 }
@@ -245,6 +254,9 @@ impl Observer {
             track.discards.push(d(11));
             track.flushes.push(d(15));
             track.busy_ns.push((d(3) + d(7)) * 1_000_000);
+            track.read_ns.push(d(3) * 1_000_000);
+            track.active_ns.push(d(9) * 1_000_000);
+            track.queue_ns.push(d(10) * 1_000_000);
             track.in_flight.push(now[8]);
         }
         let d = |i: usize| now.all[i].saturating_sub(self.last.all[i]) * JIFFY_NS;

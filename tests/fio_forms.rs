@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use volproof::fio::output::Output;
-use volproof::fio::{json_read, json_write, terse};
+use volproof::fio::{json_read, json_write, percentile, terse};
 
 /// What fio reports, one case for each feature of its report. `{f}` is a file that may be written.
 const JOBS: &[(&str, &str)] = &[
@@ -136,6 +136,24 @@ fn json_plus_of_every_feature_is_written_as_it_was_read() {
         for (ours, theirs) in ours.iter().zip(theirs) {
             assert!(ours.partial.is_none() && ours.notes.is_empty(), "{case}: {:?}", ours.notes);
             same_json(case, &json_write::write(ours, true), theirs);
+            same_percentiles(case, ours);
+        }
+    }
+}
+
+/// fio's percentiles follow from its bins by our arithmetic, each of them.
+fn same_percentiles(case: &str, output: &Output) {
+    for job in &output.jobs {
+        let stats = job.directions.0.iter().flatten().chain(&job.mixed);
+        let latencies = stats.flat_map(|s| [&s.slat, &s.clat, &s.lat]).flatten().chain(&job.sync);
+        for latency in latencies.filter(|l| !l.bins.is_empty()) {
+            let percents: Vec<f64> = latency.percentiles.iter().map(|p| p.0).collect();
+            assert_eq!(
+                percentile::of_bins(&latency.bins, &percents),
+                latency.percentiles,
+                "{case}, {}",
+                job.name
+            );
         }
     }
 }

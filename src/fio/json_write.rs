@@ -6,10 +6,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::output::{
-    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, Job, Latency, More, Output, Stats, depth_percent,
-    latency_percent,
-};
+use super::output::{BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, Job, Latency, More, Output, Stats};
 use super::value::Value;
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -96,8 +93,7 @@ fn job(job: &Job, plus: bool) -> Value<'static> {
     let below: Vec<&str> = below.iter().map(String::as_str).collect();
     let mut shares = |name: &'static str, keys: &[&str], shares: Option<&[f64]>| {
         let Some(shares) = shares else { return };
-        let percent = if name.starts_with("latency") { latency_percent } else { depth_percent };
-        let shares = keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), Value::float(percent(*x))));
+        let shares = keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), Value::float(x * 100.0)));
         members.push((name, Value::Map(shares.collect())));
     };
     shares("iodepth_level", &DEPTHS, job.depth.as_ref().map(|s| &s[..]));

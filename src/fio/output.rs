@@ -247,18 +247,14 @@ pub struct DiskCounts {
     pub busy: f64,
 }
 
-/// A share of I/Os by depth or batch size, in percent as every form prints it: what happened at all is at least 0.1.
-pub fn depth_percent(share: f64) -> f64 {
-    at_least(share * 100.0, 0.1)
+/// A share of I/Os by depth or of batches by size, as fio reports it: what happened at all is at least 0.1 %.
+pub fn depth_share(share: f64) -> f64 {
+    if share > 0.0 { share.max(0.001) } else { 0.0 }
 }
 
-/// A share of I/Os by latency, in percent as every form prints it: what happened at all is at least 0.01.
-pub fn latency_percent(share: f64) -> f64 {
-    at_least(share * 100.0, 0.01)
-}
-
-fn at_least(percent: f64, least: f64) -> f64 {
-    if percent > 0.0 { percent.max(least) } else { 0.0 }
+/// A share of I/Os by latency, as fio reports it: what happened at all is at least 0.01 %.
+pub fn latency_share(share: f64) -> f64 {
+    if share > 0.0 { share.max(0.0001) } else { 0.0 }
 }
 
 impl Job {

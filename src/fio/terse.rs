@@ -4,9 +4,7 @@
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
 
 use super::json_read::ReadError;
-use super::output::{
-    Cpu, Disk, DiskCounts, Job, Latency, Output, PERCENTILES, Samples, Stats, depth_percent, latency_percent,
-};
+use super::output::{Cpu, Disk, DiskCounts, Job, Latency, Output, PERCENTILES, Samples, Stats};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -41,11 +39,11 @@ fn line(output: &Output, job: &Job, version: u8) -> String {
     f.push(format!("{:.6}%", cpu.user * 100.0));
     f.push(format!("{:.6}%", cpu.system * 100.0));
     f.extend([cpu.switches, cpu.major_faults, cpu.minor_faults].map(|n| n.to_string()));
-    f.extend(job.depth.unwrap_or_default().map(|x| format!("{:.1}%", depth_percent(x))));
-    let mut us = job.latency_us.unwrap_or_default().map(latency_percent);
+    f.extend(job.depth.unwrap_or_default().map(|x| format!("{:.1}%", x * 100.0)));
+    let mut us = job.latency_us.unwrap_or_default().map(|x| x * 100.0);
     us[0] += job.latency_ns.unwrap_or_default().iter().sum::<f64>() * 100.0;
     f.extend(us.map(|x| format!("{x:.2}%")));
-    f.extend(job.latency_ms.unwrap_or_default().map(|x| format!("{:.2}%", latency_percent(x))));
+    f.extend(job.latency_ms.unwrap_or_default().map(|x| format!("{:.2}%", x * 100.0)));
     if version >= 3 {
         for disk in &output.disks {
             f.push(disk.name.clone());

@@ -71,6 +71,9 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         discards: column(0),
         flushes: column(0),
         busy_ns: column(900_000_000),
+        read_ns: column(600_000_000),
+        active_ns: column(800_000_000),
+        queue_ns: column(950_000_000),
         in_flight: column(20),
     };
     StepRecord {

@@ -1,0 +1,528 @@
+//! What volproof measured as fio's report: StepRecords become rows by fio's own definitions.
+//!
+//! fio's definitions, from its `stat.c` and `backend.c` (3.33): a row's run time is its longest job's, in milliseconds rounded up;
+//! `job_runtime` adds the jobs up and rounds down; rates are of whole milliseconds; CPU shares are of `job_runtime`; samples of rates are taken
+//! every 500 ms for each job by itself, idle ones left out, and are added up over the jobs of a row, deviations included. Latencies are
+//! from submission to completion; submission alone is not measured (one system call submits and waits), so `slat` has no samples.
+//! Nothing is measured here.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::output::{
+    Cpu, Disk, DiskCounts, Header, Job, Latency, LatencyTarget, Output, PERCENTILES, Samples, Stats,
+    depth_share, latency_share,
+};
+use super::percentile;
+use crate::hist::{Histogram, bucket_middle};
+use crate::observe::Evidence;
+use crate::plan::{BlockSizes, Distribution, Step};
+use crate::record::{Record, StepRecord};
+use crate::sample::{Depth, Direction, GRID, PerDirection, Series};
+use crate::unit::{Bytes, Nanos};
+
+/// The version that reports name: the fio whose form they have, and who wrote them.
+pub const VERSION: &str = concat!("fio-3.33-volproof-", env!("CARGO_PKG_VERSION"));
+/// fio's `bwavgtime` and `iopsavgtime`.
+const SAMPLED_EVERY: u64 = 500_000_000;
+
+/// `unified_rw_reporting`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unified {
+    /// Each direction by itself.
+    #[default]
+    None,
+    /// All directions together instead.
+    Mixed,
+    /// Both.
+    Both,
+}
+
+/// What a row says that is not measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Name of the job; in a group, of its first one.
+    pub name: String,
+    /// Reporting group.
+    pub group: u32,
+    /// Options as given; in a group, those of its last job.
+    pub options: Vec<(String, String)>,
+    /// `description=`.
+    pub description: Option<String>,
+    /// `percentile_list=`, in percent.
+    pub percentiles: Vec<f64>,
+    /// `clat_percentiles=`.
+    pub clat_percentiles: bool,
+    /// `lat_percentiles=`.
+    pub lat_percentiles: bool,
+    /// `disable_clat=`.
+    pub disable_clat: bool,
+    /// `disable_lat=`.
+    pub disable_lat: bool,
+    /// `unified_rw_reporting=`.
+    pub unified: Unified,
+    /// `continue_on_error=`: errors are counted in the report.
+    pub continue_on_error: bool,
+    /// First error, its number and text.
+    pub error: Option<(i32, String)>,
+}
+
+impl Default for Row {
+    fn default() -> Row {
+        Row {
+            name: String::new(),
+            group: 0,
+            options: Vec::new(),
+            description: None,
+            percentiles: PERCENTILES.to_vec(),
+            clat_percentiles: true,
+            lat_percentiles: false,
+            disable_clat: false,
+            disable_lat: false,
+            unified: Unified::None,
+            continue_on_error: false,
+            error: None,
+        }
+    }
+}
+
+/// What all parts of a row did in one direction.
+#[derive(Default)]
+struct Sum {
+    ios: u64,
+    bytes: u64,
+    runtime_ms: u64,
+    latencies: Histogram,
+    bandwidth: Sampled,
+    iops: Sampled,
+}
+
+/// fio's running statistics of a sampled rate.
+#[derive(Clone, Copy, Default)]
+struct Sampled {
+    min: u64,
+    max: u64,
+    mean: f64,
+    /// Sum of squared distances from the mean.
+    squares: f64,
+    samples: u64,
+}
+
+impl Sampled {
+    fn of(values: &[u64]) -> Sampled {
+        let n = values.len() as f64;
+        let mean = values.iter().map(|v| *v as f64).sum::<f64>() / n.max(1.0);
+        Sampled {
+            min: values.iter().copied().min().unwrap_or(0),
+            max: values.iter().copied().max().unwrap_or(0),
+            mean,
+            squares: values.iter().map(|v| (*v as f64 - mean).powi(2)).sum(),
+            samples: values.len() as u64,
+        }
+    }
+
+    /// Another job of the row: fio adds everything up.
+    fn add(&mut self, other: &Sampled) {
+        self.min += other.min;
+        self.max += other.max;
+        self.mean += other.mean;
+        self.squares += other.squares;
+        self.samples += other.samples;
+    }
+
+    fn samples(&self, unit: f64) -> Samples {
+        let deviation =
+            if self.samples > 1 { (self.squares / (self.samples - 1) as f64).sqrt() } else { 0.0 };
+        Samples {
+            min: self.min as f64 * unit,
+            max: self.max as f64 * unit,
+            share: None,
+            mean: self.mean * unit,
+            deviation: deviation * unit,
+            samples: Some(self.samples),
+        }
+    }
+}
+
+/// Sums over the grid for each whole half second before the end; fio takes no sample of the last one.
+fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
+    let column: Vec<u64> = column.collect();
+    let whole = (window.0.max(1) - 1) / SAMPLED_EVERY;
+    let sums = column.chunks((SAMPLED_EVERY / GRID.0) as usize).map(|c| c.iter().sum());
+    sums.take(whole as usize).filter(|n| *n > 0).collect()
+}
+
+/// One row: a step, or all steps of a reporting group.
+pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
+    let mut sums = PerDirection::<Sum>::default();
+    let mut members = 0;
+    let (mut runtime_ms, mut user_ms, mut system_ms) = (0u64, 0u64, 0u64);
+    let mut cpu = Cpu::default();
+    let mut errors = 0;
+    for (step, record) in parts {
+        let workers = workers(step, record);
+        members += workers;
+        runtime_ms += record.window_ns.0 / 1_000_000 * workers;
+        user_ms += record.cpu.user_ns.0 / 1_000_000;
+        system_ms += record.cpu.system_ns.0 / 1_000_000;
+        cpu.switches += record.cpu.context_switches;
+        cpu.major_faults += record.cpu.page_faults_major;
+        cpu.minor_faults += record.cpu.page_faults_minor;
+        errors += record.errors.count;
+        let series: Vec<&Series> = record.targets.iter().map(|t| &t.series).collect();
+        for d in Direction::ALL {
+            add(&mut sums[d], d, step, record, &series, workers);
+        }
+    }
+    if runtime_ms > 0 {
+        cpu.user = user_ms as f64 / runtime_ms as f64;
+        cpu.system = system_ms as f64 / runtime_ms as f64;
+    }
+    let data = [Direction::Read, Direction::Write, Direction::Trim];
+    let mut job = Job {
+        name: row.name.clone(),
+        group: row.group,
+        members: members as u32,
+        error: row.error.as_ref().map_or(0, |e| e.0),
+        error_text: row.error.as_ref().map(|e| e.1.clone()),
+        options: row.options.clone(),
+        description: row.description.clone(),
+        runtime: Some(Nanos::millis(runtime_ms)),
+        cpu: Some(cpu),
+        errors: row.continue_on_error.then_some(errors),
+        first_error: row.continue_on_error.then_some(row.error.as_ref().map_or(0, |e| e.0)),
+        target: parts.first().map(|(step, _)| LatencyTarget {
+            depth: step.iodepth,
+            target: Nanos(0),
+            percentile: 1.0,
+            window: Nanos(0),
+        }),
+        ..Job::default()
+    };
+    shares(&mut job, data.map(|d| &sums[d]));
+    depths(&mut job, data.iter().map(|d| sums[*d].ios).sum(), parts);
+    let flushes = &sums[Direction::Sync];
+    if row.unified != Unified::Mixed {
+        for d in data {
+            job.directions[d] = Some(stats(row, &sums[d]));
+        }
+        let listed = row.clat_percentiles || row.lat_percentiles;
+        let percents = if listed { row.percentiles.as_slice() } else { &[] };
+        job.sync = Some(percentile::latency(&flushes.latencies, percents));
+        job.sync_ios = Some(flushes.ios);
+    }
+    if row.unified != Unified::None {
+        let mut all = Sum::default();
+        for d in data {
+            let sum = &sums[d];
+            all.ios += sum.ios;
+            all.bytes += sum.bytes;
+            all.runtime_ms = all.runtime_ms.max(sum.runtime_ms);
+            all.latencies.merge(&sum.latencies);
+            all.bandwidth.add(&sum.bandwidth);
+            all.iops.add(&sum.iops);
+        }
+        job.mixed = Some(stats(row, &all));
+    }
+    job
+}
+
+/// Load threads of a step.
+fn workers(step: &Step, record: &StepRecord) -> u64 {
+    let targets = if step.round_robin { 1 } else { record.targets.len().max(1) };
+    u64::from(step.numjobs) * targets as u64
+}
+
+fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[&Series], workers: u64) {
+    let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
+    if streams.is_empty() {
+        return;
+    }
+    for stream in &streams {
+        let total = stream.track.total();
+        sum.ios += total.ios;
+        sum.bytes += total.bytes.0;
+        stream.service.iter().for_each(|second| sum.latencies.merge_sparse(second));
+    }
+    // fio counts microseconds, and begun milliseconds of them.
+    sum.runtime_ms = sum.runtime_ms.max((record.window_ns.0 / 1000).div_ceil(1000));
+    let per_second = 1_000_000_000 / SAMPLED_EVERY;
+    let rates = |values: Vec<u64>, unit: u64| -> Vec<u64> {
+        values.into_iter().map(|n| n * per_second / unit).collect()
+    };
+    // Workers keep their I/Os but not their directions and bytes; where all I/Os are alike, that says everything.
+    let alike = step.rw.directions().len() == 1 && step.fsync == 0 && !step.end_fsync;
+    let ids: BTreeSet<u32> = series.iter().flat_map(|s| s.workers.iter().map(|w| w.worker)).collect();
+    match step.single_block().filter(|_| alike && d == step.rw.directions()[0] && !ids.is_empty()) {
+        Some(block) => {
+            for id in ids {
+                let tracks: Vec<_> =
+                    series.iter().flat_map(|s| &s.workers).filter(|w| w.worker == id).collect();
+                let length = tracks.iter().map(|t| t.ios.len()).max().unwrap_or(0);
+                let at = |i: usize| tracks.iter().map(|t| t.ios.get(i).copied().unwrap_or(0)).sum::<u64>();
+                let ios = half_seconds((0..length).map(at), record.window_ns);
+                let bytes = ios.iter().map(|n| n * block.0).collect();
+                sum.bandwidth.add(&Sampled::of(&rates(bytes, Bytes::KIB.0)));
+                sum.iops.add(&Sampled::of(&rates(ios, 1)));
+            }
+        }
+        None => {
+            let column = |pick: fn(&crate::sample::Track) -> &Vec<u64>| {
+                let length = streams.iter().map(|s| pick(&s.track).len()).max().unwrap_or(0);
+                let at = |i: usize| {
+                    streams.iter().map(|s| pick(&s.track).get(i).copied().unwrap_or(0)).sum::<u64>()
+                };
+                half_seconds((0..length).map(at), record.window_ns)
+            };
+            // All jobs as one whose deviation is shared out: the sums that equal jobs would give.
+            for (values, unit, to) in [
+                (column(|t| &t.bytes), Bytes::KIB.0, &mut sum.bandwidth),
+                (column(|t| &t.ios), 1, &mut sum.iops),
+            ] {
+                let mut all = Sampled::of(&rates(values, unit));
+                all.squares /= workers.max(1) as f64;
+                all.samples *= workers;
+                to.add(&all);
+            }
+        }
+    }
+}
+
+fn stats(row: &Row, sum: &Sum) -> Stats {
+    let none = || percentile::latency(&Histogram::new(), &[]);
+    let kind = |disabled: bool, listed: bool| -> Latency {
+        if disabled {
+            return none();
+        }
+        percentile::latency(&sum.latencies, if listed { &row.percentiles } else { &[] })
+    };
+    let ms = sum.runtime_ms;
+    let per_second = |n: u64| (u128::from(n) * 1000).checked_div(u128::from(ms)).unwrap_or(0) as f64;
+    Stats {
+        bytes: Bytes(sum.bytes),
+        bytes_per_second: per_second(sum.bytes),
+        iops: if ms > 0 { 1000.0 * sum.ios as f64 / ms as f64 } else { 0.0 },
+        runtime: Nanos::millis(ms),
+        ios: Some(sum.ios),
+        slat: Some(none()),
+        clat: Some(kind(row.disable_clat, row.clat_percentiles)),
+        lat: Some(kind(row.disable_lat, row.lat_percentiles)),
+        bandwidth_samples: Some(sum.bandwidth.samples(Bytes::KIB.0 as f64)),
+        iops_samples: Some(sum.iops.samples(1.0)),
+        ..Stats::default()
+    }
+}
+
+/// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes.
+fn depths(job: &mut Job, ios: u64, parts: &[(&Step, &StepRecord)]) {
+    let mut sum = Depth::default();
+    let mut known = false;
+    for depth in parts.iter().filter_map(|(_, record)| record.depth.as_ref()) {
+        known = true;
+        sum.add(depth);
+    }
+    let share =
+        |counts: [u64; 7], total: u64| Some(counts.map(|n| depth_share(n as f64 / total.max(1) as f64)));
+    if known {
+        job.depth = share(sum.in_flight, ios);
+        job.submit = share(sum.submitted, sum.submitted.iter().sum());
+        job.complete = share(sum.completed, sum.completed.iter().sum());
+    }
+}
+
+/// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
+fn shares(job: &mut Job, sums: [&Sum; 3]) {
+    let total = sums.iter().map(|s| s.ios).sum::<u64>().max(1) as f64;
+    let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
+    for (bucket, n) in sums.iter().flat_map(|s| s.latencies.nonzero()) {
+        let value = bucket_middle(bucket);
+        let share = n as f64 / total;
+        match value {
+            0..1000 => ns[band(value)] += share,
+            1000..1_000_000 => us[band(value / 1000)] += share,
+            _ => {
+                let value = value / 1_000_000;
+                ms[if value < 1000 { band(value) } else { 10 + usize::from(value >= 2000) }] += share;
+            }
+        }
+    }
+    job.latency_ns = Some(ns.map(latency_share));
+    job.latency_us = Some(us.map(latency_share));
+    job.latency_ms = Some(ms.map(latency_share));
+}
+
+/// The band of a value below 1000 in any unit.
+fn band(value: u64) -> usize {
+    super::output::BELOW.iter().position(|end| value < u64::from(*end)).unwrap_or(9)
+}
+
+/// A report of rows, written at a time, so long after the run began: the shares of their groups are worked out, and the disks' counters of
+/// all steps are added up.
+pub fn report(
+    global_options: Vec<(String, String)>,
+    mut rows: Vec<Job>,
+    evidence: &[&Evidence],
+    at: jiff::Timestamp,
+    elapsed: Nanos,
+) -> Output {
+    group_shares(&mut rows);
+    for row in &mut rows {
+        row.eta = row.eta.or(Some(0));
+        row.elapsed = row.elapsed.or(Some(elapsed.0.div_ceil(1_000_000_000)));
+    }
+    Output {
+        version: VERSION.into(),
+        timestamp_ms: u64::try_from(at.as_millisecond()).ok(),
+        global_options,
+        jobs: rows,
+        disks: disks(evidence),
+        ..Output::default()
+    }
+}
+
+/// `bw_agg`: the mean of the samples, cut to whole KiB/s, as a share of what the whole group moved in its longest run time.
+fn group_shares(rows: &mut [Job]) {
+    let places: [fn(&mut Job) -> Option<&mut Stats>; 4] = [
+        |j| j.directions[Direction::Read].as_mut(),
+        |j| j.directions[Direction::Write].as_mut(),
+        |j| j.directions[Direction::Trim].as_mut(),
+        |j| j.mixed.as_mut(),
+    ];
+    let groups: BTreeSet<u32> = rows.iter().map(|r| r.group).collect();
+    for (group, place) in groups.iter().flat_map(|g| places.iter().map(move |p| (*g, p))) {
+        let (mut bytes, mut longest) = (0u128, 0u64);
+        for stats in rows.iter_mut().filter(|r| r.group == group).filter_map(place) {
+            bytes += u128::from(stats.bytes.0);
+            longest = longest.max(stats.runtime.0 / 1_000_000);
+        }
+        let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
+        for stats in rows.iter_mut().filter(|r| r.group == group).filter_map(place) {
+            let Some(samples) = stats.bandwidth_samples.as_mut() else { continue };
+            let mean = (samples.mean / 1024.0).trunc();
+            let share = if rate > 1024.0 { mean / (rate / 1024.0) } else { 1.0 };
+            samples.share = Some(if samples.samples == Some(0) { 0.0 } else { share.min(1.0) });
+        }
+    }
+}
+
+/// The disks' counters over all steps.
+fn disks(evidence: &[&Evidence]) -> Vec<Disk> {
+    let mut out: Vec<Disk> = Vec::new();
+    let mut seconds = 0.0;
+    for e in evidence {
+        seconds += e.at_ns.last().copied().unwrap_or_default().as_seconds();
+        for track in &e.disks {
+            let place = out.iter().position(|d| d.name == track.name).unwrap_or_else(|| {
+                out.push(Disk { name: track.name.clone(), ..Disk::default() });
+                out.len() - 1
+            });
+            let sum = |column: &[u64]| column.iter().sum::<u64>();
+            let ms = |column: &[u64]| sum(column) / 1_000_000;
+            let c: &mut DiskCounts = &mut out[place].counts;
+            c.ios.0 += sum(&track.reads);
+            c.ios.1 += sum(&track.writes);
+            c.merges.0 += sum(&track.reads_merged);
+            c.merges.1 += sum(&track.writes_merged);
+            c.ticks.0 += ms(&track.read_ns);
+            c.ticks.1 += ms(&track.busy_ns).saturating_sub(ms(&track.read_ns));
+            c.in_queue += ms(&track.queue_ns);
+            c.busy += ms(&track.active_ns) as f64 / 1000.0;
+        }
+    }
+    for disk in &mut out {
+        disk.counts.busy = if seconds > 0.0 { (disk.counts.busy / seconds).min(1.0) } else { 0.0 };
+    }
+    out
+}
+
+/// A Record as fio would report it: a row and a group for each step, unless steps ran together.
+pub fn of_record(record: &Record) -> Output {
+    let steps: Vec<_> = record.steps.iter().filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect();
+    let mut group = 0;
+    let mut rows = Vec::new();
+    for (i, (step, done)) in steps.iter().enumerate() {
+        group += u32::from(i > 0 && step.start.is_after_all());
+        let targets = if step.targets.is_empty() { &record.plan.targets } else { &step.targets };
+        let about = Row {
+            name: step.name.clone(),
+            group,
+            options: options(step, targets),
+            continue_on_error: record.plan.continue_on_error,
+            ..Row::default()
+        };
+        rows.push(Job { header: Some(header(step)), ..row(&about, &[(step, done)]) });
+    }
+    let evidence: Vec<_> = steps.iter().map(|(_, s)| &s.evidence).collect();
+    let elapsed = Nanos(steps.iter().map(|(step, s)| step.ramp.0 + s.window_ns.0 + s.set_up_ns.0).sum());
+    let started: jiff::Timestamp = record.started.parse().unwrap_or_default();
+    let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
+    report(Vec::new(), rows, &evidence, at, elapsed)
+}
+
+fn header(step: &Step) -> Header {
+    let block = |d: Direction| {
+        let sizes = step.sizes(d).shares().iter().map(|s| s.0);
+        (sizes.clone().min().unwrap_or_default(), sizes.max().unwrap_or_default())
+    };
+    Header {
+        rw: step.rw.to_string(),
+        block: [Direction::Read, Direction::Write, Direction::Trim].map(block),
+        engine: step.engine.to_string(),
+        depth: step.iodepth,
+    }
+}
+
+/// What a step does, as options that a reader of the report knows. Not a job file: what fio cannot say is missing.
+fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
+    let seconds = |t: Nanos| {
+        if t.0.is_multiple_of(1_000_000_000) {
+            (t.0 / 1_000_000_000).to_string()
+        } else {
+            format!("{}us", t.0 / 1000)
+        }
+    };
+    let bytes = |b: Bytes| b.0.to_string();
+    let mut out = vec![
+        ("name", step.name.clone()),
+        ("rw", step.rw.to_string()),
+        ("ioengine", step.engine.to_string()),
+        ("iodepth", step.iodepth.to_string()),
+        ("numjobs", step.numjobs.to_string()),
+        ("direct", u8::from(step.direct).to_string()),
+    ];
+    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
+    match step.single_block() {
+        Some(block) => out.push(("bs", bytes(block))),
+        None => {
+            let split = |s: &BlockSizes| {
+                s.shares().iter().map(|(b, share)| format!("{}/{share}", b.0)).collect::<Vec<_>>().join(":")
+            };
+            out.push(("bssplit", sizes.into_iter().flatten().map(split).collect::<Vec<_>>().join(",")));
+        }
+    }
+    if step.rw.directions().len() > 1 {
+        out.push(("rwmixread", step.rwmix.to_string()));
+    }
+    if !targets.is_empty() {
+        let names: Vec<_> = targets.iter().map(|t| t.display().to_string().replace(':', "\\:")).collect();
+        out.push(("filename", names.join(":")));
+    }
+    let mut given = |name, value: Option<String>| out.extend(value.map(|v| (name, v)));
+    given("size", step.size.map(bytes));
+    given("offset", (step.offset.0 > 0).then(|| bytes(step.offset)));
+    given("io_size", step.io_size.map(bytes));
+    given("number_ios", step.ios.map(|n| n.to_string()));
+    given("runtime", (step.runtime.0 > 0).then(|| seconds(step.runtime)));
+    given("time_based", (step.runtime.0 > 0 && step.io_size.is_none()).then(|| "1".into()));
+    given("ramp_time", (step.ramp.0 > 0).then(|| seconds(step.ramp)));
+    given("fsync", (step.fsync > 0).then(|| step.fsync.to_string()));
+    given("rate_iops", step.rate_iops.map(|r| r.to_string()));
+    given("rate", step.rate_bw.map(bytes));
+    given(
+        "random_distribution",
+        (step.distribution != Distribution::Uniform).then(|| step.distribution.to_string()),
+    );
+    given("norandommap", step.norandommap.then(|| "1".into()));
+    given("cpus_allowed", step.cpus.as_ref().map(|c| c.to_string()));
+    out.into_iter().map(|(k, v)| (k.to_string(), v)).collect()
+}
