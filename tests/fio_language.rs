@@ -1,14 +1,17 @@
 //! fio's language: command lines and job files become jobs, and mistakes say where they are.
 
-use std::io;
+use std::path::Path;
+use std::{fs, io};
 
-use volproof::fio::argv;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
 use volproof::fio::command::{Command, Format, Request, Surroundings};
 use volproof::fio::job::default_of;
 use volproof::fio::mistake::{Mistake, What};
 use volproof::fio::number::Size;
 use volproof::fio::option::{Kind, Support};
-use volproof::fio::table;
+use volproof::fio::{argv, cmdhelp, compat, showcmd, table};
 use volproof::unit::{Bytes, Nanos};
 
 /// Two job files, two variables, and a machine with 4 CPUs, pages of 4096 bytes and 8000 MiB.
@@ -139,7 +142,7 @@ fn mistakes_say_where_and_what_was_meant() {
     a.fio:5:1: bs: 'abc' is not a number
     a.fio:6:1: rw: 'randreed' is none of read, write, trim, randread, randwrite, randtrim, rw, readwrite, randrw, trimwrite, randtrimwrite
     a.fio:3:3: fio has no option 'iodept': did you mean 'iodepth'?
-    a.fio:4:1: 'hipri' is an option of ioengine pvsync2, sg, io_uring, io_uring_cmd, not of psync
+    a.fio:4:1: 'hipri' is an option of ioengine io_uring, io_uring_cmd, pvsync2, sg, not of psync
     ");
     insta::assert_snapshot!(mistakes("a.fio", "bs=4k\n[a]"), @"a.fio:1:1: 'bs=4k' stands before the first [section]");
     insta::assert_snapshot!(mistakes("a.fio", "[a]\ninclude b.fio"), @"a.fio:2: b.fio: cannot be read: entity not found");
@@ -228,6 +231,164 @@ fn every_limit_has_a_reason_and_every_option_a_description() {
             assert!(!choice.help.is_empty(), "{} {}", option.name, choice.name);
             assert!(!matches!(choice.support, Support::Refused(_)));
         }
-        assert!(option.hidden || option.kind != Kind::Deprecated, "{}", option.name);
+        assert!(option.hidden || !matches!(option.kind, Kind::Deprecated | Kind::Gone), "{}", option.name);
+    }
+}
+
+/// `docs/fio-compat.md` is made from the table; `UPDATE_COMPAT=1` makes it anew.
+#[test]
+fn the_page_of_compatibility_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/fio-compat.md");
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    let new = compat::page(&old);
+    if std::env::var_os("UPDATE_COMPAT").is_some() {
+        fs::write(&path, &new).unwrap();
+        return;
+    }
+    assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio_language");
+}
+
+#[test]
+fn the_corpus_survives_a_new_page() {
+    let page = compat::page("anything");
+    let with_corpus = format!("{page}\n## Corpus\n");
+    assert_eq!(compat::page(&with_corpus), with_corpus);
+    assert!(page.ends_with(&format!("{}\n", compat::MARK)));
+}
+
+#[test]
+fn help_has_fios_layout_and_says_what_is_honoured() {
+    let help = |request| cmdhelp::answer(&request).text;
+    insta::assert_snapshot!(help(Request::CmdHelp(Some("file_service_type".into()))), @r#"
+    file_service_type: Which file is next
+                 type: string (opt=bla)
+              default: roundrobin
+             volproof: native
+         valid values: random     any file (fio-only)
+                     : zipf       popular files, by rank (fio-only)
+                     : pareto     popular files, by the 80/20 rule (fio-only)
+                     : normal     files around the middle (fio-only)
+                     : gauss      as normal (fio-only)
+                     : roundrobin one after the other
+                     : sequential each file to its end (fio-only)
+    "#);
+    insta::assert_snapshot!(help(Request::CmdHelp(Some("blocksize".into()))), @r#"
+          bs: Size of each I/O, for reads, writes and trims
+       alias: blocksize
+        type: integer value (opt=100)
+     default: 4096
+       range: min=1
+    volproof: native
+    "#);
+    insta::assert_snapshot!(help(Request::CmdHelp(Some("iodept".into()))), @r#"
+    No option 'iodept'; the nearest is
+                 iodepth: I/Os kept in flight by each job
+                    type: integer value (opt=100)
+                 default: 1
+                   range: min=1, max=4294967295
+                volproof: native
+    "#);
+    insta::assert_snapshot!(help(Request::EngHelp(Some("libaio".into()))), @r#"
+    nowait                  : I/Os that would block fail instead (fio-only)
+    cmdprio_percentage      : Share of I/Os with high priority (fio-only)
+    cmdprio_class           : Class of that priority (fio-only)
+    cmdprio                 : Level of that priority (fio-only)
+    cmdprio_bssplit         : Priorities by I/O size (fio-only)
+    userspace_reap          : Take completions without a system call (noted)
+    "#);
+    insta::assert_snapshot!(help(Request::EngHelp(Some("io_uring,sqthread_poll".into()))), @r#"
+    sqthread_poll: A kernel thread submits
+             type: empty or boolean value ([0|1])
+          default: no default
+         volproof: native
+    "#);
+    let unknown = cmdhelp::answer(&Request::EngHelp(Some("nosuch".into())));
+    assert_eq!((unknown.text.as_str(), unknown.status), ("There is no IO engine 'nosuch'\n", 1));
+    assert!(help(Request::Version).starts_with("fio-3.33 (volproof "));
+    for line in help(Request::Help).lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn a_shown_line_reopens_the_globals_where_fio_would_not() {
+    let command = file(
+        "[global]\nbs=8k\ndescription=two words\nname=all\n[a]\n[global]\nrw=write\n[b]\nwrite_bw_log\nexec_prerun=a\"b\n",
+    );
+    insta::assert_snapshot!(showcmd::line(&command), @r#"
+    fio --bs=8k --description="two words" --name=a --name=global --rw=write --name=b --write_bw_log=b --exec_prerun='a"b'
+    "#);
+    let two = read("a.fio b.fio", &[("a.fio", "[global]\nbs=8k\n[a]\n"), ("b.fio", "[b]\n")]).unwrap();
+    insta::assert_snapshot!(showcmd::line(&two), @r#"
+    fio --bs=8k --name=a
+    fio --name=b --stonewall
+    "#);
+}
+
+#[test]
+fn a_file_that_includes_itself_ends() {
+    let found = read("a.fio", &[("a.fio", "[a]\ninclude b"), ("b", "include b\ninclude b\n")]).unwrap_err();
+    assert_eq!(found[0].to_string(), "b:1: more than 200 files are included");
+}
+
+#[test]
+fn jobs_that_are_left_out_and_notes_that_are_fatal() {
+    let text = "[global]\nbs=8k\n[a]\nnosuch=1\n[b]\n[c]\n";
+    let command = read("--section=b a.fio", &[("a.fio", text)]).unwrap();
+    assert_eq!(command.jobs.iter().map(|j| j.name.as_str()).collect::<Vec<_>>(), ["b"]);
+    assert!(read("--name=a --bs=4kib --warnings-fatal", &[]).is_err());
+    assert!(read("--section=z a.fio", &[("a.fio", text)]).is_err_and(|e| e[0].what == What::NoJobs));
+}
+
+#[test]
+fn idle_options_limit_nothing() {
+    let command = jobs(
+        "--name=a --ioengine=io_uring --rate_min=0 --max_latency=0 --dedupe_percentage=0 --verify=0 --sqthread_poll_cpu=0 --hipri --nowait=0",
+    );
+    let limits: Vec<_> = command.jobs[0].limits().into_iter().map(|l| l.text).collect();
+    assert_eq!(limits, ["sqthread_poll_cpu=0"]);
+    let command = jobs("--name=a --startdelay=1-5 --ioengine=pvsync2 --hipri --startdelay=3-3");
+    let limits: Vec<_> = command.jobs[0].limits().into_iter().map(|l| l.text).collect();
+    assert_eq!(limits, ["hipri"]);
+}
+
+fn option_text() -> impl Strategy<Value = String> {
+    let names: Vec<&'static str> = table::all().map(|o| o.name).collect();
+    (select(names), "[ -~]{0,12}").prop_map(|(name, value)| format!("{name}={value}"))
+}
+
+proptest! {
+    #[test]
+    fn any_command_line_is_answered(words in vec("-{0,2}[a-z_]{0,9}(=[ -~]{0,9})?", 0..6)) {
+        let around = Surroundings {
+            variable: &|_| None,
+            file: &|_| Err(io::Error::from(io::ErrorKind::NotFound)),
+            cpus: 1,
+            page: 4096,
+            memory: 1,
+        };
+        if let Err(mistakes) = argv::parse(&words, &around) {
+            prop_assert!(mistakes.iter().all(|m| !m.to_string().is_empty()) && !mistakes.is_empty());
+        }
+    }
+
+    #[test]
+    fn any_option_in_a_file_is_read_or_refused(lines in vec(option_text(), 0..5)) {
+        let text = format!("[a]\n{}\n", lines.join("\n"));
+        if let Ok(command) = read("a.fio", &[("a.fio", &text)]) {
+            for job in &command.jobs {
+                job.limits();
+                table::all().for_each(|option| drop(job.value(option.name)));
+            }
+            showcmd::line(&command);
+        }
+    }
+
+    #[test]
+    fn whole_numbers_mean_what_they_say(n in 1u32.., unit in "[kKmM]?") {
+        let factor = match unit.to_lowercase().as_str() { "k" => 1 << 10, "m" => 1 << 20, _ => 1 };
+        let command = jobs(&format!("--name=a --bs={n}{unit}"));
+        prop_assert_eq!(command.jobs[0].bytes("bs"), Some(Bytes(u64::from(n) * factor)));
+        prop_assert_eq!(command.jobs[0].given("blocksize").unwrap().line(), format!("bs={n}{unit}"));
     }
 }

@@ -10,7 +10,7 @@ use super::job::{Given, Job};
 use super::jobfile;
 use super::mistake::{Mistake, Origin, What};
 use super::number;
-use super::option::{self, FioOption, Unit};
+use super::option::{self, FioOption, Support, Unit};
 use super::table;
 
 /// Whether a flag has a value.
@@ -35,12 +35,12 @@ pub struct Flag {
     pub takes: Takes,
     /// What it does, in our words.
     pub help: &'static str,
-    /// Why only fio itself honours it, for those.
-    pub fio_only: Option<&'static str>,
+    /// Whether volproof honours it.
+    pub support: Support,
 }
 
 const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str) -> Flag {
-    Flag { name, letter: Some(letter), takes, help, fio_only: None }
+    Flag { name, letter: Some(letter), takes, help, support: Support::Native }
 }
 
 const fn fio_only(
@@ -50,7 +50,11 @@ const fn fio_only(
     help: &'static str,
     why: &'static str,
 ) -> Flag {
-    Flag { name, letter: Some(letter), takes, help, fio_only: Some(why) }
+    Flag { name, letter: Some(letter), takes, help, support: Support::FioOnly(why) }
+}
+
+const fn noted(name: &'static str, letter: char, help: &'static str, why: &'static str) -> Flag {
+    Flag { name, letter: Some(letter), takes: Takes::Value, help, support: Support::Noted(why) }
 }
 
 const REMOTE: &str = "volproof has its own way to other machines";
@@ -75,10 +79,10 @@ pub const FLAGS: &[Flag] = &[
     flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
     flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
     flag("eta-newline", 'E', Takes::Value, "Time until the progress line begins a new one"),
-    flag("debug", 'd', Takes::Value, "Accepted, without effect"),
+    noted("debug", 'd', "Tell what fio does inside", "volproof has another inside"),
     flag("parse-only", 'P', Takes::Nothing, "Read everything, run nothing"),
     flag("section", 'x', Takes::Value, "Run only this section; may be repeated"),
-    flag("alloc-size", 'a', Takes::Value, "Accepted, without effect"),
+    noted("alloc-size", 'a', "Size of the memory that jobs share, KiB", "volproof's jobs share all memory"),
     fio_only(
         "profile",
         'p',
@@ -87,7 +91,7 @@ pub const FLAGS: &[Flag] = &[
         "profiles are programs inside fio",
     ),
     flag("warnings-fatal", 'w', Takes::Nothing, "Notes end the run"),
-    flag("max-jobs", 'j', Takes::Value, "Accepted, without effect, as in fio"),
+    noted("max-jobs", 'j', "Most jobs", "fio disregards it too"),
     fio_only("server", 'S', Takes::Maybe, "Serve other machines", REMOTE),
     fio_only("daemonize", 'D', Takes::Value, "Serve in the background", REMOTE),
     fio_only("client", 'C', Takes::Value, "Run on another machine", REMOTE),
@@ -108,7 +112,7 @@ pub const FLAGS: &[Flag] = &[
     fio_only("trigger-timeout", 'B', Takes::Value, "Run the trigger at this time", TRIGGER),
     fio_only("trigger", 'H', Takes::Value, "Program of the trigger", TRIGGER),
     fio_only("trigger-remote", 'J', Takes::Value, "Program of the trigger elsewhere", TRIGGER),
-    flag("aux-path", 'K', Takes::Value, "Accepted: volproof keeps no state files"),
+    noted("aux-path", 'K', "Folder of state files", "volproof keeps no state files"),
     fio_only(
         "merge-blktrace-only",
         'A',
@@ -120,8 +124,8 @@ pub const FLAGS: &[Flag] = &[
         name: "destroy",
         letter: None,
         takes: Takes::Value,
-        help: "volproof: data of the device with this serial may go; may be repeated",
-        fio_only: None,
+        help: "volproof: the data of this device may go",
+        support: Support::Native,
     },
 ];
 
@@ -372,25 +376,21 @@ impl Line {
             "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
             "section" => command.sections.push(text),
             "warnings-fatal" => command.warnings_fatal = true,
-            "max-jobs" => command.max_jobs = text.parse().ok(),
             "terse-version" => match text.parse() {
                 Ok(version @ 2..=5) => command.terse_version = version,
                 _ => return Err(bad(format!("'{text}' is none of 2, 3, 4, 5"))),
             },
             "destroy" => command.destroy.push(text),
-            name => match flag.fio_only {
-                Some(why) => command.needs_fio.push((word(name, &value), why)),
-                None => command.noted.push((word(name, &value), "volproof needs no such setting")),
-            },
+            name => {
+                let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
+                if let Support::FioOnly(why) = flag.support {
+                    command.needs_fio.push((word, why));
+                } else {
+                    command.noted.push((word, flag.support.reason().unwrap_or_default()));
+                }
+            }
         }
         Ok(())
-    }
-}
-
-fn word(name: &str, value: &Option<String>) -> String {
-    match value {
-        Some(value) => format!("--{name}={value}"),
-        None => format!("--{name}"),
     }
 }
 

@@ -46,8 +46,6 @@ pub struct Command {
     pub request: Option<Request>,
     /// Notes end the run.
     pub warnings_fatal: bool,
-    /// `--max-jobs`, which fio itself disregards.
-    pub max_jobs: Option<u32>,
     /// A log of the bandwidth of all jobs together.
     pub bandwidth_log: bool,
     /// Flags that only fio itself honours, each with the reason.
@@ -161,7 +159,6 @@ impl Command {
             sections: Vec::new(),
             request: None,
             warnings_fatal: false,
-            max_jobs: None,
             bandwidth_log: false,
             needs_fio: Vec::new(),
             noted: Vec::new(),
@@ -178,7 +175,9 @@ impl Command {
 
     /// Takes in one job, whose group and name follow from what was given.
     pub(super) fn add(&mut self, mut job: Job) {
-        if let Some(Given { value: Value::Text(name), .. }) = job.given("name") {
+        // A name among the global options names no job.
+        let name = job.own.iter().rev().find(|g| g.option.name == "name");
+        if let Some(Given { value: Value::Text(name), .. }) = name {
             job.name = name.clone();
         }
         job.stonewall |= job.flag("stonewall");

@@ -8,7 +8,7 @@ use crate::unit::{Bytes, Nanos};
 
 use super::mistake::Origin;
 use super::number::{self, Size, Value};
-use super::option::{self, FioOption, Support};
+use super::option::{self, FioOption, Kind, Support};
 use super::table;
 
 /// fio's `kb_base` when none is given.
@@ -112,7 +112,7 @@ impl Job {
         default_of(option)
     }
 
-    /// The text of an option that takes text.
+    /// The text of an option that takes text; empty for a log that has no name of its own.
     ///
     /// # Panics
     /// The option does not exist, or takes something else.
@@ -287,15 +287,31 @@ impl Job {
     }
 }
 
-/// What stands against one given option: its own support, that of its word, or nothing. An option that is off asks for nothing.
+/// Options of which 0 asks for something, although they have no default.
+const ZERO_COUNTS: [&str; 3] = ["sqthread_poll_cpu", "uid", "gid"];
+
+/// Off, or 0 of something that is not there by default: it asks for nothing.
+fn is_idle(given: &Given) -> bool {
+    let zero = match &given.value {
+        Value::Flag(on) => !on,
+        Value::Ints(numbers) => numbers.iter().all(|n| n.is_none_or(|n| n == 0)),
+        Value::Time(time) => time.0 == 0,
+        _ => false,
+    };
+    zero && given.option.default.is_none() && !ZERO_COUNTS.contains(&given.option.name)
+}
+
+/// What stands against one given option: its own support, that of its word, or nothing.
 fn limit(given: &Given) -> Option<Support> {
     if given.option.name == "ioengine" {
         return None;
     }
     let of_option = given.option.support;
     if of_option != Support::Native {
-        let off = given.value == Value::Flag(false) && given.option.default.is_none();
-        return (!off).then_some(of_option);
+        return (!is_idle(given)).then_some(of_option);
+    }
+    if let (Kind::Delay, Value::Ranges(_)) = (given.option.kind, &given.value) {
+        return Some(Support::FioOnly("a delay is one time, not drawn from a range"));
     }
     let Value::Choice(word, _) = &given.value else { return None };
     let support = given.option.choices().iter().find(|c| c.name == *word)?.support;

@@ -11,10 +11,10 @@ use super::expression;
 use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
 use super::number::Value;
-use super::option;
+use super::{option, table};
 
-/// How deep files may include one another.
-const DEEPEST: usize = 16;
+/// How many files one job file may include, all together: one that includes itself never ends.
+const INCLUDES: usize = 200;
 
 /// An option line with its place.
 struct Line {
@@ -44,7 +44,8 @@ pub(super) fn read(
 ) -> Result<(), Vec<Mistake>> {
     let text = (around.file)(name).map_err(|e| vec![unreadable(&Origin::Whole, name, &e.to_string())])?;
     let mut stonewall = further;
-    for section in sections(command, name, &text, around).map_err(|mistake| vec![mistake])? {
+    let mut reader = Reader { around, left: INCLUDES };
+    for section in reader.sections(command, name, &text).map_err(|mistake| vec![mistake])? {
         let is_global = section.name.starts_with("global");
         let own = options(command, &section, globals, around)?;
         if is_global {
@@ -77,79 +78,79 @@ fn content(line: &str) -> Option<(usize, &str)> {
     (!start.is_empty()).then(|| (line[..text.len() - start.len()].chars().count() + 1, start))
 }
 
-/// Divides a file into its sections, without those that `--section` leaves out.
-fn sections(
-    command: &mut Command,
-    name: &str,
-    text: &str,
-    around: &Surroundings,
-) -> Result<Vec<Section>, Mistake> {
-    let mut sections: Vec<Section> = Vec::new();
-    let mut skipping = false;
-    for (n, line) in text.lines().enumerate() {
-        let Some((column, text)) = content(line) else { continue };
-        let origin = Origin::Line { file: name.into(), line: n + 1 };
-        if let Some(rest) = text.strip_prefix('[').filter(|rest| !rest.is_empty()) {
-            // fio drops the last character, whatever it is.
-            let title = &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)];
-            if !rest.ends_with(']') {
-                let note = format!("{origin}: no ']' ends '{text}': fio calls this section '{title}'");
-                command.notes.push(note);
-            }
-            skipping = command.skips(title);
-            if !skipping {
-                sections.push(Section { name: title.to_string(), origin, lines: Vec::new() });
-            }
-            continue;
-        }
-        match sections.last_mut() {
-            _ if skipping => {}
-            Some(section) => line_of(&mut section.lines, name, text, origin, column, around, 0)?,
-            None => {
-                let text = format!("'{text}' stands before the first [section]");
-                return Err(Mistake { origin, column: Some(column), what: What::Form(text) });
-            }
-        }
-    }
-    Ok(sections)
+/// Reads sections and what they include.
+struct Reader<'a> {
+    around: &'a Surroundings<'a>,
+    /// Files that may still be included.
+    left: usize,
 }
 
-/// One line inside a section: an option, or the lines of another file.
-fn line_of(
-    lines: &mut Vec<Line>,
-    name: &str,
-    text: &str,
-    origin: Origin,
-    column: usize,
-    around: &Surroundings,
-    depth: usize,
-) -> Result<(), Mistake> {
-    let Some(rest) = text.strip_prefix("include") else {
-        lines.push(Line { text: text.to_string(), origin, column });
-        return Ok(());
-    };
-    if depth >= DEEPEST {
-        return Err(Mistake::form(&origin, format!("files include one another more than {DEEPEST} deep")));
-    }
-    // fio skips the one character behind the word, whatever it is.
-    let mut file = rest.chars();
-    file.next();
-    let wanted = file.as_str();
-    let beside = Path::new(name).parent().map(|folder| folder.join(wanted).to_string_lossy().into_owned());
-    let found = match ((around.file)(wanted), beside) {
-        (Err(_), Some(beside)) => (around.file)(&beside).map(|text| (beside, text)),
-        (read, _) => read.map(|text| (wanted.to_string(), text)),
-    };
-    let (file, text) = found.map_err(|e| unreadable(&origin, wanted, &e.to_string()))?;
-    for (n, line) in text.lines().enumerate() {
-        let Some((column, text)) = content(line) else { continue };
-        let origin = Origin::Line { file: file.clone().into(), line: n + 1 };
-        if text.starts_with('[') {
-            return Err(Mistake::form(&origin, "an included file may not begin a section"));
+impl Reader<'_> {
+    /// Divides a file into its sections, without those that `--section` leaves out.
+    fn sections(&mut self, command: &mut Command, name: &str, text: &str) -> Result<Vec<Section>, Mistake> {
+        let mut sections: Vec<Section> = Vec::new();
+        let mut skipping = false;
+        for (n, line) in text.lines().enumerate() {
+            let Some((column, text)) = content(line) else { continue };
+            let origin = Origin::Line { file: name.into(), line: n + 1 };
+            if let Some(rest) = text.strip_prefix('[').filter(|rest| !rest.is_empty()) {
+                // fio drops the last character, whatever it is.
+                let title = &rest[..rest.len() - rest.chars().next_back().map_or(0, char::len_utf8)];
+                if !rest.ends_with(']') {
+                    let note = format!("{origin}: no ']' ends '{text}': fio calls this section '{title}'");
+                    command.notes.push(note);
+                }
+                skipping = command.skips(title);
+                if !skipping {
+                    sections.push(Section { name: title.to_string(), origin, lines: Vec::new() });
+                }
+                continue;
+            }
+            match sections.last_mut() {
+                _ if skipping => {}
+                Some(section) => {
+                    self.line(&mut section.lines, name, Line { text: text.into(), origin, column })?
+                }
+                None => {
+                    let text = format!("'{text}' stands before the first [section]");
+                    return Err(Mistake { origin, column: Some(column), what: What::Form(text) });
+                }
+            }
         }
-        line_of(lines, &file, text, origin, column, around, depth + 1)?;
+        Ok(sections)
     }
-    Ok(())
+
+    /// One line inside a section of `file`: an option, or the lines of another file.
+    fn line(&mut self, lines: &mut Vec<Line>, file: &str, line: Line) -> Result<(), Mistake> {
+        let Some(rest) = line.text.strip_prefix("include") else {
+            lines.push(line);
+            return Ok(());
+        };
+        let Some(left) = self.left.checked_sub(1) else {
+            return Err(Mistake::form(&line.origin, format!("more than {INCLUDES} files are included")));
+        };
+        self.left = left;
+        // fio skips the one character behind the word, whatever it is.
+        let mut name = rest.chars();
+        name.next();
+        let wanted = name.as_str();
+        let beside =
+            Path::new(file).parent().map(|folder| folder.join(wanted).to_string_lossy().into_owned());
+        let found = match ((self.around.file)(wanted), beside) {
+            (Err(_), Some(beside)) => (self.around.file)(&beside).map(|text| (beside, text)),
+            (read, _) => read.map(|text| (wanted.to_string(), text)),
+        };
+        let (file, text) = found.map_err(|e| unreadable(&line.origin, wanted, &e.to_string()))?;
+        for (n, line) in text.lines().enumerate() {
+            let Some((column, text)) = content(line) else { continue };
+            let origin = Origin::Line { file: file.clone().into(), line: n + 1 };
+            if text.starts_with('[') {
+                return Err(Mistake::form(&origin, "an included file may not begin a section"));
+            }
+            self.line(lines, &file, Line { text: text.into(), origin, column })?;
+        }
+        Ok(())
+    }
 }
 
 /// Options that fio reads before and after the others of a section, whatever their place.
@@ -227,11 +228,11 @@ pub(super) fn engine_of(given: &[&[Given]]) -> String {
 /// An option that a job with this engine does not have.
 pub(super) fn unknown(name: &str, engine: &str) -> What {
     match option::find_any(name) {
-        Some(other) if !other.engines.is_empty() => What::OtherEngine {
-            name: name.to_string(),
-            engine: engine.to_string(),
-            engines: other.engines.iter().map(|e| e.to_string()).collect(),
-        },
+        Some(other) if !other.engines.is_empty() => {
+            let rows = table::all().filter(|o| o.is_called(name));
+            let engines = rows.flat_map(|o| o.engines).map(|e| e.to_string()).collect();
+            What::OtherEngine { name: name.to_string(), engine: engine.to_string(), engines }
+        }
         _ => What::Unknown { name: name.to_string(), nearest: option::nearest_to(name).map(str::to_string) },
     }
 }

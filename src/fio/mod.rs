@@ -5,7 +5,9 @@
 //! one. This module measures nothing and opens no target.
 
 pub mod argv;
+pub mod cmdhelp;
 pub mod command;
+pub mod compat;
 mod expression;
 pub mod installed;
 pub mod job;
@@ -19,6 +21,7 @@ pub mod option;
 pub mod output;
 pub mod percentile;
 pub mod plan;
+pub mod showcmd;
 pub mod table;
 pub mod terse;
 pub mod text_read;

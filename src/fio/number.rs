@@ -4,6 +4,7 @@
 //! 4000 (`parse.c`, `__get_mult_bytes`). Such text is read as fio reads it, with a note. Text of which fio silently drops a part, and
 //! then measures something else than was written (`1.5g` is one byte, `30sec` is 30 microseconds), is an error here.
 
+use crate::plan::CpuList;
 use crate::unit::Nanos;
 
 use super::expression;
@@ -54,6 +55,7 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
     let Some(text) = text else {
         return match option.kind {
             Kind::Flag => Ok((Value::Flag(true), notes)),
+            Kind::LogName => Ok((Value::Text(String::new()), notes)),
             Kind::Deprecated => Ok((Value::Text(String::new()), notes)),
             _ => Err("it needs a value".to_string()),
         };
@@ -62,9 +64,14 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
         return Err("the value is empty".to_string());
     }
     let value = match option.kind {
-        Kind::Text | Kind::Deprecated => Value::Text(text.to_string()),
+        Kind::Text | Kind::LogName | Kind::Deprecated => Value::Text(text.to_string()),
+        Kind::Gone => return Err("fio has given this option up".to_string()),
         Kind::Engine => engine(text)?,
         Kind::Choice(_) | Kind::Words(_) => choice(option, text)?,
+        Kind::Cpus => match text.parse::<CpuList>() {
+            Ok(_) => Value::Text(text.to_string()),
+            Err(_) => return Err(format!("'{text}' is not a list of CPUs: write it as 0-3,8")),
+        },
         Kind::Int { min, max, each } => ints(text, kb_base, (min, max), each, &mut notes)?,
         Kind::Long { min } => ints(text, kb_base, (min, i64::MAX), false, &mut notes)?,
         Kind::Size => Value::Size(size(one(text)?, kb_base, &mut notes)?),
@@ -104,12 +111,60 @@ fn choice(option: &FioOption, text: &str) -> Result<Value, String> {
     let end = text.find([':', ',']).unwrap_or(text.len());
     let rest = text.get(end + 1..).map(str::to_string);
     match option.choices().iter().find(|c| c.name == &text[..end]) {
-        Some(choice) => Ok(Value::Choice(choice.name, rest)),
+        Some(choice) => {
+            if let ("random_distribution", Some(rest)) = (option.name, &rest) {
+                distribution(choice.name, rest)?;
+            }
+            Ok(Value::Choice(choice.name, rest))
+        }
         None => {
             let words: Vec<_> = option.choices().iter().map(|c| c.name).collect();
             Err(format!("'{text}' is none of {}", words.join(", ")))
         }
     }
+}
+
+/// What may stand behind the colon of a distribution.
+fn distribution(word: &str, text: &str) -> Result<(), String> {
+    let number = || {
+        let first = text.split(':').next().unwrap_or_default();
+        first
+            .parse::<f64>()
+            .ok()
+            .filter(|n| n.is_finite())
+            .ok_or_else(|| format!("'{first}' is not a number"))
+    };
+    let within =
+        |good: bool, range: &str| if good { Ok(()) } else { Err(format!("{word}:{text} is not {range}")) };
+    match word {
+        "zipf" => number().and_then(|n| within(n > 0.0 && n != 1.0, "above 0 and other than 1")),
+        "pareto" => number().and_then(|n| within(n > 0.0 && n < 1.0, "between 0 and 1")),
+        "normal" => number().and_then(|n| within((0.0..100.0).contains(&n), "at least 0 and below 100")),
+        "zoned" => {
+            for direction in text.split(',') {
+                let parts = direction
+                    .split(':')
+                    .filter(|p| !p.is_empty())
+                    .map(|p| p.split_once('/').unwrap_or((p, "")));
+                let (accesses, ranges): (Vec<_>, Vec<_>) = parts.unzip();
+                shares(&accesses, "accesses")?;
+                shares(&ranges, "parts of the range")?;
+            }
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Percentages that are left out divide the rest.
+fn shares(parts: &[&str], of: &str) -> Result<(), String> {
+    let mut sum = 0u32;
+    for part in parts.iter().filter(|p| !p.is_empty()) {
+        let share = part.trim_end_matches('%').parse::<u32>().ok();
+        sum = sum.saturating_add(share.ok_or_else(|| format!("'{part}' is not a percentage"))?);
+    }
+    let open = parts.iter().any(|p| p.is_empty());
+    if sum > 100 || sum < 100 && !open { Err(format!("the {of} add up to {sum} %")) } else { Ok(()) }
 }
 
 /// Text in up to three parts, divided as fio does: at a comma, else at a colon, else at a dash.
@@ -384,6 +439,9 @@ fn split(text: &str) -> Result<(i64, &str), String> {
     let end = digits.find(|c: char| !c.is_digit(base)).unwrap_or(digits.len());
     if end == 0 {
         return Err(format!("'{text}' is not a number"));
+    }
+    if base == 16 && end < digits.len() {
+        return Err(format!("'{text}': fio takes no unit behind a number in base 16"));
     }
     let number = i64::from_str_radix(&digits[..end], base).map_err(|_| format!("'{text}' is too large"))?;
     Ok((if negative { -number } else { number }, &digits[end..]))

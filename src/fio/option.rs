@@ -37,6 +37,10 @@ pub struct FioOption {
 pub enum Kind {
     /// Text that may not be empty.
     Text,
+    /// Text; in a job file the name alone will do, and is empty text: the job's own name.
+    LogName,
+    /// CPUs, as in `0-3,8`.
+    Cpus,
     /// One of these words, perhaps with more behind a colon.
     Choice(&'static [Choice]),
     /// Some of these words, separated by commas.
@@ -85,6 +89,8 @@ pub enum Kind {
     },
     /// fio warns and goes on without it.
     Deprecated,
+    /// fio says that it is deprecated, and fails.
+    Gone,
 }
 
 /// Unit of a time that has none written.

@@ -1,7 +1,7 @@
 //! Course and pace of a run.
 
 use super::super::option::{Choice, FioOption, Group, Kind};
-use super::{MICROS, SECONDS, each, int};
+use super::{MICROS, SECONDS, U32, each, int};
 
 const UNCHECKED: &str = "volproof does not check data yet";
 const MINIMUM: &str = "no job ends for being slow";
@@ -49,8 +49,8 @@ const STEADYSTATE: &[Choice] = &[
 
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
-    FioOption::new(Group::Course, "loops", int(0, i64::MAX), "Times the job is done").default("1"),
-    FioOption::new(Group::Course, "numjobs", int(0, i64::MAX), "Clones of the job").default("1"),
+    FioOption::new(Group::Course, "loops", int(0, U32), "Times the job is done").default("1"),
+    FioOption::new(Group::Course, "numjobs", int(0, U32), "Clones of the job").default("1"),
     FioOption::new(Group::Course, "startdelay", Kind::Delay, "Wait before the job starts").default("0"),
     FioOption::new(Group::Course, "runtime", SECONDS, "Time after which the job ends")
         .alias("timeout")
@@ -70,7 +70,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "thinktime_spin", Kind::IntTime, "Part of the pause that keeps the CPU busy")
         .default("0")
         .under("thinktime"),
-    FioOption::new(Group::Pace, "thinktime_blocks", int(0, i64::MAX), "I/Os between pauses")
+    FioOption::new(Group::Pace, "thinktime_blocks", int(0, U32), "I/Os between pauses")
         .default("1")
         .under("thinktime"),
     FioOption::new(
@@ -93,7 +93,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "rate_process", Kind::Choice(RATE_PROCESS), "Spacing of I/Os under a rate")
         .default("linear")
         .under("rate"),
-    FioOption::new(Group::Pace, "rate_cycle", int(0, i64::MAX), "Time over which the rate is judged")
+    FioOption::new(Group::Pace, "rate_cycle", int(0, U32), "Time over which the rate is judged")
         .alias("ratecycle")
         .default("1000")
         .under("rate")
@@ -101,8 +101,8 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "rate_ignore_thinktime", Kind::Bool, "Catch up after pauses")
         .under("rate")
         .fio_only("a pause delays the I/Os behind it"),
-    FioOption::new(Group::Pace, "rate_iops", each(0, i64::MAX), "I/Os a second that the job may do"),
-    FioOption::new(Group::Pace, "rate_iops_min", each(0, i64::MAX), "I/Os a second below which the job ends")
+    FioOption::new(Group::Pace, "rate_iops", each(0, U32), "I/Os a second that the job may do"),
+    FioOption::new(Group::Pace, "rate_iops_min", each(0, U32), "I/Os a second below which the job ends")
         .under("rate_iops")
         .fio_only(MINIMUM),
     FioOption::new(Group::Pace, "max_latency", Kind::IntTime, "Latency of one I/O that ends the job")
@@ -143,14 +143,14 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Course, "error_dump", Kind::Bool, "Print each error")
         .default("0")
         .noted("errors are reported in the result"),
-    FioOption::new(Group::Pace, "flow_id", int(0, i64::MAX), "Which flow the job belongs to")
+    FioOption::new(Group::Pace, "flow_id", int(0, U32), "Which flow the job belongs to")
         .default("0")
         .noted("it matters with flow only"),
     FioOption::new(Group::Pace, "flow", int(0, 1000), "Share of I/Os between the jobs of a flow")
         .default("0")
         .under("flow_id")
         .fio_only("jobs do not wait for one another while they run"),
-    FioOption::new(Group::Pace, "flow_sleep", int(0, i64::MAX), "Pause of a job that is ahead, microseconds")
+    FioOption::new(Group::Pace, "flow_sleep", int(0, U32), "Pause of a job that is ahead, microseconds")
         .default("0")
         .under("flow_id")
         .noted("it matters with flow only"),

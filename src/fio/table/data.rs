@@ -72,17 +72,17 @@ pub const ROWS: &[FioOption] = &[
         .default("0")
         .under("verify")
         .fio_only(UNCHECKED),
-    FioOption::new(Group::Verify, "verify_async", int(0, i64::MAX), "Threads that check")
+    FioOption::new(Group::Verify, "verify_async", int(0, U32), "Threads that check")
         .default("0")
         .under("verify")
         .fio_only(UNCHECKED),
-    FioOption::new(Group::Verify, "verify_async_cpus", Kind::Text, "CPUs of the threads that check")
+    FioOption::new(Group::Verify, "verify_async_cpus", Kind::Cpus, "CPUs of the threads that check")
         .hidden()
         .fio_only(UNCHECKED),
     FioOption::new(Group::Verify, "verify_backlog", LONG, "Check after so many writes")
         .under("verify")
         .fio_only(UNCHECKED),
-    FioOption::new(Group::Verify, "verify_backlog_batch", int(0, i64::MAX), "Blocks to check at once")
+    FioOption::new(Group::Verify, "verify_backlog_batch", int(0, U32), "Blocks to check at once")
         .under("verify")
         .fio_only(UNCHECKED),
     FioOption::new(Group::Verify, "experimental_verify", Kind::Bool, "Another way of choosing what to check")
@@ -111,7 +111,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Verify, "trim_backlog", LONG, "Trim after so many writes")
         .under("trim_percentage")
         .fio_only(TRIM),
-    FioOption::new(Group::Verify, "trim_backlog_batch", int(0, i64::MAX), "Blocks to trim at once")
+    FioOption::new(Group::Verify, "trim_backlog_batch", int(0, U32), "Blocks to trim at once")
         .under("trim_percentage")
         .fio_only(TRIM),
     FioOption::new(Group::Replay, "write_iolog", Kind::Text, "Keep every I/O in a trace").fio_only(TRACE),
@@ -127,11 +127,11 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Replay, "replay_redirect", Kind::Text, "Send a trace to this device")
         .under("read_iolog")
         .fio_only(TRACE),
-    FioOption::new(Group::Replay, "replay_scale", int(0, i64::MAX), "Divide offsets of a trace")
+    FioOption::new(Group::Replay, "replay_scale", int(0, U32), "Divide offsets of a trace")
         .default("1")
         .under("read_iolog")
         .fio_only(TRACE),
-    FioOption::new(Group::Replay, "replay_align", int(0, i64::MAX), "Align offsets of a trace")
+    FioOption::new(Group::Replay, "replay_align", int(0, U32), "Align offsets of a trace")
         .under("read_iolog")
         .fio_only(TRACE),
     FioOption::new(
@@ -207,9 +207,11 @@ pub const ROWS: &[FioOption] = &[
     )
     .fio_only(ZONES),
     FioOption::new(Group::Buffers, "zero_buffers", Kind::Flag, "Write zeros"),
-    FioOption::new(Group::Buffers, "refill_buffers", Kind::Flag, "New random data for every write"),
+    FioOption::new(Group::Buffers, "refill_buffers", Kind::Flag, "New random data for every write")
+        .noted("no two writes carry the same data"),
     FioOption::new(Group::Buffers, "scramble_buffers", Kind::Bool, "Change the data of every write a little")
-        .default("1"),
+        .default("1")
+        .noted("no two writes carry the same data"),
     FioOption::new(Group::Buffers, "buffer_pattern", Kind::Text, "Pattern to write")
         .fio_only("writes are random data or zeros"),
     FioOption::new(
@@ -218,15 +220,10 @@ pub const ROWS: &[FioOption] = &[
         int(0, 100),
         "Share of the data that compresses away",
     ),
-    FioOption::new(
-        Group::Buffers,
-        "buffer_compress_chunk",
-        int(0, i64::MAX),
-        "Size of the piece that compresses",
-    )
-    .default("512")
-    .under("buffer_compress_percentage")
-    .noted("each 4 KiB compress by the same share"),
+    FioOption::new(Group::Buffers, "buffer_compress_chunk", int(0, U32), "Size of the piece that compresses")
+        .default("512")
+        .under("buffer_compress_percentage")
+        .noted("each 4 KiB compress by the same share"),
     FioOption::new(
         Group::Buffers,
         "dedupe_percentage",

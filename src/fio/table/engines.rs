@@ -151,12 +151,11 @@ pub const ROWS: &[FioOption] = &[
         .of(&["cpuio"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "thp", int(0, U32), "Ask for huge pages").of(&["mmap"]).fio_only(ENGINE),
-    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions").of(&[
-        "pvsync2",
-        "sg",
-        "io_uring",
-        "io_uring_cmd",
-    ]),
+    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions")
+        .of(&["io_uring", "io_uring_cmd"]),
+    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions")
+        .of(&["pvsync2", "sg"])
+        .fio_only("completions are polled with io_uring only"),
     FioOption::new(Group::Engines, "hipri_percentage", int(0, 100), "Share of I/Os that are polled")
         .default("100")
         .of(&["pvsync2"])

@@ -1,7 +1,7 @@
 //! Files of a job and what makes their data durable.
 
 use super::super::option::{Choice, FioOption, Group, Kind};
-use super::int;
+use super::{U32, int};
 
 const FILE_SERVICE_TYPE: &[Choice] = &[
     Choice::fio_only("random", "any file", "files take turns"),
@@ -54,13 +54,11 @@ const WRITE_HINT: &[Choice] = &[
 
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
-    FioOption::new(Group::Files, "nrfiles", int(0, i64::MAX), "Files of each job")
-        .alias("nr_files")
-        .default("1"),
+    FioOption::new(Group::Files, "nrfiles", int(0, U32), "Files of each job").alias("nr_files").default("1"),
     FioOption::new(Group::Files, "file_service_type", Kind::Choice(FILE_SERVICE_TYPE), "Which file is next")
         .default("roundrobin")
         .under("nrfiles"),
-    FioOption::new(Group::Files, "openfiles", int(0, i64::MAX), "Files open at the same time")
+    FioOption::new(Group::Files, "openfiles", int(0, U32), "Files open at the same time")
         .noted("all files stay open"),
     FioOption::new(
         Group::Files,
@@ -78,10 +76,10 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("1")
     .noted("advice concerns the read-ahead of cached I/O; the kernel's own stands"),
-    FioOption::new(Group::Sync, "fsync", int(0, i64::MAX), "Flush after so many writes").default("0"),
-    FioOption::new(Group::Sync, "fdatasync", int(0, i64::MAX), "Flush data only, after so many writes")
+    FioOption::new(Group::Sync, "fsync", int(0, U32), "Flush after so many writes").default("0"),
+    FioOption::new(Group::Sync, "fdatasync", int(0, U32), "Flush data only, after so many writes")
         .default("0"),
-    FioOption::new(Group::Sync, "write_barrier", int(0, i64::MAX), "Every so many writes is a barrier")
+    FioOption::new(Group::Sync, "write_barrier", int(0, U32), "Every so many writes is a barrier")
         .default("0")
         .fio_only("no engine has barriers"),
     FioOption::new(
@@ -122,7 +120,8 @@ pub const ROWS: &[FioOption] = &[
         .default("0")
         .fio_only("volproof does not stop after the layout"),
     FioOption::new(Group::Files, "allow_file_create", Kind::Bool, "Missing files may be created")
-        .default("1"),
+        .default("1")
+        .fio_only("missing files are laid out before the run"),
     FioOption::new(Group::Files, "allow_mounted_write", Kind::Bool, "Write to devices that are mounted")
         .default("0")
         .refused("the guard decides on mounted devices, and asks for --destroy SERIAL"),

@@ -146,7 +146,7 @@ pub const ROWS: &[FioOption] = &[
     .default("sequential"),
     FioOption::new(Group::Queue, "ioengine", Kind::Engine, "How I/O reaches the kernel").default("psync"),
     FioOption::new(Group::Queue, "iodepth", int(1, U32), "I/Os kept in flight by each job").default("1"),
-    FioOption::new(Group::Queue, "iodepth_batch", int(0, i64::MAX), "I/Os submitted at once")
+    FioOption::new(Group::Queue, "iodepth_batch", int(0, U32), "I/Os submitted at once")
         .alias("iodepth_batch_submit")
         .default("1")
         .under("iodepth")
@@ -154,25 +154,20 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Queue,
         "iodepth_batch_complete_min",
-        int(0, i64::MAX),
+        int(0, U32),
         "Least completions taken at once",
     )
     .alias("iodepth_batch_complete")
     .default("1")
     .under("iodepth")
     .noted("volproof takes completions as they come"),
-    FioOption::new(
-        Group::Queue,
-        "iodepth_batch_complete_max",
-        int(0, i64::MAX),
-        "Most completions taken at once",
-    )
-    .under("iodepth")
-    .noted("volproof takes completions as they come"),
+    FioOption::new(Group::Queue, "iodepth_batch_complete_max", int(0, U32), "Most completions taken at once")
+        .under("iodepth")
+        .noted("volproof takes completions as they come"),
     FioOption::new(
         Group::Queue,
         "iodepth_low",
-        int(0, i64::MAX),
+        int(0, U32),
         "Refill the queue when so many are left in flight",
     )
     .under("iodepth")
@@ -215,8 +210,7 @@ pub const ROWS: &[FioOption] = &[
         .default("0")
         .under("offset"),
     FioOption::new(Group::Extent, "offset_align", int(0, i64::MAX), "Align percentages of offset to this")
-        .default("0")
-        .fio_only("offsets are aligned to the I/O size"),
+        .default("0"),
     FioOption::new(Group::Extent, "number_ios", LONG, "I/Os after which the job ends").default("0"),
     FioOption::new(
         Group::Workload,
@@ -240,14 +234,9 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("100,100,100")
     .fio_only("a job is random or sequential"),
-    FioOption::new(
-        Group::Workload,
-        "percentage_sequential",
-        Kind::Deprecated,
-        "deprecated: fio goes on without it",
-    )
-    .hidden()
-    .noted("fio ignores it too"),
+    FioOption::new(Group::Workload, "percentage_sequential", Kind::Gone, "deprecated: fio fails")
+        .hidden()
+        .refused("fio refuses it too"),
     FioOption::new(
         Group::Workload,
         "allrandrepeat",
@@ -259,7 +248,7 @@ pub const ROWS: &[FioOption] = &[
         .default("50"),
     FioOption::new(Group::Workload, "rwmixwrite", int(0, 100), "Share of writes in a mix, in percent")
         .default("50"),
-    FioOption::new(Group::Workload, "rwmixcycle", Kind::Deprecated, "deprecated: fio goes on without it")
+    FioOption::new(Group::Workload, "rwmixcycle", Kind::Gone, "deprecated: fio fails")
         .hidden()
-        .noted("fio ignores it too"),
+        .refused("fio refuses it too"),
 ];

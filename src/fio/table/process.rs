@@ -1,9 +1,10 @@
 //! CPU, memory, priority and rights of a job.
 
 use super::super::option::{Choice, FioOption, Group, Kind};
-use super::{LONG, int};
+use super::{LONG, SECONDS, U32, int};
 
 const RIGHTS: &str = "volproof runs as it was started: use nice, ionice or systemd-run around it";
+const PROFILE_ONLY: &str = "it matters with a profile only";
 const NUMA: &str = "name the CPUs with cpus_allowed";
 
 const MEM: &[Choice] = &[
@@ -26,7 +27,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Process, "mem", Kind::Choice(MEM), "Memory of the buffers")
         .alias("iomem")
         .default("malloc"),
-    FioOption::new(Group::Process, "iomem_align", int(0, i64::MAX), "Offset of buffers from a page")
+    FioOption::new(Group::Process, "iomem_align", int(0, U32), "Offset of buffers from a page")
         .alias("mem_align")
         .default("0")
         .hidden()
@@ -45,8 +46,8 @@ pub const ROWS: &[FioOption] = &[
         .fio_only(RIGHTS),
     FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job").fio_only(RIGHTS),
     FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority").fio_only(RIGHTS),
-    FioOption::new(Group::Process, "cpumask", int(0, i64::MAX), "CPUs of the job, as bits"),
-    FioOption::new(Group::Process, "cpus_allowed", Kind::Text, "CPUs of the job, as a list"),
+    FioOption::new(Group::Process, "cpumask", int(0, U32), "CPUs of the job, as bits"),
+    FioOption::new(Group::Process, "cpus_allowed", Kind::Cpus, "CPUs of the job, as a list"),
     FioOption::new(
         Group::Process,
         "cpus_allowed_policy",
@@ -68,9 +69,58 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Process, "cgroup_weight", int(100, 1000), "Weight of the control group")
         .under("cgroup")
         .fio_only(RIGHTS),
-    FioOption::new(Group::Process, "uid", int(0, i64::MAX), "User of the job").fio_only(RIGHTS),
-    FioOption::new(Group::Process, "gid", int(0, i64::MAX), "Group of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "uid", int(0, U32), "User of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "gid", int(0, U32), "Group of the job").fio_only(RIGHTS),
     FioOption::new(Group::Process, "hugepage-size", int(0, i64::MAX), "Size of huge pages")
         .default("2097152")
         .noted("it matters with mem=shmhuge and mem=mmaphuge only"),
+    FioOption::new(Group::Process, "device-names", Kind::Text, "Devices of profile=act")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "load", int(0, U32), "Load of profile=act")
+        .default("1")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "test-duration", SECONDS, "Length of profile=act")
+        .default("24h")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "threads-per-queue", int(0, U32), "Readers of profile=act")
+        .default("8")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(
+        Group::Process,
+        "read-req-num-512-blocks",
+        int(0, U32),
+        "Size of reads of profile=act, 512 bytes",
+    )
+    .default("3")
+    .hidden()
+    .noted(PROFILE_ONLY),
+    FioOption::new(
+        Group::Process,
+        "large-block-op-kbytes",
+        int(0, U32),
+        "Size of writes of profile=act, KiB",
+    )
+    .default("131072")
+    .hidden()
+    .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "prep", Kind::Flag, "Prepare devices for profile=act")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "block", int(0, U32), "Block size of profile=tiobench")
+        .default("4096")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "numruns", int(0, U32), "Runs of profile=tiobench")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "dir", Kind::Text, "Folder of profile=tiobench")
+        .hidden()
+        .noted(PROFILE_ONLY),
+    FioOption::new(Group::Process, "threads", int(0, U32), "Threads of profile=tiobench; not thread")
+        .hidden()
+        .noted(PROFILE_ONLY),
 ];

@@ -1,7 +1,7 @@
 //! Logs and what is reported.
 
 use super::super::option::{Choice, FioOption, Group, Kind};
-use super::int;
+use super::{U32, int};
 
 const UNIFIED_RW_REPORTING: &[Choice] = &[
     Choice::native("none", "rows by direction"),
@@ -26,32 +26,31 @@ const UNIT_BASE: &[Choice] = &[
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Logs, "per_job_logs", Kind::Bool, "A log of its own for each clone").default("1"),
-    FioOption::new(Group::Logs, "write_bw_log", Kind::Text, "Log the bandwidth"),
-    FioOption::new(Group::Logs, "bwavgtime", int(0, i64::MAX), "Length of a bandwidth sample, ms")
+    FioOption::new(Group::Logs, "write_bw_log", Kind::LogName, "Log the bandwidth"),
+    FioOption::new(Group::Logs, "bwavgtime", int(0, U32), "Length of a bandwidth sample, ms")
         .default("500")
         .under("write_bw_log")
         .noted("samples of bandwidth are 500 ms long"),
-    FioOption::new(Group::Logs, "write_lat_log", Kind::Text, "Log the latencies"),
-    FioOption::new(Group::Logs, "write_iops_log", Kind::Text, "Log the I/Os a second"),
-    FioOption::new(Group::Logs, "iopsavgtime", int(0, i64::MAX), "Length of an IOPS sample, ms")
+    FioOption::new(Group::Logs, "write_lat_log", Kind::LogName, "Log the latencies"),
+    FioOption::new(Group::Logs, "write_iops_log", Kind::LogName, "Log the I/Os a second"),
+    FioOption::new(Group::Logs, "iopsavgtime", int(0, U32), "Length of an IOPS sample, ms")
         .default("500")
         .under("write_iops_log")
         .noted("samples of I/Os a second are 500 ms long"),
     FioOption::new(Group::Logs, "log_entries", int(1024, 1048576), "Entries to set aside at first")
         .default("1024")
         .noted("logs grow as they must"),
-    FioOption::new(Group::Logs, "log_avg_msec", int(0, i64::MAX), "Average logs over this time, ms")
-        .default("0"),
-    FioOption::new(Group::Logs, "log_hist_msec", int(0, i64::MAX), "Time of each logged histogram, ms")
+    FioOption::new(Group::Logs, "log_avg_msec", int(0, U32), "Average logs over this time, ms").default("0"),
+    FioOption::new(Group::Logs, "log_hist_msec", int(0, U32), "Time of each logged histogram, ms")
         .default("0"),
     FioOption::new(
         Group::Logs,
         "log_hist_coarseness",
-        int(0, i64::MAX),
+        int(0, U32),
         "How many bins of logged histograms become one",
     )
     .default("0"),
-    FioOption::new(Group::Logs, "write_hist_log", Kind::Text, "Log histograms of latency"),
+    FioOption::new(Group::Logs, "write_hist_log", Kind::LogName, "Log histograms of latency"),
     FioOption::new(
         Group::Logs,
         "log_max_value",
@@ -70,7 +69,7 @@ pub const ROWS: &[FioOption] = &[
         "Compress logs in memory, in pieces of this size",
     )
     .noted("logs are written as they are"),
-    FioOption::new(Group::Logs, "log_compression_cpus", Kind::Text, "CPUs that compress logs")
+    FioOption::new(Group::Logs, "log_compression_cpus", Kind::Cpus, "CPUs that compress logs")
         .under("log_compression")
         .noted("logs are written as they are"),
     FioOption::new(Group::Logs, "log_store_compressed", Kind::Bool, "Keep logs compressed")
@@ -78,7 +77,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Logs, "log_unix_epoch", Kind::Bool, "Times of logs since 1970"),
     FioOption::new(Group::Logs, "log_alternate_epoch", Kind::Bool, "Times of logs by another clock")
         .fio_only("times of logs are those of the run or of 1970"),
-    FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, i64::MAX), "Which clock")
+    FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, U32), "Which clock")
         .noted("it matters with log_alternate_epoch only"),
     FioOption::new(
         Group::Report,
@@ -132,7 +131,7 @@ pub const ROWS: &[FioOption] = &[
         .default("0")
         .under("gtod_reduce")
         .noted("bandwidth is measured all the same"),
-    FioOption::new(Group::Report, "gtod_cpu", int(0, i64::MAX), "CPU of a thread that reads the clock")
+    FioOption::new(Group::Report, "gtod_cpu", int(0, U32), "CPU of a thread that reads the clock")
         .noted("reading the clock costs no system call"),
     FioOption::new(
         Group::Report,

@@ -1,0 +1,87 @@
+//! `docs/fio-compat.md`: what volproof honours of fio, from the table.
+//!
+//! The page has two parts. The first one is made here; what stands behind [`MARK`] is the corpus of job files and belongs to its test.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::argv::FLAGS;
+use super::cmdhelp::SPOKEN;
+use super::option::{FioOption, Group, Support};
+use super::table::{self, ENGINES};
+
+/// Ends the part that is made here.
+pub const MARK: &str = "<!-- corpus -->";
+
+/// The page anew, with the second part of `old` kept.
+pub fn page(old: &str) -> String {
+    let corpus = old.split_once(MARK).map_or("\n", |(_, rest)| rest);
+    format!("{}{MARK}{corpus}", options())
+}
+
+/// The first part: every option by group, engines, flags.
+fn options() -> String {
+    let mut text = String::new();
+    let mut groups: BTreeMap<Group, Vec<&FioOption>> = BTreeMap::new();
+    for option in table::all() {
+        groups.entry(option.group).or_default().push(option);
+    }
+    let count = |word: &str| table::all().filter(|o| o.support.word() == word).count();
+    let _ = write!(
+        text,
+        "# fio compatibility\n\n\
+         `volproof fio` reads the command line and the job files of {SPOKEN}. This page is made from the table that reads them:\n\
+         every option of `--cmdhelp=all` and of every engine, {} in all.\n\n\
+         - **native** ({}): honoured as fio does.\n\
+         - **noted** ({}): accepted; it changes nothing that is measured, for the reason beside it.\n\
+         - **fio-only** ({}): the job runs on the installed fio, which is said, or is refused by the option's name.\n\
+         - **refused** ({}): never, for the reason beside it.\n\n\
+         An option that is given as its own default asks for nothing and limits nothing. Nothing is ignored in silence.\n",
+        table::all().count(),
+        count("native"),
+        count("noted"),
+        count("fio-only"),
+        count("refused"),
+    );
+    for (group, rows) in groups {
+        let _ = write!(text, "\n## {group}\n\n| option | default | support | |\n|---|---|---|---|\n");
+        rows.into_iter().for_each(|option| row(&mut text, option));
+    }
+    text.push_str("\n## Engines\n\n| engine | support | |\n|---|---|---|\n");
+    for engine in ENGINES {
+        let why = engine.support.reason().unwrap_or_default();
+        let _ = writeln!(text, "| `{}` | {} | {why} |", engine.name, engine.support.word());
+    }
+    text.push_str("\n## Flags\n\n| flag | support | |\n|---|---|---|\n");
+    for flag in FLAGS {
+        let why = flag.support.reason().unwrap_or_default();
+        let _ = writeln!(text, "| `--{}` | {} | {why} |", flag.name, flag.support.word());
+    }
+    text.push('\n');
+    text
+}
+
+fn row(text: &mut String, option: &FioOption) {
+    let alias = option.alias.map_or(String::new(), |alias| format!(" `{alias}`"));
+    let engines = match option.engines {
+        [] => String::new(),
+        engines => format!(" ({})", engines.join(", ")),
+    };
+    let default = option.default.map_or(String::new(), |text| format!("`{text}`"));
+    let mut notes = vec![option.support.reason().unwrap_or_default().to_string()];
+    let mut words: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for choice in option.choices() {
+        if let (Support::Native, Some(why)) = (option.support, choice.support.reason()) {
+            words.entry((choice.support.word(), why)).or_default().push(format!("`{}`", choice.name));
+        }
+    }
+    notes.extend(words.iter().map(|((word, why), names)| format!("{} {word}: {why}", names.join(" "))));
+    notes.retain(|note| !note.is_empty());
+    let _ = writeln!(
+        text,
+        "| `{}`{alias}{engines} | {default} | {} | {} |",
+        option.name,
+        option.support.word(),
+        notes.join("; ")
+    );
+}
