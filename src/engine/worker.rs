@@ -246,7 +246,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// The closed loop of a backend that does one I/O at a time.
     fn lockstep<S: Source>(&mut self, mut source: S) {
-        while self.more::<S>() {
+        if !self.more::<S>() {
+            return;
+        }
+        // The test at the end spares a jump an I/O.
+        loop {
             let (direction, offset, length) = source.next();
             let target = if S::SPECIAL { Some(source.target()) } else { None };
             if S::SPECIAL {
@@ -276,7 +280,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if result != i64::from(length) {
                 let target = self.target + target.unwrap_or(0);
                 self.failed(Failure { direction, offset, length, result, target }, now);
-                if self.closed {
+                if self.closed || !self.more::<S>() {
                     return;
                 }
                 continue;
@@ -293,6 +297,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                         return;
                     }
                 }
+            }
+            if !self.more::<S>() {
+                return;
             }
         }
     }
@@ -419,6 +426,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[inline(always)]
     fn collect<S: Source, const OPEN: bool>(&mut self) {
         let n = self.backend.ready();
+        let n = if S::SPECIAL { n.min(self.special.at_once()) } else { n };
         let now = self.clock.now();
         self.outcome.depth.complete(n);
         if n == 0 {

@@ -84,6 +84,13 @@ impl Special {
         });
     }
 
+    /// Completions taken at once. With pauses it is one at a time, as fio does by default: which of them makes a pause fall due,
+    /// and how many are sent until then, would else depend on how many a device returns together.
+    #[inline(always)]
+    pub(super) fn at_once(&self) -> u32 {
+        if self.pauses.is_some() { 1 } else { u32::MAX }
+    }
+
     /// It is time for a pause: how many had completed when that was found.
     #[inline(always)]
     pub(super) fn pause_due(&self) -> Option<u64> {
