@@ -1,5 +1,6 @@
 //! Arguments in, exit code out.
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -11,7 +12,8 @@ fn main() -> ExitCode {
     match run::main(cli.command) {
         Ok(code) => code,
         Err(failure) => {
-            eprint!("{failure}");
+            // Where nothing can be said the exit code still tells it.
+            let _ = write!(std::io::stderr(), "{failure}");
             failure.code()
         }
     }

@@ -3,7 +3,7 @@
 //! Everything goes to standard error, so that standard output holds results alone.
 
 use std::collections::VecDeque;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
@@ -42,7 +42,8 @@ impl Ui {
         } else if self.live {
             self.bar.println(text.trim_end());
         } else {
-            eprintln!("{}", text.trim_end());
+            // Nobody reads on, or the disk of a log is full: no reason to end a run, and `eprintln!` would panic.
+            let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
         }
     }
 

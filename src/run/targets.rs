@@ -1,5 +1,6 @@
 //! From named targets to open, filled, cleared ones; and back, taking away what was made.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -419,9 +420,10 @@ impl Drop for Ready {
 
 fn remove(clearance: &Clearance) {
     if let Err(e) = clearance.remove_created() {
-        eprintln!(
-            "volproof: the test file {} could not be removed: {e}; remove it by hand",
-            clearance.path().display()
+        let path = clearance.path().display();
+        let _ = writeln!(
+            std::io::stderr(),
+            "volproof: the test file {path} could not be removed: {e}; remove it by hand"
         );
     }
 }

@@ -1,5 +1,6 @@
 //! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
 
+use std::io::Write;
 use std::path::Path;
 
 use super::Failure;
@@ -104,7 +105,9 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let restored = tuned.restore();
     let complete = restored.complete();
     if !restored.plain() {
-        eprint!("{}", crate::report::tune::restored(std::slice::from_ref(&restored)));
+        let text = crate::report::tune::restored(std::slice::from_ref(&restored));
+        // Nowhere else to say it.
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
     if let Some(record) = record {
         record.restored = Some(restored);

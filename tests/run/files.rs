@@ -222,6 +222,20 @@ fn a_reader_that_goes_away_is_no_failure() {
     assert_eq!(bench.record().state, volproof::record::State::Complete);
 }
 
+/// The log's disk is full, or the terminal is gone: what was measured matters more than who hears of it.
+#[test]
+fn progress_that_nobody_takes_ends_no_run() {
+    let bench = Bench::new();
+    bench.file("f.dat", 8);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let load = ["run", "f.dat", "--rw", "randread", "--runtime", "200ms", "--json", "r.json"];
+    let output = bench.command(&load).stderr(full.try_clone().unwrap()).output().unwrap();
+    Ran::of(output).ended(0);
+    assert_eq!(bench.record().state, volproof::record::State::Complete);
+    let refused = bench.command(&["run", "none.dat", "--rw", "randread"]).stderr(full).output().unwrap();
+    Ran::of(refused).ended(2);
+}
+
 #[test]
 fn a_plan_says_what_would_run_and_does_nothing() {
     let bench = Bench::new();
