@@ -44,7 +44,6 @@ pub enum Code {
     SwapFile,
     LoopFile,
     NoSpace,
-    NoDirect,
     Misaligned,
     Removable,
     SharedSerial,

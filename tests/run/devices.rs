@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::{Bench, is_root};
+use crate::{Bench, Ran, is_root};
 
 /// A loop device over a file of the bench; detached however the test ends.
 struct Loop(PathBuf);
@@ -63,4 +63,30 @@ fn a_device_is_not_written_without_its_own_consent() {
     assert!(!bench.path().join("r.json").exists());
     drop(disk);
     assert!(std::fs::read(&file).unwrap().iter().all(|b| *b == 0x5a), "nothing was written");
+}
+
+#[test]
+fn a_device_that_one_may_not_open_is_refused() {
+    let bench = Bench::new();
+    let file = bench.file("disk", 64);
+    let Some(disk) = Loop::over(&file) else { return };
+    // Nobody's rights, on a copy of the program that nobody can reach.
+    let program = bench.path().join("volproof");
+    std::fs::copy(env!("CARGO_BIN_EXE_volproof"), &program).unwrap();
+    std::fs::set_permissions(bench.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let ask = |arguments: &[&str]| {
+        let mut nobody = Command::new("setpriv");
+        nobody.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(&program).args(arguments);
+        nobody.output()
+    };
+    let out = match ask(&["check", disk.path(), "--json"]) {
+        Ok(out) if !String::from_utf8_lossy(&out.stderr).contains("setpriv:") => out,
+        other => return println!("skipped: setpriv: {other:?}"),
+    };
+    assert_eq!(out.status.code(), Some(3), "{out:?}");
+    let check: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let found: Vec<_> = check["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str()).collect();
+    assert!(found.contains(&Some("no-permission")), "{found:?}");
+    let ran = Ran::of(ask(&["run", disk.path(), "--rw", "randread", "--json", "-"]).unwrap());
+    assert!(matches!(ran.code, Some(2 | 3)) && ran.err.contains(disk.path()), "{}", ran.err);
 }
