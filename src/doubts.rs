@@ -108,7 +108,7 @@ fn little(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning>
     }
     let little = Little::of(measured)?;
     // A window that ends with the amount of I/O, or with an error, ends at a moment of its own on each worker.
-    (!little.holds && plan.io_size.is_none() && step.errors.count == 0 && step.lost_ios == 0).then(|| {
+    (!little.holds && !plan.ends_by_amount() && step.errors.count == 0 && step.lost_ios == 0).then(|| {
         Warning::new(
             Severity::Blocker,
             "littles-law",
@@ -213,7 +213,7 @@ fn open_loop(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning>
 
 fn length(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     let seconds = step.window_ns.as_seconds();
-    let cut = step.window_ns.0 < plan.runtime.0 && plan.io_size.is_none();
+    let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
     (seconds < 60.0 && step.engine != EngineKind::Null).then(|| {
         Warning::new(
             Severity::Note,

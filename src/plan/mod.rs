@@ -261,6 +261,11 @@ impl Step {
         self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
     }
 
+    /// An amount of I/O ends each job, if the time does not do so before.
+    pub fn ends_by_amount(&self) -> bool {
+        self.io_size.is_some() || self.ios.is_some()
+    }
+
     /// Block sizes of a direction.
     pub fn sizes(&self, direction: Direction) -> &BlockSizes {
         match &self.bs_write {

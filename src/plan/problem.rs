@@ -44,7 +44,7 @@ fn counts(s: &Step) -> Option<String> {
 
 fn times(s: &Step) -> Option<String> {
     let (year, day) = (Nanos::seconds(366 * 86_400), Nanos::seconds(86_400));
-    if s.runtime.0 == 0 && s.io_size.is_none() && s.ios.is_none() {
+    if s.runtime.0 == 0 && !s.ends_by_amount() {
         Some("runtime 0 measures nothing: give a runtime, an io-size or ios".into())
     } else if s.runtime > year || s.ramp > day || s.delay > day {
         Some("runtime is limited to a year, ramp and delay to a day".into())

@@ -120,7 +120,7 @@ pub fn fio_command(step: &Step, engine: EngineKind, seed: u64, targets: &[&Path]
         add(true, format!("--thinktime={} --thinktime_blocks={}", time(think.time), think.blocks));
         add(think.spin.0 > 0, format!("--thinktime_spin={}", time(think.spin)));
     }
-    add(step.io_size.is_none() && step.ios.is_none(), "--time_based=1".into());
+    add(!step.ends_by_amount(), "--time_based=1".into());
     add(step.runtime.0 > 0, format!("--runtime={}", time(step.runtime)));
     add(step.ramp.0 > 0, format!("--ramp_time={}", time(step.ramp)));
     let flush = if step.datasync { "fdatasync" } else { "fsync" };
