@@ -14,6 +14,7 @@ pub mod job;
 pub mod jobfile;
 pub mod json_read;
 pub mod json_write;
+pub mod logs;
 pub mod mistake;
 pub mod number;
 pub mod of_record;
