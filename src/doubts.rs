@@ -3,8 +3,9 @@
 //!
 //! Method page §3.2 (validity of an open loop), §5.1 (Little), §7 (pitfalls).
 
+use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
-use crate::record::{StepRecord, TargetRecord};
+use crate::record::{Record, StepRecord, TargetRecord};
 use crate::sample::Direction;
 use crate::stats::little::{Little, Measured};
 use crate::unit::{Bytes, Nanos, significant};
@@ -13,11 +14,49 @@ use crate::warn::{Severity, Warning};
 /// A depth below this share of what was asked for was not reached (§7).
 const DEPTH_REACHED: f64 = 0.95;
 
-/// All doubts about one step.
-pub fn of_step(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Vec<Warning> {
+/// What the rules look at.
+struct Case<'a> {
+    /// What was to be done.
+    plan: &'a Step,
+    /// What was measured.
+    step: &'a StepRecord,
+    /// On what.
+    targets: Vec<&'a TargetRecord>,
+    /// What the kernel counted: of this step, or of its whole stage.
+    evidence: &'a Evidence,
+    /// The other steps of its stage, which are in that evidence too.
+    others: Vec<(&'a Step, &'a StepRecord)>,
+    /// Those of them that were on a disk of this step while it ran.
+    sharing: Vec<&'a str>,
+}
+
+impl Case<'_> {
+    /// This step and the others of its stage.
+    fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
+        self.others.iter().copied().chain([(self.plan, self.step)])
+    }
+}
+
+/// All doubts about one step of a Record, or about one that is to be part of it.
+pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
+    let Some(plan) = record.plan_step(&step.name) else { return Vec::new() };
+    let stage = record.together.iter().find(|t| t.steps.contains(&step.name));
+    let others = record
+        .steps
+        .iter()
+        .filter(|s| s.name != step.name && stage.is_some_and(|t| t.steps.contains(&s.name)));
+    let case = Case {
+        plan,
+        step,
+        targets: record.targets_of(step),
+        evidence: record.evidence(step),
+        others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
+        sharing: record.sharing(step).into_iter().map(|s| s.name.as_str()).collect(),
+    };
     let rules = [
         errors,
         unfinished,
+        shared,
         depth,
         little,
         io_wq,
@@ -33,12 +72,25 @@ pub fn of_step(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Vec<
     ];
     let mut found = Vec::new();
     for rule in rules {
-        found.extend(rule(plan, step, targets).map(|w| w.in_step(&step.name)));
+        found.extend(rule(&case).map(|w| w.in_step(&step.name)));
     }
     found
 }
 
-fn errors(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn shared(case: &Case<'_>) -> Option<Warning> {
+    let (first, rest) = case.sharing.split_first()?;
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    Some(Warning::new(
+        Severity::Warning,
+        "shared-disk",
+        format!(
+            "it ran together with {first}{more} on the same disk: no rate or latency is the disk's by itself"
+        ),
+        "to judge the disk, run the steps one after another, or as one step with more jobs or a mixed pattern",
+    ))
+}
+
+fn errors(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     let first = step.errors.first.first()?;
     Some(Warning::new(
         Severity::Blocker,
@@ -57,7 +109,7 @@ fn errors(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     ))
 }
 
-fn unfinished(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn unfinished(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     (step.lost_ios > 0 || step.stuck_workers > 0).then(|| {
         Warning::new(
             Severity::Blocker,
@@ -71,7 +123,7 @@ fn unfinished(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning
     })
 }
 
-fn depth(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn depth(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     let reached = step.in_flight_mean / step.in_flight_asked.max(1.0);
     // A schedule and pauses leave the queue empty on purpose.
     let meant = plan.arrivals_per_second().is_some() || plan.think.is_some();
@@ -94,7 +146,7 @@ fn depth(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> 
     ))
 }
 
-fn little(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, window: step.window_ns };
     for series in step.targets.iter().map(|t| &t.series) {
         measured.in_flight += series.in_flight_ns.iter().sum::<u64>();
@@ -121,30 +173,35 @@ fn little(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning>
     })
 }
 
-fn io_wq(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
-    let own = (step.cpu.user_ns.0 + step.cpu.system_ns.0) as f64;
-    let helpers = step.cpu.io_wq_ns.0 as f64;
-    (step.engine == EngineKind::IoUring && helpers > 0.05 * (own + helpers)).then(|| {
+fn io_wq(case: &Case<'_>) -> Option<Warning> {
+    let own: f64 = case.stage().map(|(_, s)| (s.cpu.user_ns.0 + s.cpu.system_ns.0) as f64).sum();
+    // A stage of several has no share of it for each step.
+    let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
+    let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);
+    (case.step.engine == EngineKind::IoUring && share > 0.05).then(|| {
         Warning::new(
             Severity::Warning,
             "io-wq",
-            format!(
-                "io_uring handed requests to kernel threads (io-wq): {} of CPU time went there",
-                step.cpu.io_wq_ns
-            ),
+            format!("io_uring handed requests to kernel threads (io-wq): {helpers} of CPU time went there"),
             "this measures io-wq as much as the device, which has no non-blocking path: compare with --engine libaio",
         )
     })
 }
 
-fn page_cache(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn page_cache(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step) = (case.plan, case.step);
     let read = step.read.as_ref()?;
-    if step.engine == EngineKind::Null || step.evidence.disks.is_empty() {
+    if step.engine == EngineKind::Null || case.evidence.disks.is_empty() {
         return None;
     }
-    let device: u64 = step.evidence.disks.iter().map(|d| d.read_bytes.iter().sum::<u64>()).sum();
+    // Beside steps that go through the page cache, it is they whose reads are missing.
+    if plan.direct && case.others.iter().any(|(p, s)| !p.direct && s.read.is_some()) {
+        return None;
+    }
+    let device: u64 = case.evidence.disks.iter().map(|d| d.read_bytes.iter().sum::<u64>()).sum();
+    let asked: u64 = case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)).sum();
     // The ramp also reached the device, so that a device count below ours is no rounding.
-    let missing = 1.0 - device as f64 / read.bytes.0.max(1) as f64;
+    let missing = 1.0 - device as f64 / asked.max(1) as f64;
     (missing > 0.01 && read.bytes.0 > Bytes::MIB.0).then(|| {
         let (severity, why) = if plan.direct {
             (Severity::Warning, "direct I/O was asked for: a layer below answers from memory (unwritten blocks, a cache, or a stacked device)")
@@ -160,17 +217,16 @@ fn page_cache(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warn
     })
 }
 
-fn other_traffic(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
-    if step.engine == EngineKind::Null
-        || step.evidence.disks.is_empty()
-        || !plan.direct
-        || plan.rw.changes_data()
-    {
+fn other_traffic(case: &Case<'_>) -> Option<Warning> {
+    let quiet = |(plan, step): (&Step, &StepRecord)| {
+        step.engine != EngineKind::Null && plan.direct && !plan.rw.changes_data()
+    };
+    if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;
     }
     // A reading step writes nothing: whatever is written comes from elsewhere.
-    let written: u64 = step.evidence.disks.iter().map(|d| d.written_bytes.iter().sum::<u64>()).sum();
-    let ours = step.read.as_ref().map_or(0, |r| r.bytes.0);
+    let written: u64 = case.evidence.disks.iter().map(|d| d.written_bytes.iter().sum::<u64>()).sum();
+    let ours: u64 = case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)).sum();
     (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
         Warning::new(
             Severity::Warning,
@@ -181,7 +237,7 @@ fn other_traffic(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<W
     })
 }
 
-fn open_loop(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn open_loop(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     let open = step.open_loop.as_ref()?;
     let p50 = step
         .directions()
@@ -211,7 +267,7 @@ fn open_loop(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning>
     })
 }
 
-fn length(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn length(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     let seconds = step.window_ns.as_seconds();
     let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
     (seconds < 60.0 && step.engine != EngineKind::Null).then(|| {
@@ -228,7 +284,8 @@ fn length(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning>
     })
 }
 
-fn range(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Option<Warning> {
+fn range(case: &Case<'_>) -> Option<Warning> {
+    let Case { plan, step, targets, .. } = case;
     let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
     if step.engine == EngineKind::Null {
         return None;
@@ -244,8 +301,8 @@ fn range(plan: &Step, step: &StepRecord, targets: &[TargetRecord]) -> Option<War
     })
 }
 
-fn steal(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
-    let share = step.evidence.steal_share();
+fn steal(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
+    let share = evidence.steal_share();
     // A simulated device has a time of its own.
     (share > 0.01 && plan.simulate.is_none()).then(|| {
         let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
@@ -258,8 +315,8 @@ fn steal(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> 
     })
 }
 
-fn quota(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
-    let periods = step.evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
+fn quota(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
+    let periods = evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
     Some(Warning::new(
         Severity::Blocker,
         "cpu-quota",
@@ -268,7 +325,7 @@ fn quota(plan: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> 
     ))
 }
 
-fn trace(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn trace(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     (step.trace_left_out_ios > 0).then(|| {
         Warning::new(
             Severity::Warning,
@@ -279,7 +336,7 @@ fn trace(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
     })
 }
 
-fn drained(_: &Step, step: &StepRecord, _: &[TargetRecord]) -> Option<Warning> {
+fn drained(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     let longest = Direction::ALL
         .iter()
         .filter_map(|d| step.direction(*d))

@@ -6,6 +6,9 @@
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
+use anyhow::Context;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::FallocateFlags;
 
 use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
@@ -61,7 +64,22 @@ pub fn least(plan: &Plan) -> Bytes {
     Bytes(plan.steps.iter().map(of_step).max().unwrap_or(0)).max(Bytes::MIB)
 }
 
-/// Fills a new file. `watch` is told the share done, the time, and bytes a second; it ends the filling by returning false.
+/// The blocks that are filled at once.
+const BLOCK: Bytes = Bytes::MIB;
+
+/// Gives a file its length, with room for all of it where the filesystem can promise that; nothing is written.
+///
+/// # Errors
+/// What the system says.
+pub fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
+    if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0).is_err() {
+        rustix::fs::ftruncate(clearance.as_fd(), to.0)?;
+    }
+    Ok(())
+}
+
+/// Fills a file from one length to another. `watch` is told the share done, the time, and bytes a second; it ends the filling
+/// by returning false.
 ///
 /// Returns the time it took, or `None` when it was ended.
 ///
@@ -69,31 +87,65 @@ pub fn least(plan: &Plan) -> Bytes {
 /// When a write fails; the message has the error and what to do.
 pub fn fill(
     clearance: &Arc<Clearance>,
-    size: Bytes,
-    direct: bool,
+    from: Bytes,
+    to: Bytes,
+    seed: u64,
+    timer: &Timer,
+    watch: impl FnMut(f64, Nanos, f64) -> bool,
+) -> anyhow::Result<Option<Nanos>> {
+    let began = std::time::Instant::now();
+    // Allocated first, so that parallel writes do not each extend the file.
+    allocate(clearance, to)?;
+    // What is no whole block at either end, as the sizes of other people's files may be.
+    let body = from.0.next_multiple_of(BLOCK.0)..to.0 / BLOCK.0 * BLOCK.0;
+    let blocks = body.start < body.end;
+    let ends = if blocks { [from.0..body.start, body.end..to.0] } else { [from.0..to.0, 0..0] };
+    if blocks && !whole_blocks(clearance, body.start, body.end, seed, timer, watch)? {
+        return Ok(None);
+    }
+    for part in ends.into_iter().filter(|p| !p.is_empty()) {
+        let mut data = vec![0; (part.end - part.start) as usize];
+        Xoshiro256PlusPlus::seed_from_u64(seed ^ part.start).fill_bytes(&mut data);
+        write_all(&clearance.again(false)?, &data, part.start)
+            .with_context(|| format!("filling {}", clearance.path().display()))?;
+    }
+    rustix::fs::fsync(clearance.as_fd())?;
+    Ok(Some(Nanos(began.elapsed().as_nanos() as u64)))
+}
+
+fn write_all(clearance: &Clearance, mut data: &[u8], mut at: u64) -> std::io::Result<()> {
+    while !data.is_empty() {
+        let n = rustix::io::pwrite(clearance.as_fd(), data, at)?;
+        (data, at) = (&data[n..], at + n as u64);
+    }
+    Ok(())
+}
+
+/// Fills the blocks from one offset to another by the load engine. False when it was ended.
+fn whole_blocks(
+    clearance: &Arc<Clearance>,
+    from: u64,
+    to: u64,
     seed: u64,
     timer: &Timer,
     mut watch: impl FnMut(f64, Nanos, f64) -> bool,
-) -> anyhow::Result<Option<Nanos>> {
-    let began = std::time::Instant::now();
-    // Allocated first, so that parallel writes do not each extend the file; where that is not known the file is extended.
-    if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, size.0).is_err() {
-        rustix::fs::ftruncate(clearance.as_fd(), size.0)?;
-    }
+) -> anyhow::Result<bool> {
+    let size = Bytes(to - from);
     let engine = engine::choose(EngineKind::IoUring)?.engine;
-    clearance.set_direct(direct)?;
     let step = Step {
         name: "fill".into(),
         rw: Pattern::Write,
-        bs: BlockSizes::one(Bytes::MIB),
+        bs: BlockSizes::one(BLOCK),
         iodepth: if engine == EngineKind::Psync { 1 } else { 16 },
         runtime: Nanos(0),
+        offset: Bytes(from),
+        size: Some(size),
         io_size: Some(size),
         engine,
-        direct,
+        direct: clearance.is_direct(),
         ..Step::default()
     };
-    let targets = [Target { clearance: Some(clearance.clone()), size }];
+    let targets = [Target { clearance: Some(clearance.clone()), size: Bytes(to) }];
     let load = Load {
         step: &step,
         engine,
@@ -121,11 +173,7 @@ pub fn fill(
     if let Some(why) = outcome.ends.iter().find_map(|e| e.failed.clone()) {
         anyhow::bail!("filling {}: {why}", clearance.path().display());
     }
-    if outcome.interrupted || outcome.stuck > 0 {
-        return Ok(None);
-    }
-    rustix::fs::fsync(clearance.as_fd())?;
-    Ok(Some(Nanos(began.elapsed().as_nanos() as u64)))
+    Ok(!outcome.interrupted && outcome.stuck == 0)
 }
 
 #[cfg(test)]

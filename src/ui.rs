@@ -2,13 +2,12 @@
 //!
 //! Everything goes to standard error, so that standard output holds results alone.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::engine::Watch;
-use crate::sample::{Direction, PER_SECOND};
+use crate::sample::{Direction, Interval, PER_SECOND};
 use crate::unit::{Nanos, grouped, significant};
 
 /// Progress of a run.
@@ -16,7 +15,25 @@ pub struct Ui {
     quiet: bool,
     live: bool,
     bar: ProgressBar,
-    recent: VecDeque<(i64, [u64; 3])>,
+    recent: BTreeMap<i64, [u64; 3]>,
+}
+
+/// What is new of a stage, for the live line.
+pub struct Tick<'a> {
+    /// Place in the plan, such as `[2/6]`.
+    pub place: &'a str,
+    /// What runs.
+    pub name: &'a str,
+    /// Time since the first load of the stage began.
+    pub elapsed: Nanos,
+    /// How long the stage takes, where that is known.
+    pub total: Option<Nanos>,
+    /// Time of the stages that follow.
+    pub after: Nanos,
+    /// Intervals of one of its steps.
+    pub fresh: &'a [Interval],
+    /// Where that step's window begins on the grid of the stage, in intervals.
+    pub shift: i64,
 }
 
 impl Ui {
@@ -33,7 +50,7 @@ impl Ui {
             let style = ProgressStyle::with_template("{msg}").expect("a plain template");
             bar.set_style(style);
         }
-        Ui { quiet, live, bar, recent: VecDeque::new() }
+        Ui { quiet, live, bar, recent: BTreeMap::new() }
     }
 
     /// A line that stays.
@@ -47,35 +64,37 @@ impl Ui {
         }
     }
 
+    /// A stage begins: rates of the one before do not count any more.
+    pub fn stage(&mut self) {
+        self.recent.clear();
+    }
+
     /// A step begins; `place` is such as `[2/6]`.
     pub fn begin(&mut self, place: &str, name: &str, takes: Option<Nanos>) {
-        self.recent.clear();
         if !self.live {
             let takes = takes.map(|t| format!(", {}", t.clock())).unwrap_or_default();
             self.say(&format!("{place} {name}{takes}"));
         }
     }
 
-    /// News of the running step. `total` is the length of the step, `after` the time of the steps that follow.
-    pub fn tick(&mut self, place: &str, name: &str, watch: &Watch<'_>, total: Option<Nanos>, after: Nanos) {
+    /// News of a running step. The rates are those of all steps that run, added up.
+    pub fn tick(&mut self, news: &Tick<'_>) {
         if !self.live {
             return;
         }
-        for i in watch.fresh {
+        for i in news.fresh {
             let counts = |f: fn(&crate::sample::Counts) -> u64| {
                 i.counts.iter().filter(|(d, _)| *d != Direction::Sync).map(|(_, c)| f(c)).sum::<u64>()
             };
             let row = [counts(|c| c.ios), counts(|c| c.bytes.0), counts(|c| c.latency.0)];
-            match self.recent.iter_mut().find(|(index, _)| *index == i.index) {
-                Some((_, sums)) => sums.iter_mut().zip(row).for_each(|(a, b)| *a += b),
-                None => self.recent.push_back((i.index, row)),
-            }
-            while self.recent.len() > PER_SECOND as usize {
-                self.recent.pop_front();
-            }
+            let sums = self.recent.entry(i.index + news.shift).or_default();
+            sums.iter_mut().zip(row).for_each(|(a, b)| *a += b);
+        }
+        while self.recent.len() > PER_SECOND as usize {
+            self.recent.pop_first();
         }
         let seconds = self.recent.len() as f64 / PER_SECOND as f64;
-        let sum = |k: usize| self.recent.iter().map(|r| r.1[k]).sum::<u64>() as f64;
+        let sum = |k: usize| self.recent.values().map(|r| r[k]).sum::<u64>() as f64;
         let rates = if seconds > 0.0 && sum(0) > 0.0 {
             format!(
                 "{} IOPS  {} MB/s  {}",
@@ -86,9 +105,9 @@ impl Ui {
         } else {
             "waiting for the device".into()
         };
-        let left = total.map(|t| Nanos(t.0.saturating_sub(watch.elapsed.0) + after.0));
+        let left = news.total.map(|t| Nanos(t.0.saturating_sub(news.elapsed.0) + news.after.0));
         let eta = left.map(|l| format!("  ETA {}", l.clock())).unwrap_or_default();
-        self.bar.set_message(format!("{place} {name}  {rates}{eta}"));
+        self.bar.set_message(format!("{} {}  {rates}{eta}", news.place, news.name));
         self.bar.tick();
     }
 

@@ -104,6 +104,15 @@ impl Facts {
         }
     }
 
+    /// Where a file or folder lives; none for a block device.
+    pub fn place(&self) -> Option<&Place> {
+        match self {
+            Facts::Block(_) => None,
+            Facts::File(f) => Some(&f.place),
+            Facts::Folder(p) => Some(p),
+        }
+    }
+
     /// The whole disk whose `/sys/block/NAME/stat` counts the target's I/O.
     pub fn disk(&self) -> Option<&Node> {
         self.device().map(|d| &d.disk)

@@ -122,6 +122,7 @@ pub fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     let steps: Vec<_> = record
         .steps
         .iter()
+        .filter(|s| record.sharing(s).is_empty())
         .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
         .filter_map(|(s, p)| Some((s, p, p.single_block()?, s.iops())))
         .filter(|(_, p, _, x)| p.arrivals_per_second().is_none() && *x > 0.0)

@@ -2,9 +2,10 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::Arc;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
@@ -49,8 +50,15 @@ pub struct Clearance {
 enum Hold {
     Read,
     Created,
-    Overwrite { confirmed: bool },
-    Destroy { digest: Option<u64>, confirmed: bool },
+    Overwrite {
+        confirmed: bool,
+    },
+    Destroy {
+        digest: Option<u64>,
+        confirmed: bool,
+    },
+    /// What the first one allows, which stays open for as long.
+    Again(Arc<Clearance>),
 }
 
 /// Checks a target and opens it for this access; `direct` asks for `O_DIRECT`.
@@ -109,21 +117,29 @@ fn open(
         .mode(0o600)
         .custom_flags(flags | direct_flag | libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(root.path(path))
-        .map_err(|source| GuardError::Io {
-            what: if create { "make" } else { "open" },
-            path: path.to_path_buf(),
-            advice: match source.raw_os_error() {
-                Some(libc::EINVAL) if direct => "; this filesystem has no direct I/O, ask for buffered I/O",
-                Some(libc::EEXIST) => "; choose another name or consent to overwrite it",
-                Some(libc::EACCES | libc::EPERM) => "; run as root or as its owner",
-                Some(libc::EBUSY) => "; someone has claimed it since it was checked",
-                _ => "",
-            },
-            source,
-        })?;
-    // Access times cost every read a look at the clock, 130 instructions or 4 % of a read. The owner alone may go without.
-    let _ = fcntl_getfl(&file).and_then(|flags| fcntl_setfl(&file, flags | OFlags::NOATIME));
+        .map_err(|source| not_opened(path, create, direct, source))?;
+    without_access_times(&file);
     Ok(file)
+}
+
+fn not_opened(path: &Path, create: bool, direct: bool, source: io::Error) -> GuardError {
+    GuardError::Io {
+        what: if create { "make" } else { "open" },
+        path: path.to_path_buf(),
+        advice: match source.raw_os_error() {
+            Some(libc::EINVAL) if direct => "; this filesystem has no direct I/O, ask for buffered I/O",
+            Some(libc::EEXIST) => "; choose another name or consent to overwrite it",
+            Some(libc::EACCES | libc::EPERM) => "; run as root or as its owner",
+            Some(libc::EBUSY) => "; someone has claimed it since it was checked",
+            _ => "",
+        },
+        source,
+    }
+}
+
+/// Access times cost every read a look at the clock, 130 instructions or 4 % of a read. The owner alone may go without.
+fn without_access_times(file: &File) {
+    let _ = fcntl_getfl(file).and_then(|flags| fcntl_setfl(file, flags | OFlags::NOATIME));
 }
 
 fn read(root: &Root, facts: Facts, direct: bool) -> Result<Clearance, GuardError> {
@@ -180,10 +196,11 @@ fn destroy(
 impl Clearance {
     /// Whether writes are allowed: cleared for them, and confirmed.
     pub fn may_write(&self) -> bool {
-        match self.hold {
+        match &self.hold {
             Hold::Read => false,
             Hold::Created => true,
-            Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } => confirmed,
+            Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } => *confirmed,
+            Hold::Again(first) => first.may_write(),
         }
     }
 
@@ -192,19 +209,22 @@ impl Clearance {
         rustix::fs::fcntl_getfl(&self.file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
     }
 
-    /// Turns direct I/O on or off on the same descriptor: steps of one plan may differ in it.
-    pub fn set_direct(&self, direct: bool) -> Result<(), GuardError> {
-        let set = || {
-            let mut flags = rustix::fs::fcntl_getfl(&self.file)?;
-            flags.set(OFlags::DIRECT, direct);
-            rustix::fs::fcntl_setfl(&self.file, flags)
-        };
-        set().map_err(|e| GuardError::Io {
-            what: "turn direct I/O on or off for",
-            path: self.path().to_path_buf(),
-            source: e.into(),
-            advice: "; this filesystem has no direct I/O, ask for buffered I/O",
-        })
+    /// The same device or file opened once more, past the page cache or through it: steps that run together may differ in that,
+    /// and one open file has one answer. It is reached through the descriptor that was checked and not by name, so nothing can
+    /// have taken its place; it allows what the first one allows, and the first one's claim on a device stays with it.
+    pub fn again(self: &Arc<Clearance>, direct: bool) -> Result<Clearance, GuardError> {
+        let write = !matches!(self.hold, Hold::Read);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(write)
+            .custom_flags(libc::O_CLOEXEC | if direct { libc::O_DIRECT } else { 0 })
+            .open(format!("/proc/self/fd/{}", self.file.as_raw_fd()))
+            .map_err(|source| not_opened(self.path(), false, direct, source))?;
+        without_access_times(&file);
+        let (root, facts) = (self.root.clone(), self.facts.clone());
+        let again = Clearance { file, root, facts, notes: Vec::new(), hold: Hold::Again(self.clone()) };
+        again.same_target()?;
+        Ok(again)
     }
 
     /// Whether it is a block device.
@@ -239,11 +259,17 @@ impl Clearance {
 
     /// Takes away a file that this Clearance made; anything else is left alone.
     pub fn remove_created(&self) -> io::Result<()> {
+        if matches!(self.hold, Hold::Created) { self.remove() } else { Ok(()) }
+    }
+
+    /// Takes away a file that may be written, whoever made it. One that has taken its name since is left alone.
+    pub fn remove(&self) -> io::Result<()> {
         let path = self.root.path(self.path());
         let ours = self.file.metadata()?;
         match std::fs::symlink_metadata(&path) {
             Ok(there)
-                if matches!(self.hold, Hold::Created)
+                if self.may_write()
+                    && ours.is_file()
                     && (there.dev(), there.ino()) == (ours.dev(), ours.ino()) =>
             {
                 std::fs::remove_file(path)

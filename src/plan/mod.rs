@@ -8,6 +8,7 @@ mod file;
 mod options;
 mod presets;
 mod problem;
+mod stages;
 mod workload;
 
 use std::ops::Not;
@@ -335,11 +336,6 @@ impl Plan {
     /// The plan needs no target at all: every step runs on the null engine.
     pub fn needs_no_target(&self) -> bool {
         self.steps.iter().all(|s| s.engine == EngineKind::Null)
-    }
-
-    /// Time of all steps together, without preparation.
-    pub fn duration(&self) -> Nanos {
-        Nanos(self.steps.iter().map(|s| s.ramp.0 + s.runtime.0).sum())
     }
 }
 

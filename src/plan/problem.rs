@@ -8,18 +8,10 @@ use crate::unit::{Bytes, Nanos};
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [not_honoured, counts, times, pacing, engine, blocks, simulated];
+        let rules = [counts, times, pacing, engine, blocks, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
-}
-
-/// What no engine does yet is refused by name rather than left out in silence.
-fn not_honoured(s: &Step) -> Option<String> {
-    let asked =
-        [("targets", !s.targets.is_empty()), ("start", !s.start.is_after_all()), ("delay", s.delay.0 > 0)];
-    let (name, _) = asked.iter().find(|(_, asked)| *asked)?;
-    Some(format!("this version cannot do {name}: leave it out"))
 }
 
 fn counts(s: &Step) -> Option<String> {
@@ -199,10 +191,5 @@ mod tests {
         assert!(plan([Start::AfterAll, after("nonesuch")]).contains("no earlier step"));
         assert!(plan([after("randwrite-iops"), Start::AfterAll]).contains("no earlier step"));
         assert!(plan([Start::WithPrevious, Start::AfterAll]).contains("is the first"));
-    }
-
-    #[test]
-    fn what_no_engine_does_is_refused_by_name() {
-        bad(|s| s.targets = vec!["/dev/vdb".into()], "cannot do targets");
     }
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::plan::Plan;
+use crate::plan::{Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
 use crate::sample::Direction;
 use crate::tune::Attempt;
@@ -235,10 +235,11 @@ fn costs(record: &Record) -> String {
             None => format!("depth {:.1} of {}", step.in_flight_mean, step.in_flight_asked),
         };
         let io = if plan.direct { "" } else { ", buffered" };
+        let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
         out.push_str(&wrap(
             "  ",
             &format!(
-                "{}: {} {}, {}{io}, {pace}, {:.0} s, CPU {:.2} us user + {:.2} us system per I/O",
+                "{}: {} {}, {}{io}, {pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
                 step.name,
                 plan.blocks(),
                 plan.rw,
@@ -250,6 +251,23 @@ fn costs(record: &Record) -> String {
         ));
     }
     out
+}
+
+/// Which steps ran while this one did, and how long after the first of them it began.
+pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
+    let beside: Vec<&str> = record.beside(step).iter().map(|s| s.name.as_str()).collect();
+    let others = match beside.as_slice() {
+        [] => return None,
+        [a] => a.to_string(),
+        [a, b] => format!("{a} and {b}"),
+        [a, b, rest @ ..] => format!("{a}, {b} and {} more", rest.len()),
+    };
+    let after = match step.started_after_ns.0 {
+        // Threads take a moment to begin.
+        0..100_000_000 => String::new(),
+        _ => format!(", begun {} later", step.started_after_ns),
+    };
+    Some(format!("together with {others}{after}"))
 }
 
 /// Doubts, the gravest first, each with the steps that share it.
@@ -312,6 +330,16 @@ pub fn wrap(lead: &str, text: &str) -> String {
     out
 }
 
+/// When a step begins, in few characters: `with`, `after log +2s`.
+fn begins(step: &Step) -> String {
+    let start = match &step.start {
+        Start::AfterAll => String::new(),
+        Start::WithPrevious => "with".into(),
+        Start::After(name) => format!("after {}", label(name, 12)),
+    };
+    if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
+}
+
 /// What a plan would do, before any I/O: `plan`.
 pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Option<Bytes>) -> String {
     let mut out = format!("plan {}\n", plan.name);
@@ -320,12 +348,14 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     }
     out.push('\n');
     let mut lines = Vec::new();
+    // Only where some steps do not simply follow one another.
+    let starts = plan.steps.iter().any(|s| !s.start.is_after_all() || s.delay.0 > 0);
     for s in &plan.steps {
         let depth = match s.arrivals_per_second() {
             Some(rate) => format!("{}/s", iops(rate)),
             None => s.iodepth.to_string(),
         };
-        lines.push(vec![
+        let mut line = vec![
             s.name.clone(),
             s.rw.to_string(),
             s.blocks(),
@@ -334,9 +364,16 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
             s.engine.to_string(),
             s.ramp.exact(),
             s.runtime.exact(),
-        ]);
+        ];
+        if starts {
+            line.push(begins(s));
+        }
+        lines.push(line);
     }
-    let header = ["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"];
+    let mut header = vec!["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"];
+    if starts {
+        header.push("begins");
+    }
     out.push_str(&table(&header, lines));
     out.push('\n');
     if let Some(fill) = fill {

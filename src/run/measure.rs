@@ -1,88 +1,51 @@
 //! One step: the engine's samples and the kernel's own counts become a [`StepRecord`].
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use super::Failure;
-use super::targets::Ready;
-use super::tuning;
-use crate::device::Root;
-use crate::engine::{self, CpuTime, End, Load, Outcome, Timer, Watch};
-use crate::observe::{Evidence, Observer};
+use super::ready::Ready;
+use crate::engine::{self, CpuTime, End, Outcome};
+use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{
     CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget, Tail,
 };
 use crate::sample::{Depth, Direction, Series};
-use crate::ui::Ui;
+use crate::topo::Placement;
 use crate::unit::{Bytes, Nanos};
 
-/// What stays the same from step to step.
-pub struct Setting<'a> {
-    /// Where /sys and /proc are.
-    pub root: &'a Root,
-    /// The clock.
-    pub timer: &'a Timer,
-    /// Open targets.
-    pub ready: &'a Ready,
-    /// The plan the step belongs to.
+/// A step whose load has ended.
+pub struct Measured<'a> {
+    /// The plan that it belongs to.
     pub plan: &'a Plan,
+    /// What was to be done.
+    pub step: &'a Step,
+    /// What did it.
+    pub engine: EngineKind,
+    /// On what.
+    pub ready: &'a Ready,
+    /// Start, RFC 3339, UTC.
+    pub started: String,
+    /// From the first I/O of its stage to its own.
+    pub started_after: Nanos,
+    /// I/Os that its trace had no room for.
+    pub trace_left_out: u64,
+    /// CPU of each worker; empty when unpinned.
+    pub pinned_cpus: Vec<u32>,
+    /// Why they were placed there.
+    pub placement: Option<Placement>,
+    /// What the engine says.
+    pub outcome: Outcome,
+    /// What the kernel counted beside it; empty in a stage of several steps, where no counter is its alone.
+    pub evidence: Evidence,
 }
 
-/// Runs a step and records it.
-#[allow(clippy::too_many_arguments)] // the one place where a step meets everything it depends on
-pub fn step(
-    setting: &Setting<'_>,
-    step: &Step,
-    engine: EngineKind,
-    place: &str,
-    after: Nanos,
-    ui: &mut Ui,
-    interrupts: &AtomicUsize,
-) -> Result<StepRecord, Failure> {
-    if engine != EngineKind::Null {
-        setting.ready.set_direct(step.direct)?;
-    }
-    let targets = setting.ready.targets();
-    let (pinned, placement) = tuning::place(step, setting.ready)?;
-    let load = Load {
-        step,
-        engine,
-        targets: &targets,
-        seed: setting.plan.seed,
-        continue_on_error: setting.plan.continue_on_error,
-        cpus: &pinned,
-        gate: None,
-    };
-    let total = (step.runtime.0 > 0).then_some(Nanos(step.ramp.0 + step.runtime.0));
-    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    ui.begin(place, &step.name, total);
-    let mut observer = Observer::start(setting.root, &setting.ready.disks(), step.ramp);
-    let mut elapsed = Nanos(0);
-    let outcome = engine::run(&load, setting.timer, &mut |watch: Watch<'_>| {
-        elapsed = watch.elapsed;
-        observer.poll(elapsed);
-        ui.tick(place, &step.name, &watch, total, after);
-        interrupts.load(Ordering::Relaxed) == 0
-    })
-    .map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
-    let evidence = observer.finish(elapsed);
-    Ok(StepRecord { placement, ..record(step, engine, started, setting.ready, outcome, evidence, pinned) })
-}
-
-fn record(
-    step: &Step,
-    engine: EngineKind,
-    started: String,
-    ready: &Ready,
-    outcome: Outcome,
-    evidence: Evidence,
-    pinned_cpus: Vec<u32>,
-) -> StepRecord {
-    let Outcome { series, ends, trace, stuck, set_up, .. } = outcome;
+/// The Record's entry of a step.
+pub fn record(measured: Measured<'_>) -> StepRecord {
+    let Measured { plan, step, engine, ready, started, started_after, trace_left_out, .. } = measured;
+    let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
+    let Outcome { series, ends, stuck, set_up, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
-    let paths: Vec<_> = match ready.records() {
+    let paths: Vec<_> = match ready.records_of(plan, step) {
         records if records.is_empty() => vec!["null".into()],
-        records => records.into_iter().map(|r| r.path).collect(),
+        records => records.into_iter().map(|r| r.path.clone()).collect(),
     };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
     let tails: Vec<Tail> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
@@ -114,15 +77,16 @@ fn record(
         engine,
         engine_features: ends.first().map(|e| e.features.clone()).unwrap_or_default(),
         started,
+        started_after_ns: started_after,
         set_up_ns: set_up,
         window_ns: window,
         in_flight_mean: series.iter().map(Series::in_flight_mean).sum(),
         in_flight_asked: step.depth_per_target() as f64 * series.len() as f64,
         depth: Some(depth),
-        trace_left_out_ios: trace.iter().map(|t| t.left_out).sum(),
+        trace_left_out_ios: trace_left_out,
         cpu: cpu(&ends, ios, window, step, &evidence),
         pinned_cpus,
-        placement: None,
+        placement,
         errors,
         drained_ios: ends.iter().map(|e| e.drained.0).sum(),
         drained_max_ns: ends.iter().map(|e| e.drained.1).max().unwrap_or_default(),

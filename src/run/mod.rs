@@ -5,8 +5,10 @@
 //! is in [`pipeline`].
 
 mod measure;
-mod pipeline;
+pub mod pipeline;
 mod plans;
+mod ready;
+mod stage;
 mod targets;
 mod tuning;
 
@@ -147,7 +149,7 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
 fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
-    let surveyed = targets::survey(&root, &plan)?;
+    let surveyed = targets::survey(&root, &plan, &Default::default(), false)?;
     let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
@@ -249,6 +251,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         destroy: args.what.destroy.clone(),
         tune: args.tune,
         until_conclusive: args.until_conclusive,
+        ..Options::default()
     };
     let job = Job::survey(root.clone(), plans::from_args(&args.what)?, options)?;
     let claimed = judge::claimed(&args.claim, Some(&root), &job.disk_sizes())

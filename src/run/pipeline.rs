@@ -9,24 +9,31 @@
 //! Nothing here reads arguments, prints results or knows which front end asks. What a front end hears while the work goes
 //! on comes through [`Front`].
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::targets::{self, Ready, Surveyed};
-use super::{Failure, measure, plans, tuning};
+use super::ready::{self, Ready};
+use super::stage;
+use super::targets::{self, Surveyed};
+use super::{Failure, plans, tuning};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::doubts;
-use crate::engine::{Choice, Timer, clock_source};
+use crate::engine::{Choice, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::judge;
 use crate::machine;
-use crate::plan::Plan;
+use crate::plan::{Plan, Step};
 use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
+use crate::sample::Interval;
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
+
+pub use super::targets::Laid;
 
 /// How a plan is to be run, beyond what it says itself.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +44,14 @@ pub struct Options {
     pub tune: Option<TuneMode>,
     /// A step whose verdict is not decided is measured again, for no longer than this.
     pub until_conclusive: Option<Nanos>,
+    /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
+    /// the rules of `run`.
+    pub laid: BTreeMap<PathBuf, Laid>,
+    /// A step that fails leaves the others alone, those that run beside it and those that come later; else it ends the run.
+    /// Only a device that hangs ends the run either way.
+    pub others_go_on: bool,
+    /// There may be more pinned workers than CPUs to pin them to; else that is refused.
+    pub share_cpus: bool,
 }
 
 /// Who asks for the work, and hears how it goes.
@@ -49,6 +64,33 @@ pub trait Front {
     /// # Errors
     /// End the run.
     fn measured(&mut self, record: &Record) -> Result<(), Failure>;
+
+    /// Every I/O of a step that keeps them (`Step::trace`), by worker: the moment to write logs. They are not kept after it.
+    ///
+    /// # Errors
+    /// End the run.
+    fn traced(&mut self, step: &Step, traces: Vec<Trace>) -> Result<(), Failure> {
+        let _ = (step, traces);
+        Ok(())
+    }
+
+    /// What a running step has done of late, about ten times a second for each. The front end shows nothing of it unless it
+    /// wants to: [`Ui`] has its own.
+    fn heard(&mut self, news: &News<'_>) {
+        let _ = news;
+    }
+}
+
+/// What is new of a running step.
+pub struct News<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// How many targets it drives: one series of samples each.
+    pub targets: usize,
+    /// Time since its load began, ramp included.
+    pub elapsed: Nanos,
+    /// Intervals that came in since the last news, ramp included.
+    pub fresh: &'a [Interval],
 }
 
 /// Work whose input was checked. Nothing is opened or changed yet.
@@ -68,8 +110,8 @@ impl Job {
     /// # Errors
     /// Of input, and what the guard refuses for lack of consent.
     pub fn survey(root: Root, plan: Plan, options: Options) -> Result<Job, Failure> {
-        let surveyed = targets::survey(&root, &plan)?;
-        let (choices, warnings) = plans::engines(&plan, &surveyed)?;
+        let surveyed = targets::survey(&root, &plan, &options.laid, options.share_cpus)?;
+        let (choices, warnings) = plans::engines(&plan)?;
         Ok(Job { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
 
@@ -96,14 +138,25 @@ impl Job {
             targets: Vec::new(),
             tuning: None,
             steps: Vec::new(),
+            together: Vec::new(),
             warnings,
             claimed,
             plan,
         };
         // Dropping `ready` takes test files away again, however this function ends.
         let ready = Ready::default();
-        let mut running =
-            Running { root, choices, options, timer, interrupts, front, record, ready, tuned: None };
+        let mut running = Running {
+            root,
+            choices,
+            options,
+            timer,
+            interrupts,
+            front,
+            record,
+            ready,
+            tuned: None,
+            failed: Vec::new(),
+        };
         let outcome = running.work(surveyed);
         running.front.ui().clear();
         running.end(outcome)
@@ -121,6 +174,8 @@ struct Running<'a> {
     record: Record,
     ready: Ready,
     tuned: Option<crate::tune::Tuned>,
+    /// Steps that failed, and why.
+    failed: Vec<(String, String)>,
 }
 
 impl Running<'_> {
@@ -131,7 +186,7 @@ impl Running<'_> {
     /// Everything from the first change to the last step.
     fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
         for target in surveyed {
-            let setting = targets::Setting {
+            let setting = ready::Setting {
                 root: &self.root,
                 plan: &self.record.plan,
                 destroy: &self.options.destroy,
@@ -145,15 +200,15 @@ impl Running<'_> {
         self.record.targets = self.ready.records();
         self.record.warnings.extend(self.ready.warnings(&self.record.plan));
         self.tune()?;
-        for step in 0..self.choices.len() {
+        for stage in self.record.plan.stages() {
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
-            if let Some(failed) = self.step(step)? {
+            if let Some(failed) = self.stage(stage)? {
                 return Ok(failed);
             }
         }
-        Ok(State::Complete)
+        Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
     }
 
     /// Sets the kernel's knobs, and measures what each of them does where that was asked for.
@@ -173,58 +228,74 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Measures a step into the Record; says why the run cannot go on after it.
-    fn step(&mut self, i: usize) -> Result<Option<State>, Failure> {
-        let record = &mut self.record;
-        let done = loop {
-            let step = record.plan.steps[i].clone();
-            let after = Nanos(record.plan.steps[i + 1..].iter().map(|s| s.ramp.0 + s.runtime.0).sum());
-            let place = format!("[{}/{}]", i + 1, self.choices.len());
-            let done = measure::step(
-                &measure::Setting {
-                    root: &self.root,
-                    timer: self.timer,
-                    ready: &self.ready,
-                    plan: &record.plan,
-                },
-                &step,
-                self.choices[i].engine,
-                &place,
-                after,
-                self.front.ui(),
-                self.interrupts,
-            )?;
-            let doubts = doubts::of_step(&step, &done, &record.targets);
-            let longer = match self.options.until_conclusive {
-                Some(most) if self.interrupts.load(Ordering::Relaxed) == 0 => {
-                    judge::longer(record, &done, &doubts, most)
-                }
-                _ => None,
-            };
-            let Some(runtime) = longer else {
-                record.warnings.extend(done.placement.iter().flat_map(|p| p.warnings.clone()));
-                record.warnings.extend(doubts);
-                break done;
-            };
+    /// Measures a stage into the Record; says why the run cannot go on after it.
+    fn stage(&mut self, range: Range<usize>) -> Result<Option<State>, Failure> {
+        let mut done = self.measure(range.clone())?;
+        while let Some(runtime) = self.longer(&done) {
+            let again = &done.steps[0];
             self.front.ui().say(&format!(
                 "{}: {} did not decide the verdict, measuring again for {}",
-                step.name,
-                done.window_ns.clock(),
+                again.name,
+                again.window_ns.clock(),
                 runtime.clock()
             ));
-            record.plan.steps[i].runtime = runtime;
+            self.record.plan.steps[range.start].runtime = runtime;
+            done = self.measure(range.clone())?;
+        }
+        let record = &mut self.record;
+        let first = record.steps.len();
+        record.steps.extend(done.steps);
+        record.together.extend(done.together);
+        for i in first..record.steps.len() {
+            let doubts = doubts::of_step(record, &record.steps[i]);
+            let placed = record.steps[i].placement.iter().flat_map(|p| p.warnings.clone());
+            record.warnings.extend(placed);
+            record.warnings.extend(doubts);
+        }
+        if record.steps.len() > first {
+            self.front.measured(record)?;
+        }
+        for (i, traces) in done.traces {
+            self.front.traced(&record.plan.steps[range.start + i], traces)?;
+        }
+        if let Some(stuck) = record.steps[first..].iter().find(|s| s.stuck_workers > 0) {
+            return Ok(Some(State::Failed(format!("step {}: the device hangs", stuck.name))));
+        }
+        for step in &record.steps[first..] {
+            if step.errors.count > 0 && !record.plan.continue_on_error {
+                let why = step.errors.first.first().map(|e| format!("step {}: {}", step.name, e.error));
+                self.failed.push((step.name.clone(), why.unwrap_or_default()));
+            }
+        }
+        for (step, failure) in done.failures {
+            if !self.options.others_go_on {
+                return Err(failure);
+            }
+            self.front.ui().say(&format!("volproof: {}", failure.message));
+            self.failed.push((step, failure.message));
+        }
+        let ends = self.failed.first().filter(|_| !self.options.others_go_on);
+        Ok(ends.map(|(_, why)| State::Failed(why.clone())))
+    }
+
+    fn measure(&mut self, range: Range<usize>) -> Result<stage::Done, Failure> {
+        let setting = stage::Setting {
+            root: &self.root,
+            timer: self.timer,
+            ready: &self.ready,
+            plan: &self.record.plan,
+            choices: &self.choices,
+            others_go_on: self.options.others_go_on,
+            interrupts: self.interrupts,
         };
-        let failed = if done.stuck_workers > 0 {
-            Some(State::Failed(format!("step {}: the device hangs", done.name)))
-        } else if done.errors.count > 0 && !record.plan.continue_on_error {
-            let first = done.errors.first.first();
-            Some(State::Failed(first.map(|e| format!("step {}: {}", done.name, e.error)).unwrap_or_default()))
-        } else {
-            None
-        };
-        record.steps.push(done);
-        self.front.measured(record)?;
-        Ok(failed)
+        stage::run(&setting, range, self.front)
+    }
+
+    /// How long a step is to be measured instead, when its verdict is not decided. Steps that run together have none.
+    fn longer(&self, done: &stage::Done) -> Option<Nanos> {
+        let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
+        let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
+        judge::longer(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
     /// Puts everything back.
@@ -236,7 +307,7 @@ impl Running<'_> {
             Err(failure) => State::Failed(failure.message.clone()),
         };
         let kept = self.ready.finish(self.record.plan.keep);
-        Ended { record: self.record, kept, failure: outcome.err(), put_back }
+        Ended { record: self.record, kept, failed: self.failed, failure: outcome.err(), put_back }
     }
 }
 
@@ -246,6 +317,8 @@ pub struct Ended {
     pub record: Record,
     /// Files that were made and stay.
     pub kept: Vec<PathBuf>,
+    /// Steps that failed and why, in the order in which they did; those that never sent an I/O are not in the Record.
+    pub failed: Vec<(String, String)>,
     failure: Option<Failure>,
     put_back: bool,
 }

@@ -1,7 +1,7 @@
 //! From arguments to a Plan, and which engine each of its steps will run on.
 
 use super::Failure;
-use super::targets::Surveyed;
+use super::targets::workers;
 use crate::cli::PlanArgs;
 use crate::engine::{self, Choice};
 use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
@@ -32,6 +32,11 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
         }
     }
     plan.targets.clone_from(&args.targets);
+    for named in plan.steps.iter().flat_map(|s| &s.targets) {
+        if !plan.targets.contains(named) {
+            plan.targets.push(named.clone());
+        }
+    }
     plan.seed = args.seed.unwrap_or(plan.seed);
     plan.file_size = args.file_size.or(plan.file_size);
     plan.keep = args.keep;
@@ -44,7 +49,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
-pub fn engines(plan: &Plan, targets: &[Surveyed]) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
+pub fn engines(plan: &Plan) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
     let mut choices = Vec::new();
     let mut warnings: Vec<Warning> = Vec::new();
     for step in &plan.steps {
@@ -61,28 +66,39 @@ pub fn engines(plan: &Plan, targets: &[Surveyed]) -> Result<(Vec<Choice>, Vec<Wa
                 ));
             }
         }
-        if choice.engine == EngineKind::Libaio {
-            aio_room(step, targets.len() as u64)?;
-        }
         choices.push(choice);
+    }
+    for stage in plan.stages() {
+        let on_aio: Vec<&Step> = plan.steps[stage.clone()]
+            .iter()
+            .zip(&choices[stage])
+            .filter(|(_, c)| c.engine == EngineKind::Libaio)
+            .map(|(s, _)| s)
+            .collect();
+        aio_room(plan, &on_aio)?;
     }
     Ok((choices, warnings))
 }
 
-/// Refuses a depth that `fs.aio-max-nr` does not allow.
-fn aio_room(step: &Step, targets: u64) -> Result<(), Failure> {
+/// Refuses a depth that `fs.aio-max-nr` does not allow, for the steps of a stage that need it at once.
+fn aio_room(plan: &Plan, steps: &[&Step]) -> Result<(), Failure> {
     let read = |name: &str| {
         std::fs::read_to_string(format!("/proc/sys/fs/{name}"))
             .ok()
             .and_then(|t| t.trim().parse::<u64>().ok())
     };
-    let (Some(most), Some(used)) = (read("aio-max-nr"), read("aio-nr")) else { return Ok(()) };
-    let wanted = u64::from(step.iodepth) * u64::from(step.workers(targets as usize));
+    let (Some(first), Some(most), Some(used)) = (steps.first(), read("aio-max-nr"), read("aio-nr")) else {
+        return Ok(());
+    };
+    let wanted: u64 = steps.iter().map(|s| u64::from(s.iodepth) * workers(plan, s)).sum();
     if used + wanted > most {
+        let who = match steps.len() {
+            1 => format!("step '{}' needs", first.name),
+            n => format!("{n} steps from '{}' on need", first.name),
+        };
         return Err(Failure::input(format!(
-            "step '{}' needs {wanted} AIO requests, but fs.aio-max-nr allows {most} and {used} are in use: \
+            "{who} {wanted} AIO requests, but fs.aio-max-nr allows {most} and {used} are in use: \
              raise it (sysctl fs.aio-max-nr={}), or lower --iodepth",
-            step.name,
             (used + wanted).next_power_of_two()
         )));
     }

@@ -1,48 +1,97 @@
-//! From named targets to open, filled, cleared ones; and back, taking away what was made.
+//! The survey: what the named targets are, and whether the plan fits them, before anything is opened or made.
 
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::thread::CpuSet;
 
 use super::Failure;
-use crate::device::{self, Facts, Root};
-use crate::engine::{Region, Target, Timer};
-use crate::guard::{self, Access, Clearance};
-use crate::plan::{EngineKind, Plan};
+use crate::device::{self, DeviceError, Facts, Place, Root};
+use crate::engine::Region;
+use crate::plan::{EngineKind, Plan, Step};
 use crate::prepare;
-use crate::record::TargetRecord;
-use crate::ui::Ui;
+use crate::sample::Direction;
 use crate::unit::Bytes;
-use crate::warn::{Severity, Warning};
 
-/// Size of the pretended target of the null engine.
-const NULL_SIZE: Bytes = Bytes::gib(1024);
+/// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
+/// being asked, and left where it is. fio's rule; a target without one of these keeps to ours.
+///
+/// What the plan reads is really written first. What it only writes is allocated, so that the file has its length at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// The least length; 0 for whatever the file has.
+    pub size: Bytes,
+    /// The file goes away at the end, even if it was there before.
+    pub unlink: bool,
+}
 
 /// A target as it was found: nothing is opened or made yet.
 #[derive(Debug)]
 pub struct Surveyed {
     /// As the user named it.
     pub named: PathBuf,
-    /// What it is.
+    /// What it is; for a file that is missing, its folder.
     pub facts: Facts,
     /// Bytes the plan can use.
     pub size: Bytes,
-    /// A file of this size is to be made in the folder, for this reason.
+    /// So many bytes are filled with data first, in a new file or at the end of one that is too short.
     pub make: Option<Bytes>,
-    why: String,
+    /// It is a file under the rule of [`Laid`].
+    pub laid: Option<Laid>,
+    /// Why the size is what it is.
+    pub why: String,
 }
 
 impl Surveyed {
+    /// Where the file or device is, all links followed.
+    fn path(&self) -> PathBuf {
+        match (&self.facts, self.laid, self.named.file_name()) {
+            (Facts::Folder(place), Some(_), Some(name)) => place.path.join(name),
+            (facts, ..) => facts.path().to_path_buf(),
+        }
+    }
+
     /// One line for people.
     pub fn describe(&self) -> String {
         match self.make {
-            Some(_) => format!("a new file in {}: {}", self.named.display(), self.why),
-            None => self.named.display().to_string(),
+            Some(_) if self.laid.is_none() => format!("a new file in {}: {}", self.named.display(), self.why),
+            _ => self.named.display().to_string(),
         }
     }
+}
+
+/// What the steps of a plan do with a target.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Uses {
+    /// They read it.
+    pub reads: bool,
+    /// They change it.
+    pub writes: bool,
+    /// Past the page cache.
+    pub direct: bool,
+    /// Through the page cache.
+    pub cached: bool,
+}
+
+impl Uses {
+    /// Of the target with this name. The null engine uses none.
+    pub fn of(plan: &Plan, named: &Path) -> Uses {
+        let mut uses = Uses::default();
+        for step in driving(plan, named) {
+            uses.reads |= step.rw.directions().contains(&Direction::Read);
+            uses.writes |= step.rw.changes_data();
+            uses.direct |= step.direct;
+            uses.cached |= !step.direct;
+        }
+        uses
+    }
+}
+
+/// The steps that send I/O to a target.
+fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
+    plan.steps
+        .iter()
+        .filter(move |s| s.engine != EngineKind::Null && plan.targets_of(s).iter().any(|t| t == named))
 }
 
 /// Sizes of the whole disks under the targets: what a volume was bought with.
@@ -51,32 +100,56 @@ pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
     surveyed.iter().map(size).collect()
 }
 
-/// Looks at all targets and refuses whatever cannot work, before anything is touched.
-pub fn survey(root: &Root, plan: &Plan) -> Result<Vec<Surveyed>, Failure> {
+/// Looks at all targets and refuses whatever cannot work, before anything is touched. `laid` has the files that the plan's
+/// maker may make; with `share_cpus` pinned workers may have to share a CPU.
+pub fn survey(
+    root: &Root,
+    plan: &Plan,
+    laid: &BTreeMap<PathBuf, Laid>,
+    share_cpus: bool,
+) -> Result<Vec<Surveyed>, Failure> {
     if plan.targets.is_empty() && !plan.needs_no_target() {
         return Err(Failure::input("name a target: a folder (`.` for this one), a file, or a block device"));
     }
-    let mut surveyed = Vec::new();
+    let mut surveyed: Vec<Surveyed> = Vec::new();
     for named in &plan.targets {
-        let facts = device::facts(root, named).map_err(Failure::input)?;
-        if surveyed.iter().any(|s: &Surveyed| s.facts.path() == facts.path()) {
+        let target = match laid.get(named) {
+            Some(laid) => to_lay(root, plan, named, *laid)?,
+            None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
+        };
+        if surveyed.iter().any(|s| s.path() == target.path()) {
             return Err(Failure::input(format!("{} is named twice", named.display())));
         }
-        let target = one(root, plan, named, facts)?;
         fits(plan, &target)?;
         may_write(plan, &target)?;
         surveyed.push(target);
     }
-    memory(root, plan, surveyed.len().max(1))?;
-    pins(plan, surveyed.len().max(1))?;
+    for step in &plan.steps {
+        if let Some(stray) = step.targets.iter().find(|t| !plan.targets.contains(t)) {
+            return Err(Failure::input(format!(
+                "step '{}' is for {}, which is no target of the plan: name it there as well",
+                step.name,
+                stray.display()
+            )));
+        }
+    }
+    for stage in plan.stages() {
+        memory(root, plan, &plan.steps[stage.clone()])?;
+        pins(plan, &plan.steps[stage], share_cpus)?;
+    }
     Ok(surveyed)
 }
 
+/// Load threads of a step.
+pub fn workers(plan: &Plan, step: &Step) -> u64 {
+    step.workers(plan.targets_of(step).len().max(1)).into()
+}
+
 /// Refuses pins that cannot be: CPUs this process may not use, and more pinned workers than CPUs, as the source script does.
-fn pins(plan: &Plan, targets: usize) -> Result<(), Failure> {
+fn pins(plan: &Plan, stage: &[Step], share: bool) -> Result<(), Failure> {
     let allowed =
         rustix::thread::sched_getaffinity(None).map_err(|e| Failure::input(format!("CPU affinity: {e}")))?;
-    for step in &plan.steps {
+    for step in stage {
         let Some(cpus) = &step.cpus else { continue };
         let usable = |cpu: u32| (cpu as usize) < CpuSet::MAX_CPU && allowed.is_set(cpu as usize);
         if let Some(cpu) = cpus.0.iter().find(|c| !usable(**c)) {
@@ -85,8 +158,8 @@ fn pins(plan: &Plan, targets: usize) -> Result<(), Failure> {
                 step.name
             )));
         }
-        let workers = step.workers(targets) as usize;
-        if workers > cpus.0.len() && !step.cpus_shared {
+        let workers = workers(plan, step) as usize;
+        if workers > cpus.0.len() && !step.cpus_shared && !share {
             return Err(Failure::input(format!(
                 "step '{}': {workers} pinned workers do not fit on the {} CPUs of --cpus {cpus}: two on one CPU would \
                  measure each other; name more CPUs, lower --numjobs, or leave --cpus out",
@@ -103,7 +176,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
         if size.0 == 0 {
             return Err(Failure::input(format!("{} is empty: there is nothing to test", named.display())));
         }
-        return Ok(Surveyed { named: named.into(), facts, size, make: None, why: String::new() });
+        return Ok(Surveyed { named: named.into(), facts, size, make: None, laid: None, why: String::new() });
     }
     let Facts::Folder(place) = &facts else { unreachable!("a file and a device have a size") };
     rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK).map_err(|e| {
@@ -135,13 +208,57 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
             .map(|(size, why)| (size, format!("{size}, {why}")))
             .map_err(|e| Failure::input(format!("{}: {e}", named.display())))?,
     };
-    Ok(Surveyed { named: named.into(), facts, size, make: Some(size), why })
+    Ok(Surveyed { named: named.into(), facts, size, make: Some(size), laid: None, why })
+}
+
+/// A file that may be made or made longer.
+fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid) -> Result<Surveyed, Failure> {
+    let facts = match device::facts(root, named) {
+        Err(DeviceError::Path { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            let folder = named.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
+            device::facts(root, folder).map_err(Failure::input)?
+        }
+        found => found.map_err(Failure::input)?,
+    };
+    let (had, place): (Bytes, &Place) = match &facts {
+        Facts::Block(_) => return one(root, plan, named, facts),
+        Facts::File(f) => (f.size_bytes, &f.place),
+        Facts::Folder(_) if root.path(named).is_dir() => {
+            return Err(Failure::input(format!("{} is a folder: name a file in it", named.display())));
+        }
+        Facts::Folder(p) => (Bytes(0), p),
+    };
+    let size = had.max(laid.size);
+    let missing = Bytes(size.0 - had.0);
+    if size.0 == 0 {
+        return Err(Failure::input(format!(
+            "{} has no data, and no size was given: say how large it should be",
+            named.display()
+        )));
+    }
+    if missing > place.free_bytes {
+        return Err(Failure::input(format!(
+            "{} has {} free, but {} lacks {missing}: choose a smaller size or free some space",
+            place.path.display(),
+            place.free_bytes,
+            named.display()
+        )));
+    }
+    let make = (missing.0 > 0 && Uses::of(plan, named).reads).then_some(missing);
+    Ok(Surveyed {
+        named: named.into(),
+        size,
+        make,
+        laid: Some(laid),
+        why: format!("{size} as asked for"),
+        facts,
+    })
 }
 
 /// Block sizes, ranges and direct I/O against the target.
 fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let path = target.named.display();
-    for step in plan.steps.iter().filter(|s| s.engine != EngineKind::Null) {
+    for step in driving(plan, &target.named) {
         let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
         if let Some(size) = step.size
             && step.offset.0.saturating_add(size.0) > target.size.0
@@ -194,7 +311,8 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
 
 /// Refuses at once what the guard would refuse for lack of consent, in the user's words.
 fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
-    if plan.changes_data() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
+    let writes = Uses::of(plan, &target.named).writes;
+    if writes && target.laid.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
         return Err(Failure {
             code: 3,
             message: format!(
@@ -207,230 +325,33 @@ fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses buffers that memory does not hold.
-fn memory(root: &Root, plan: &Plan, targets: usize) -> Result<(), Failure> {
+/// Refuses buffers that memory does not hold, of the steps that may run together.
+fn memory(root: &Root, plan: &Plan, stage: &[Step]) -> Result<(), Failure> {
     let available = crate::environment::Environment::read(root, "", String::new()).memory_available_bytes;
-    for step in &plan.steps {
-        let buffer = step.largest_block().0.next_multiple_of(4096);
-        let needed = u128::from(buffer) * u128::from(step.iodepth) * u128::from(step.workers(targets));
-        if available.0 > 0 && needed > u128::from(available.0) / 5 * 4 {
-            return Err(Failure::input(format!(
-                "step '{}' needs {} of buffers ({} x {} in flight on {targets} target{}), and {available} of memory are available: \
-                 lower --iodepth, --numjobs or --bs",
-                step.name,
-                Bytes(u64::try_from(needed).unwrap_or(u64::MAX)),
-                step.largest_block(),
-                step.depth_per_target(),
-                if targets == 1 { "" } else { "s" },
-            )));
-        }
+    let of_step = |s: &Step| {
+        let buffer = s.largest_block().0.next_multiple_of(4096);
+        u128::from(buffer) * u128::from(s.iodepth) * u128::from(workers(plan, s))
+    };
+    let needed: u128 = stage.iter().map(of_step).sum();
+    if available.0 == 0 || needed <= u128::from(available.0) / 5 * 4 {
+        return Ok(());
     }
-    Ok(())
-}
-
-/// What making targets ready depends on.
-pub struct Setting<'a> {
-    /// Where /sys and /proc are.
-    pub root: &'a Root,
-    /// What the targets are for.
-    pub plan: &'a Plan,
-    /// Consents to destroy block devices.
-    pub destroy: &'a [String],
-    /// The clock.
-    pub timer: &'a Timer,
-    /// Above 0 once the user wants it to end.
-    pub interrupts: &'a AtomicUsize,
-}
-
-/// Targets that are open and ready; test files that were made go away with this value.
-#[derive(Default)]
-pub struct Ready {
-    open: Vec<(Arc<Clearance>, TargetRecord, bool)>,
-}
-
-impl Ready {
-    /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
-    pub fn add(&mut self, setting: &Setting<'_>, target: Surveyed, ui: &mut Ui) -> Result<bool, Failure> {
-        let plan = setting.plan;
-        let writes = plan.changes_data();
-        let direct = plan.steps.iter().any(|s| s.direct);
-        let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
-        let cleared = |access| guard::clear(setting.root, &target.named, access, direct);
-        let clearance = match (&target.facts, target.make) {
-            (_, Some(size)) => {
-                let clearance = cleared(Access::Create { name: &name, size })?;
-                return self.make(setting, clearance, target, size, direct, ui);
-            }
-            (_, None) if !writes => cleared(Access::Read)?,
-            (Facts::File(_), None) => cleared(Access::Overwrite)?,
-            _ => cleared(Access::Destroy(consent(&target, setting.destroy)))?,
-        };
-        let mut clearance = clearance;
-        if writes {
-            clearance.confirm()?;
-        }
-        let record = TargetRecord {
-            named: target.named,
-            path: clearance.path().to_path_buf(),
-            size_bytes: target.size,
-            filled_in_ns: None,
-            facts: target.facts,
-        };
-        self.open.push((Arc::new(clearance), record, false));
-        Ok(true)
-    }
-
-    fn make(
-        &mut self,
-        setting: &Setting<'_>,
-        clearance: Clearance,
-        target: Surveyed,
-        size: Bytes,
-        direct: bool,
-        ui: &mut Ui,
-    ) -> Result<bool, Failure> {
-        let path = clearance.path().to_path_buf();
-        let clearance = Arc::new(clearance);
-        let mut record = TargetRecord {
-            named: target.named,
-            path: path.clone(),
-            size_bytes: size,
-            filled_in_ns: None,
-            facts: target.facts,
-        };
-        // Known to be ours from here on, so that it goes away whatever happens while it is filled.
-        self.open.push((clearance.clone(), record.clone(), true));
-        ui.say(&format!("Test file {}: {}", path.display(), target.why));
-        let shown = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let filled = prepare::fill(
-            &clearance,
-            size,
-            direct,
-            setting.plan.seed,
-            setting.timer,
-            |done, elapsed, rate| {
-                ui.filling(&shown, done, elapsed, rate);
-                setting.interrupts.load(Ordering::Relaxed) == 0
-            },
-        )?;
-        let Some(took) = filled else { return Ok(false) };
-        let rate = size.0 as f64 / took.as_seconds();
-        ui.say(&format!("  filled in {} ({} MB/s)", took, crate::unit::significant(rate / 1e6)));
-        record.filled_in_ns = Some(took);
-        if let Ok(facts) = device::facts(&Root::system(), &path) {
-            record.facts = facts;
-        }
-        self.open.last_mut().expect("pushed above").1 = record;
-        Ok(true)
-    }
-
-    /// The targets for the Record.
-    pub fn records(&self) -> Vec<TargetRecord> {
-        self.open.iter().map(|t| t.1.clone()).collect()
-    }
-
-    /// What the engine drives.
-    pub fn targets(&self) -> Vec<Target> {
-        if self.open.is_empty() {
-            return vec![Target { clearance: None, size: NULL_SIZE }];
-        }
-        self.open.iter().map(|(c, r, _)| Target { clearance: Some(c.clone()), size: r.size_bytes }).collect()
-    }
-
-    /// The whole disks under the targets, by name, each once.
-    pub fn disks(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.open.iter().filter_map(|t| Some(t.1.facts.disk()?.name.clone())).collect();
-        names.sort();
-        names.dedup();
-        names
-    }
-
-    /// Turns direct I/O on or off on all targets.
-    pub fn set_direct(&self, direct: bool) -> Result<(), Failure> {
-        for (clearance, ..) in &self.open {
-            if clearance.is_direct() != direct {
-                clearance.set_direct(direct)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Doubts about the targets themselves.
-    pub fn warnings(&self, plan: &Plan) -> Vec<Warning> {
-        let reads = plan.steps.iter().any(|s| s.rw.directions().contains(&crate::sample::Direction::Read));
-        let mut found = Vec::new();
-        for (clearance, record, _) in &self.open {
-            if let Facts::File(file) = &record.facts
-                && let Some(extents) = file.extents
-                && reads
-                && plan.steps.iter().any(|s| s.engine != EngineKind::Null)
-            {
-                let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
-                let share = empty as f64 / record.size_bytes.0.max(1) as f64;
-                if share > 0.0 {
-                    found.push(Warning::new(
-                        Severity::Blocker,
-                        "unwritten-blocks",
-                        format!(
-                            "{:.1} % of {} were never written: reads of them never reach the disk",
-                            share * 100.0,
-                            record.path.display()
-                        ),
-                        "write the whole file first, or name its folder and let volproof make one",
-                    ));
-                }
-            }
-            for note in clearance.notes() {
-                found.push(Warning::new(
-                    Severity::Note,
-                    &note.code.name(),
-                    format!("{}: {}", record.path.display(), note.what),
-                    note.advice.clone(),
-                ));
-            }
-        }
-        found
-    }
-
-    /// Takes away the files that were made, or leaves them; returns those that stay.
-    pub fn finish(mut self, keep: bool) -> Vec<PathBuf> {
-        let open = std::mem::take(&mut self.open);
-        let mut kept = Vec::new();
-        for (clearance, record, made) in open {
-            if made && keep {
-                kept.push(record.path);
-            } else if made {
-                remove(&clearance);
-            }
-        }
-        kept
-    }
-}
-
-impl Drop for Ready {
-    fn drop(&mut self) {
-        for (clearance, _, made) in &self.open {
-            if *made {
-                remove(clearance);
-            }
-        }
-    }
-}
-
-fn remove(clearance: &Clearance) {
-    if let Err(e) = clearance.remove_created() {
-        let path = clearance.path().display();
-        let _ = writeln!(
-            std::io::stderr(),
-            "volproof: the test file {path} could not be removed: {e}; remove it by hand"
-        );
-    }
-}
-
-/// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.
-fn consent<'a>(target: &Surveyed, destroy: &'a [String]) -> Option<&'a str> {
-    let wanted = guard::check(&Root::system(), &target.named, None, None).ok()?.consent;
-    let own = destroy.iter().find(|given| wanted.as_ref() == Some(given));
-    own.or(destroy.first()).map(String::as_str)
+    let total = Bytes(u64::try_from(needed).unwrap_or(u64::MAX));
+    let [step] = stage else {
+        return Err(Failure::input(format!(
+            "{} steps from '{}' on need {total} of buffers together, and {available} of memory are available: lower \
+             --iodepth, --numjobs or --bs, or run them one after another",
+            stage.len(),
+            stage[0].name
+        )));
+    };
+    let targets = plan.targets_of(step).len().max(1);
+    Err(Failure::input(format!(
+        "step '{}' needs {total} of buffers ({} x {} in flight on {targets} target{}), and {available} of memory are available: \
+         lower --iodepth, --numjobs or --bs",
+        step.name,
+        step.largest_block(),
+        step.depth_per_target(),
+        if targets == 1 { "" } else { "s" },
+    )))
 }

@@ -4,13 +4,13 @@ use std::io::Write;
 use std::path::Path;
 
 use super::Failure;
-use super::targets::Ready;
+use super::ready::Ready;
 use crate::cli::TuneMode;
 use crate::device::Facts;
 use crate::engine::{self, Load, Timer};
 use crate::machine;
 use crate::plan::{EngineKind, Plan, Step};
-use crate::record::TuningRecord;
+use crate::record::{TargetRecord, TuningRecord};
 use crate::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
 use crate::tune::{self, Need, Places, TuneError, Tuned, ab};
 use crate::ui::Ui;
@@ -21,18 +21,18 @@ const PAIRS: usize = 6;
 /// Length of one of those runs.
 const SHORT: Nanos = Nanos::seconds(2);
 
-/// Names of the targets that are block devices themselves.
-fn block_devices(ready: &Ready) -> Vec<String> {
+/// Names of those targets that are block devices themselves.
+fn block_devices<'a>(targets: impl IntoIterator<Item = &'a TargetRecord>) -> Vec<String> {
     let name = |facts: &Facts| match facts {
         Facts::Block(b) => Some(b.device.name.clone()),
         _ => None,
     };
-    ready.records().iter().filter_map(|r| name(&r.facts)).collect()
+    targets.into_iter().filter_map(|r| name(&r.facts)).collect()
 }
 
 /// Sets the knobs that differ. Without a mode that is done for block devices when root; a file's disk only when asked for by name.
 pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Option<Tuned>, Failure> {
-    let mut names = block_devices(ready);
+    let mut names = block_devices(&ready.records());
     let wanted = match mode {
         Some(TuneMode::Off) => false,
         Some(TuneMode::On | TuneMode::Ab) => true,
@@ -42,7 +42,7 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
         return Ok(None);
     }
     if names.is_empty() {
-        names = ready.disks();
+        names = ready.disks(plan, &plan.steps);
     }
     let places = Places::system();
     let disks = machine::disks(&places.root, &names).map_err(Failure::input)?;
@@ -69,8 +69,7 @@ pub fn effects(
 ) -> Result<Vec<ab::Effect>, Failure> {
     let short =
         Step { runtime: Nanos(SHORT.0.min(step.runtime.0.max(1))), ramp: Nanos::millis(200), ..step.clone() };
-    let targets = ready.targets();
-    ready.set_direct(step.direct)?;
+    let targets = ready.targets(plan, step);
     ui.say(&format!(
         "Measuring what each knob does: {PAIRS} pairs of {} each, with step {}",
         short.runtime, step.name
@@ -115,20 +114,22 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     complete
 }
 
-/// Where the workers of a step go: CPU by worker, and the reasons. Files are not placed: their queues are the filesystem's affair.
-pub fn place(step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
-    let workers = step.workers(ready.targets().len());
+/// Where the workers of a step go: CPU by worker, and the reasons. Files are not placed: their queues are the filesystem's
+/// affair. Steps that run together are placed each as if it were alone.
+pub fn place(plan: &Plan, step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
     if let Some(cpus) = &step.cpus {
         return Ok((cpus.0.clone(), None));
     }
-    let names = block_devices(ready);
-    if names.is_empty() || names.len() != ready.records().len() {
+    let targets = ready.records_of(plan, step);
+    let names = block_devices(targets.iter().copied());
+    if names.is_empty() || names.len() != targets.len() {
         return Ok((Vec::new(), None));
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // A machine whose topology cannot be read is no reason not to measure.
     let Ok(topology) = Topology::read(Path::new("/"), &names) else { return Ok((Vec::new(), None)) };
     let kind = if step.iopoll { QueueKind::Poll } else { QueueKind::Default };
+    let workers = step.workers(targets.len());
     let placement = match place_on(&topology, kind, workers, true) {
         Err(PlaceError::TooManyPinned { .. }) => place_on(&topology, kind, workers, false),
         other => other,
@@ -140,16 +141,16 @@ pub fn place(step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>)
     let cpus = if step.round_robin {
         placement.seats.iter().filter_map(|s| s.cpus.iter().next()).collect()
     } else {
-        by_worker(&placement, ready, step.numjobs)
+        by_worker(&placement, &targets, step.numjobs)
     };
     Ok((cpus, Some(placement)))
 }
 
 /// Seats in the order of our workers: those of a target sit on queues of its own disk as far as there are any.
-fn by_worker(placement: &Placement, ready: &Ready, jobs: u32) -> Vec<u32> {
+fn by_worker(placement: &Placement, targets: &[&TargetRecord], jobs: u32) -> Vec<u32> {
     let mut free: Vec<_> = placement.seats.iter().collect();
     let mut cpus = Vec::new();
-    for target in ready.records() {
+    for target in targets {
         let disks: Vec<String> = target
             .facts
             .device()

@@ -16,8 +16,15 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
 /// Blockers that can only slow a run down.
-const ONLY_SLOWS: [&str; 5] =
-    ["generator-limited", "own-cgroup-limit", "cpu-steal", "cpu-quota", "depth-not-reached"];
+const ONLY_SLOWS: [&str; 7] = [
+    "generator-limited",
+    "own-cgroup-limit",
+    "cpu-steal",
+    "cpu-quota",
+    "depth-not-reached",
+    "shared-disk",
+    "not-all-volumes",
+];
 
 /// A step with all that judging it needs.
 pub struct Judge<'a> {
@@ -180,7 +187,11 @@ impl Judge<'_> {
             command,
             ..claim.clone()
         };
-        if let Some((code, message, advice)) = findings.chain(doubts).find(|(code, ..)| !spared(code)) {
+        let own = self.not_the_volumes();
+        let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
+        if let Some((code, message, advice)) =
+            own.chain(findings).chain(doubts).find(|(code, ..)| !spared(code))
+        {
             let command = (code == "generator-limited").then(|| reach::more_jobs(self));
             return invalid(code, format!("{}; {advice}", message.trim_end_matches('.')), command);
         }
@@ -188,6 +199,28 @@ impl Judge<'_> {
             Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
             None => claim,
         }
+    }
+
+    /// Why the step's figures are not those of all the volumes that the promise is for: another step had a part of them, or it
+    /// drove some of them only. Code, message, advice.
+    fn not_the_volumes(&self) -> Vec<(&'static str, String, &'static str)> {
+        let mut why = Vec::new();
+        if let [first, ..] = self.record.sharing(self.step).as_slice() {
+            why.push((
+                "shared-disk",
+                format!("it ran together with {} on the same disk", first.name),
+                "run the steps one after another, or as one step with more jobs or a mixed pattern",
+            ));
+        }
+        let (driven, all) = (self.record.targets_of(self.step).len(), self.record.targets.len());
+        if driven < all && self.claimed.promise.volumes.len() > 1 {
+            why.push((
+                "not-all-volumes",
+                format!("it drove {driven} of {all} targets, and the promise is that of all of them"),
+                "let one step drive all targets, or judge each volume by a run of its own",
+            ));
+        }
+        why
     }
 
     /// What keeps the rate down, from the diagnosis.

@@ -73,6 +73,7 @@ fn one_ceiling(judge: &Judge<'_>) -> bool {
     let (mine, depth) = (judge.step.iops(), judge.step.in_flight_asked);
     judge.record.steps.iter().any(|other| {
         other.name != judge.step.name
+            && judge.record.sharing(other).is_empty()
             && judge
                 .record
                 .plan_step(&other.name)

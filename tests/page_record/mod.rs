@@ -81,6 +81,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         engine: EngineKind::IoUring,
         engine_features: vec!["registered buffers".into()],
         started: "2026-11-21T06:00:00Z".into(),
+        started_after_ns: Nanos(0),
         set_up_ns: Nanos::millis(3),
         window_ns: Nanos::seconds(seconds),
         read: summary(Direction::Read),
@@ -244,6 +245,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             ..TuningRecord::default()
         }),
         steps: vec![step("mixed", seconds, disks)],
+        together: Vec::new(),
         claimed: None,
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")

@@ -10,6 +10,7 @@ mod refusals;
 mod schema;
 mod signals;
 mod text;
+mod together;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, Sparse};
-use crate::record::StepRecord;
+use crate::record::{Record, StepRecord};
 use crate::sample::{Direction, Series, Stream};
 use crate::stats::steady;
 use crate::unit::Bytes;
@@ -126,7 +126,7 @@ pub fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<Sparse>) -> Vec
 }
 
 /// The charts of a step; `id` is its element prefix.
-pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
+pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
     let series: Vec<&Series> = step.targets.iter().map(|t| &t.series).collect();
     let window = step.window_ns.as_seconds();
     let streams = |d| series.iter().filter_map(|s| s.stream(d)).collect::<Vec<&Stream>>();
@@ -145,7 +145,7 @@ pub fn of_step(id: &str, step: &StepRecord) -> StepCharts {
         latency: Vec::new(),
         percentiles: Vec::new(),
         heat: Vec::new(),
-        evidence: strips(step),
+        evidence: strips(record, step),
     };
     for (d, streams) in &moved {
         let name = d.name().to_string();
@@ -193,8 +193,8 @@ fn tail(all: &Histogram) -> Tail {
 }
 
 /// The kernel's counters, averaged to so many points at most; none when nothing was sampled.
-fn strips(step: &StepRecord) -> Option<Strips> {
-    let e = &step.evidence;
+fn strips(record: &Record, step: &StepRecord) -> Option<Strips> {
+    let e = record.evidence(step);
     let mut n = e.at_ns.len();
     // The last sample closes the load, however short a time after the one before; a rate of that would say nothing.
     if n > 1 && e.at_ns[n - 1].0.saturating_sub(e.at_ns[n - 2].0) < 500_000_000 {
@@ -205,7 +205,7 @@ fn strips(step: &StepRecord) -> Option<Strips> {
     }
     let group = n.div_ceil(bins::POINTS).max(1);
     let groups: Vec<(usize, usize)> = (0..n).step_by(group).map(|i| (i, (i + group).min(n))).collect();
-    let start = e.window_starts_ns.as_seconds();
+    let start = record.window_starts(step).as_seconds();
     let time = |i: usize| if i == 0 { 0.0 } else { e.at_ns[i - 1].as_seconds() };
     let span = |&(a, b): &(usize, usize)| (time(b) - time(a)).max(1e-3);
     let total = |column: &[u64], &(a, b): &(usize, usize)| {

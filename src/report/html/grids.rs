@@ -44,7 +44,7 @@ pub fn seats(step: &StepRecord) -> Option<Grid> {
 }
 
 /// How the queues of the disks were set.
-pub fn queues(step: &StepRecord) -> Option<Grid> {
+pub fn queues(record: &Record, step: &StepRecord) -> Option<Grid> {
     let row = |q: &QueueSettings| {
         vec![
             q.disk.clone(),
@@ -56,7 +56,7 @@ pub fn queues(step: &StepRecord) -> Option<Grid> {
             or_dash(q.max_request_bytes),
         ]
     };
-    let rows: Vec<_> = step.evidence.queues.iter().map(row).collect();
+    let rows: Vec<_> = record.evidence(step).queues.iter().map(row).collect();
     let heads = vec![
         "Disk",
         "scheduler",

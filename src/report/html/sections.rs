@@ -9,7 +9,7 @@ use super::repeat;
 use crate::observe::CpuShare;
 use crate::plan::Step;
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TargetRecord};
-use crate::report::text::grouped_doubts;
+use crate::report::text::{grouped_doubts, together};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
@@ -290,7 +290,7 @@ pub fn environment(record: &Record) -> Vec<Fact> {
 pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     let step = &record.steps[index];
     let id = format!("step-{}", index + 1);
-    let mut charts = charts::of_step(&id, step);
+    let mut charts = charts::of_step(&id, record, step);
     let plan = record.plan_step(&step.name);
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
@@ -309,11 +309,11 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
         name: step.name.clone(),
         what: plan.map(|p| what(p, step)).unwrap_or_default(),
         rows: rows(step, &charts),
-        facts: driven(step, plan),
+        facts: driven(record, step, plan),
         steady: steadiness(&charts),
         charts: places(step, &charts),
-        cpus: step.evidence.per_cpu.iter().map(cpu).collect(),
-        grids: grids::seats(step).into_iter().chain(grids::queues(step)).collect(),
+        cpus: record.evidence(step).per_cpu.iter().map(cpu).collect(),
+        grids: grids::seats(step).into_iter().chain(grids::queues(record, step)).collect(),
         errors: errors.collect(),
         fio,
         id,
@@ -392,7 +392,7 @@ fn spark(mean: &[f64]) -> String {
     out + " 102,26"
 }
 
-fn driven(step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
+fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
     let mut facts = vec![
         fact("Measured", span(step.window_ns)),
         fact(
@@ -415,6 +415,10 @@ fn driven(step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
         if p.ramp.0 > 0 {
             facts.insert(1, fact("Ramp before", nanos(p.ramp)));
         }
+    }
+    if let Some(text) = together(record, step) {
+        let text = text.trim_start_matches("together with ").to_string();
+        facts.insert(1, fact("Together with", micro(text)));
     }
     if !step.pinned_cpus.is_empty() {
         let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
@@ -441,7 +445,7 @@ fn driven(step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
         ("Completed after the window", step.drained_ios),
         ("Lost requests", step.lost_ios),
         ("Stuck load threads", u64::from(step.stuck_workers)),
-        ("Throttled by our own cgroup", step.evidence.cgroup_throttled_periods.unwrap_or(0)),
+        ("Throttled by our own cgroup", record.evidence(step).cgroup_throttled_periods.unwrap_or(0)),
     ] {
         if n > 0 {
             facts.push(fact(name, grouped(n)));

@@ -1,0 +1,321 @@
+//! From surveyed targets to open, filled, cleared ones; and back, taking away what was made.
+
+use std::io::Write;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context;
+
+use super::Failure;
+use super::targets::{Laid, Surveyed, Uses};
+use crate::device::{self, Facts, Root};
+use crate::engine::{Target, Timer};
+use crate::guard::{self, Access, Clearance};
+use crate::plan::{Plan, Step};
+use crate::prepare;
+use crate::record::TargetRecord;
+use crate::ui::Ui;
+use crate::unit::Bytes;
+use crate::warn::{Severity, Warning};
+
+/// Size of the pretended target of the null engine.
+const NULL_SIZE: Bytes = Bytes::gib(1024);
+
+/// What making targets ready depends on.
+pub struct Setting<'a> {
+    /// Where /sys and /proc are.
+    pub root: &'a Root,
+    /// What the targets are for.
+    pub plan: &'a Plan,
+    /// Consents to destroy block devices.
+    pub destroy: &'a [String],
+    /// The clock.
+    pub timer: &'a Timer,
+    /// Above 0 once the user wants it to end.
+    pub interrupts: &'a AtomicUsize,
+}
+
+/// Targets that are open and ready; test files that were made go away with this value.
+#[derive(Default)]
+pub struct Ready {
+    open: Vec<Held>,
+}
+
+/// One target. Steps that go past the page cache and steps that go through it each have an open file of their own, since both
+/// may run at once.
+struct Held {
+    /// Past the page cache if any step goes past it.
+    first: Arc<Clearance>,
+    /// Through the page cache, when steps differ in that.
+    cached: Option<Arc<Clearance>>,
+    record: TargetRecord,
+    end: End,
+}
+
+/// What becomes of a target at the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It was there and stays, or was laid to stay.
+    Stays,
+    /// A test file of ours: it goes unless it is to be kept.
+    Made,
+    /// It goes.
+    Unlinked,
+    /// Work on it was cut short: it gets back the length that it had, or goes if it was not there.
+    Unfinished(Option<Bytes>),
+}
+
+impl Ready {
+    /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
+    pub fn add(&mut self, setting: &Setting<'_>, target: Surveyed, ui: &mut Ui) -> Result<bool, Failure> {
+        let uses = Uses::of(setting.plan, &target.named);
+        let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
+        if let Some(laid) = target.laid.filter(|_| !matches!(target.facts, Facts::Block(_))) {
+            return self.lay(setting, target, laid, uses, ui);
+        }
+        let mut clearance = match (&target.facts, target.make) {
+            (_, Some(size)) => {
+                let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
+                let clearance = cleared(&target.named, Access::Create { name: &name, size })?;
+                return self.make(setting, clearance, target, size, uses, ui);
+            }
+            (_, None) if !uses.writes => cleared(&target.named, Access::Read)?,
+            (Facts::File(_), None) => cleared(&target.named, Access::Overwrite)?,
+            _ => cleared(&target.named, Access::Destroy(consent(&target, setting.destroy)))?,
+        };
+        if uses.writes {
+            clearance.confirm()?;
+        }
+        self.hold(clearance, target, End::Stays)?;
+        self.open_cached(uses)?;
+        Ok(true)
+    }
+
+    /// A test file of our own.
+    fn make(
+        &mut self,
+        setting: &Setting<'_>,
+        clearance: Clearance,
+        target: Surveyed,
+        size: Bytes,
+        uses: Uses,
+        ui: &mut Ui,
+    ) -> Result<bool, Failure> {
+        ui.say(&format!("Test file {}: {}", clearance.path().display(), target.why));
+        // Known to be ours from here on, so that it goes away whatever happens while it is filled.
+        self.hold(clearance, target, End::Made)?;
+        if !self.fill(setting, Bytes(0), size, ui)? {
+            return Ok(false);
+        }
+        self.open_cached(uses)?;
+        Ok(true)
+    }
+
+    /// A file that a job names: made and made longer as far as that is needed.
+    fn lay(
+        &mut self,
+        setting: &Setting<'_>,
+        target: Surveyed,
+        laid: Laid,
+        uses: Uses,
+        ui: &mut Ui,
+    ) -> Result<bool, Failure> {
+        let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
+        let (size, fill, named) = (target.size, target.make.is_some(), target.named.clone());
+        let had = match &target.facts {
+            Facts::File(f) => Some(f.size_bytes),
+            _ => None,
+        };
+        let grows = had.is_none_or(|had| had < size);
+        let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
+            (Facts::File(_), _) if uses.writes || grows || laid.unlink => {
+                let mut clearance = cleared(&named, Access::Overwrite)?;
+                clearance.confirm()?;
+                clearance
+            }
+            (Facts::File(_), _) => cleared(&named, Access::Read)?,
+            (place, Some(name)) => cleared(place.path(), Access::Create { name, size })?,
+            (_, None) => {
+                return Err(Failure::input(format!("{} is no name for a file", named.display())));
+            }
+        };
+        let path = clearance.path().to_path_buf();
+        self.hold(clearance, target, if grows { End::Unfinished(had) } else { End::Stays })?;
+        let from = had.unwrap_or_default();
+        if fill {
+            let what = if had.is_some() { "lengthened" } else { "laid out" };
+            ui.say(&format!("File {} is {what} to {size}", path.display()));
+            if !self.fill(setting, from, size, ui)? {
+                return Ok(false);
+            }
+        } else if grows {
+            let held = self.open.last().expect("held above");
+            prepare::allocate(&held.first, size)
+                .with_context(|| format!("making {} {size} long", path.display()))?;
+        }
+        self.look_again(setting.root);
+        self.open.last_mut().expect("held above").end = if laid.unlink { End::Unlinked } else { End::Stays };
+        self.open_cached(uses)?;
+        Ok(true)
+    }
+
+    /// Keeps a cleared target from here on.
+    fn hold(&mut self, clearance: Clearance, target: Surveyed, end: End) -> Result<(), Failure> {
+        let record = TargetRecord {
+            named: target.named,
+            path: clearance.path().to_path_buf(),
+            size_bytes: target.size,
+            filled_in_ns: None,
+            facts: target.facts,
+        };
+        self.open.push(Held { first: Arc::new(clearance), cached: None, record, end });
+        Ok(())
+    }
+
+    /// Writes the last target from one length to another. False when the user interrupted it.
+    fn fill(&mut self, setting: &Setting<'_>, from: Bytes, to: Bytes, ui: &mut Ui) -> Result<bool, Failure> {
+        let held = self.open.last_mut().expect("a target was added");
+        let shown = held.record.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let filled =
+            prepare::fill(&held.first, from, to, setting.plan.seed, setting.timer, |done, elapsed, rate| {
+                ui.filling(&shown, done, elapsed, rate);
+                setting.interrupts.load(Ordering::Relaxed) == 0
+            })?;
+        let Some(took) = filled else { return Ok(false) };
+        let rate = (to.0 - from.0) as f64 / took.as_seconds();
+        ui.say(&format!("  filled in {} ({} MB/s)", took, crate::unit::significant(rate / 1e6)));
+        held.record.filled_in_ns = Some(took);
+        self.look_again(&Root::system());
+        Ok(true)
+    }
+
+    /// Facts of the last target as they are now that it was made.
+    fn look_again(&mut self, root: &Root) {
+        let record = &mut self.open.last_mut().expect("a target was added").record;
+        if let Ok(facts) = device::facts(root, &record.path) {
+            record.facts = facts;
+        }
+    }
+
+    /// Opens the last target for the steps that go through the page cache beside others that do not.
+    fn open_cached(&mut self, uses: Uses) -> Result<(), Failure> {
+        let held = self.open.last_mut().expect("a target was added");
+        if uses.direct && uses.cached {
+            held.cached = Some(Arc::new(held.first.again(false)?));
+        }
+        Ok(())
+    }
+
+    /// The targets for the Record.
+    pub fn records(&self) -> Vec<TargetRecord> {
+        self.open.iter().map(|t| t.record.clone()).collect()
+    }
+
+    /// The targets of a step.
+    fn of<'a>(&'a self, plan: &'a Plan, step: &'a Step) -> impl Iterator<Item = &'a Held> {
+        let named = plan.targets_of(step);
+        named.iter().filter_map(|n| self.open.iter().find(|t| t.record.named == *n))
+    }
+
+    /// The targets of a step for the Record.
+    pub fn records_of<'a>(&'a self, plan: &'a Plan, step: &'a Step) -> Vec<&'a TargetRecord> {
+        self.of(plan, step).map(|t| &t.record).collect()
+    }
+
+    /// What the engine drives in a step.
+    pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
+        let target = |t: &Held| Target {
+            clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
+            size: t.record.size_bytes,
+        };
+        let targets: Vec<Target> = self.of(plan, step).map(target).collect();
+        if targets.is_empty() { vec![Target { clearance: None, size: NULL_SIZE }] } else { targets }
+    }
+
+    /// The whole disks under the targets of some steps, by name, each once.
+    pub fn disks(&self, plan: &Plan, steps: &[Step]) -> Vec<String> {
+        let of_step = |s| self.of(plan, s).filter_map(|t| Some(t.record.facts.disk()?.name.clone()));
+        let mut names: Vec<String> = steps.iter().flat_map(of_step).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Doubts about the targets themselves.
+    pub fn warnings(&self, plan: &Plan) -> Vec<Warning> {
+        let mut found = Vec::new();
+        for Held { first, record, .. } in &self.open {
+            if let Facts::File(file) = &record.facts
+                && let Some(extents) = file.extents
+                && Uses::of(plan, &record.named).reads
+            {
+                let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
+                let share = empty as f64 / record.size_bytes.0.max(1) as f64;
+                if share > 0.0 {
+                    found.push(Warning::new(
+                        Severity::Blocker,
+                        "unwritten-blocks",
+                        format!(
+                            "{:.1} % of {} were never written: reads of them never reach the disk",
+                            share * 100.0,
+                            record.path.display()
+                        ),
+                        "write the whole file first, or name its folder and let volproof make one",
+                    ));
+                }
+            }
+            for note in first.notes() {
+                found.push(Warning::new(
+                    Severity::Note,
+                    &note.code.name(),
+                    format!("{}: {}", record.path.display(), note.what),
+                    note.advice.clone(),
+                ));
+            }
+        }
+        found
+    }
+
+    /// Takes away the files that were made, or leaves them; returns those of ours that stay.
+    pub fn finish(mut self, keep: bool) -> Vec<PathBuf> {
+        let mut kept = Vec::new();
+        for held in &mut self.open {
+            if keep && held.end == End::Made {
+                held.end = End::Stays;
+                kept.push(held.record.path.clone());
+            }
+        }
+        kept
+    }
+}
+
+impl Drop for Ready {
+    fn drop(&mut self) {
+        for held in &self.open {
+            let done = match held.end {
+                End::Stays => Ok(()),
+                End::Made | End::Unfinished(None) => held.first.remove_created(),
+                End::Unlinked => held.first.remove(),
+                End::Unfinished(Some(had)) => {
+                    rustix::fs::ftruncate(held.first.as_fd(), had.0).map_err(Into::into)
+                }
+            };
+            let path = held.record.path.display();
+            let said = match (done, held.end) {
+                (Ok(()), _) => continue,
+                (Err(e), End::Unfinished(Some(had))) => format!("{path} could not be cut back to {had}: {e}"),
+                (Err(e), _) => format!("the test file {path} could not be removed: {e}; remove it by hand"),
+            };
+            let _ = writeln!(std::io::stderr(), "volproof: {said}");
+        }
+    }
+}
+
+/// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.
+fn consent<'a>(target: &Surveyed, destroy: &'a [String]) -> Option<&'a str> {
+    let wanted = guard::check(&Root::system(), &target.named, None, None).ok()?.consent;
+    let own = destroy.iter().find(|given| wanted.as_ref() == Some(given));
+    own.or(destroy.first()).map(String::as_str)
+}

@@ -1,0 +1,359 @@
+//! A stage: the steps that may run together, each by an engine of its own on its own thread, watched by one.
+//!
+//! A step begins when what it waits for has ended and its delay has passed. With one step this is what running a step is.
+//! The kernel's counters are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::time::{Duration, Instant};
+
+use super::Failure;
+use super::measure::{self, Measured};
+use super::pipeline::{Front, News};
+use super::ready::Ready;
+use super::tuning;
+use crate::device::Root;
+use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Target, Timer, Trace, Watch};
+use crate::observe::{Evidence, Observer};
+use crate::plan::{EngineKind, Plan, Start, Step};
+use crate::record::{StepRecord, Together};
+use crate::sample::{GRID, Interval};
+use crate::topo::Placement;
+use crate::ui::Tick;
+use crate::unit::Nanos;
+
+/// How often the stage looks whether a step is to begin or the user wants to end.
+const TICK: Duration = Duration::from_millis(50);
+
+/// What stays the same from stage to stage.
+pub struct Setting<'a> {
+    /// Where /sys and /proc are.
+    pub root: &'a Root,
+    /// The clock.
+    pub timer: &'a Timer,
+    /// Open targets.
+    pub ready: &'a Ready,
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The engine of each of its steps.
+    pub choices: &'a [Choice],
+    /// A step that fails leaves the others alone; else it ends them.
+    pub others_go_on: bool,
+    /// Above 0 once the user wants it to end.
+    pub interrupts: &'a AtomicUsize,
+}
+
+/// What a stage gave.
+pub struct Done {
+    /// The steps that ran, in the order of the plan.
+    pub steps: Vec<StepRecord>,
+    /// What they share, when the stage is made of several.
+    pub together: Option<Together>,
+    /// Every I/O of the steps that keep them, by number of the step within the stage; never part of the Record.
+    pub traces: Vec<(usize, Vec<Trace>)>,
+    /// Steps that could not run.
+    pub failures: Vec<(String, Failure)>,
+}
+
+/// A step that can begin: whatever can fail before has not failed.
+struct Prepared<'a> {
+    step: &'a Step,
+    engine: EngineKind,
+    targets: Vec<Target>,
+    cpus: Vec<u32>,
+    placement: Option<Placement>,
+    seed: u64,
+}
+
+/// Where a step is.
+enum State {
+    Waiting,
+    Running { started: String, first_io: Option<Instant> },
+    Ended(Instant),
+}
+
+/// What the thread of a step says.
+enum Said {
+    Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval> },
+    Ended(Box<Result<Outcome, EngineError>>),
+}
+
+/// Runs the steps of a stage to their end.
+///
+/// # Errors
+/// When a step cannot be begun for a reason known before any of them was.
+pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) -> Result<Done, Failure> {
+    let plan = setting.plan;
+    let steps = &plan.steps[stage.clone()];
+    let prepared = steps
+        .iter()
+        .enumerate()
+        .map(|(i, step)| {
+            let (cpus, placement) = tuning::place(plan, step, setting.ready)?;
+            let engine = setting.choices[stage.start + i].engine;
+            let targets = setting.ready.targets(plan, step);
+            // Steps that run together must not draw the same offsets. The multiplier is one of splitmix64.
+            let seed = plan.seed ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            Ok(Prepared { step, engine, targets, cpus, placement, seed })
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let alone = steps.len() == 1;
+    let ramp = if alone { steps[0].ramp } else { Nanos(0) };
+    let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
+    front.ui().stage();
+    let mut watched = Stage {
+        setting,
+        begun: Instant::now(),
+        states: steps.iter().map(|_| State::Waiting).collect(),
+        prepared: &prepared,
+        observer,
+        zero: None,
+        elapsed: Nanos(0),
+        outcomes: Vec::new(),
+        failures: Vec::new(),
+        total: steps.iter().all(|s| s.runtime.0 > 0).then(|| plan.stage_length(stage.clone())),
+        after: Nanos(
+            plan.stages().into_iter().filter(|s| s.start >= stage.end).map(|s| plan.stage_length(s).0).sum(),
+        ),
+        stage,
+    };
+    let stop = AtomicBool::new(false);
+    watched.watch(&stop, front);
+    watched.done()
+}
+
+/// A stage that runs.
+struct Stage<'a> {
+    setting: &'a Setting<'a>,
+    stage: Range<usize>,
+    prepared: &'a [Prepared<'a>],
+    states: Vec<State>,
+    begun: Instant,
+    observer: Observer,
+    /// The first I/O of all.
+    zero: Option<Instant>,
+    elapsed: Nanos,
+    outcomes: Vec<(usize, Started, Outcome)>,
+    failures: Vec<(String, Failure)>,
+    total: Option<Nanos>,
+    after: Nanos,
+}
+
+/// When a step began, on the wall and on the clock.
+struct Started {
+    wall: String,
+    first_io: Instant,
+}
+
+impl Stage<'_> {
+    /// Begins what is due and hears of what runs until nothing runs or waits any more.
+    fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
+        let (say, heard) = channel::<(usize, Said)>();
+        let at_once = (0..self.states.len()).filter(|i| self.at_once(*i)).count();
+        let gate = (at_once > 1).then(|| Gate::new(at_once));
+        let gate = gate.as_ref();
+        std::thread::scope(|threads| {
+            let mut handles = Vec::new();
+            loop {
+                if self.setting.interrupts.load(Ordering::Relaxed) > 0 {
+                    stop.store(true, Ordering::Relaxed);
+                }
+                let stopping = stop.load(Ordering::Relaxed);
+                for i in 0..self.states.len() {
+                    if !stopping && self.due(i) {
+                        self.announce(i, front);
+                        let (prepared, setting, say) = (&self.prepared[i], self.setting, say.clone());
+                        let gate = gate.filter(|_| self.at_once(i));
+                        let thread = threads.spawn(move || load(prepared, setting, gate, i, stop, &say));
+                        handles.push((i, thread));
+                    }
+                }
+                let waiting = self.states.iter().any(|s| matches!(s, State::Waiting));
+                let running = (0..self.states.len()).any(|i| self.runs(i));
+                if !running && (!waiting || stopping) {
+                    return;
+                }
+                let said = match heard.recv_timeout(TICK) {
+                    Ok(said) => said,
+                    // A thread that is gone has said all; one that is gone without its end has panicked.
+                    Err(_) if handles.iter().any(|(i, t)| self.runs(*i) && t.is_finished()) => {
+                        match heard.try_recv() {
+                            Ok(said) => said,
+                            Err(_) => return stop.store(true, Ordering::Relaxed),
+                        }
+                    }
+                    Err(_) => continue,
+                };
+                match said {
+                    (i, Said::Watch { elapsed, at, fresh }) => self.news(i, elapsed, at, &fresh, front),
+                    (i, Said::Ended(result)) => {
+                        if !self.ended(i, *result) {
+                            stop.store(true, Ordering::Relaxed);
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    fn runs(&self, i: usize) -> bool {
+        matches!(self.states[i], State::Running { .. })
+    }
+
+    /// The step waits for nothing: those like it begin at one instant.
+    fn at_once(&self, i: usize) -> bool {
+        let step = self.prepared[i].step;
+        step.delay.0 == 0 && self.waits_for(step).is_none()
+    }
+
+    /// The step of this stage that has to end first.
+    fn waits_for(&self, step: &Step) -> Option<usize> {
+        match &step.start {
+            Start::AfterAll | Start::WithPrevious => None,
+            // One of an earlier stage is over.
+            Start::After(name) => self.prepared.iter().position(|p| p.step.name == *name),
+        }
+    }
+
+    /// What a waiting step waits for has come.
+    fn due(&self, i: usize) -> bool {
+        if !matches!(self.states[i], State::Waiting) {
+            return false;
+        }
+        let step = self.prepared[i].step;
+        let base = match self.waits_for(step).map(|other| &self.states[other]) {
+            None => self.begun,
+            Some(State::Ended(at)) => *at,
+            Some(_) => return false,
+        };
+        base.elapsed() >= Duration::from(step.delay)
+    }
+
+    fn place(&self, of: Range<usize>) -> String {
+        let all = self.setting.plan.steps.len();
+        if of.len() > 1 {
+            format!("[{}-{}/{all}]", of.start + 1, of.end)
+        } else {
+            format!("[{}/{all}]", of.end)
+        }
+    }
+
+    fn announce(&mut self, i: usize, front: &mut dyn Front) {
+        let step = self.prepared[i].step;
+        let takes = (step.runtime.0 > 0).then_some(Nanos(step.ramp.0 + step.runtime.0));
+        let place = self.place(self.stage.start + i..self.stage.start + i + 1);
+        front.ui().begin(&place, &step.name, takes);
+        let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        self.states[i] = State::Running { started, first_io: None };
+    }
+
+    fn news(&mut self, i: usize, elapsed: Nanos, at: Instant, fresh: &[Interval], front: &mut dyn Front) {
+        let began = at.checked_sub(elapsed.into()).unwrap_or(at);
+        let State::Running { first_io, .. } = &mut self.states[i] else { return };
+        let began = *first_io.get_or_insert(began);
+        let zero = self.zero.map_or(began, |z| z.min(began));
+        self.zero = Some(zero);
+        self.elapsed = Nanos(at.saturating_duration_since(zero).as_nanos() as u64).max(self.elapsed);
+        self.observer.poll(self.elapsed);
+        let step = self.prepared[i].step;
+        let window = began.saturating_duration_since(zero).as_nanos() as u64 + step.ramp.0;
+        let running = (0..self.states.len()).filter(|i| self.runs(*i));
+        let names: Vec<&str> = running.map(|i| self.prepared[i].step.name.as_str()).collect();
+        let name = match names.as_slice() {
+            [first, second, third, rest @ ..] if !rest.is_empty() => {
+                format!("{first} + {second} + {third} + {} more", rest.len())
+            }
+            few => few.join(" + "),
+        };
+        front.ui().tick(&Tick {
+            place: &self.place(self.stage.clone()),
+            name: &name,
+            elapsed: self.elapsed,
+            total: self.total,
+            after: self.after,
+            fresh,
+            shift: (window / GRID.0) as i64,
+        });
+        front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh });
+    }
+
+    /// A step has ended. False when the others are to end as well.
+    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>) -> bool {
+        let before = std::mem::replace(&mut self.states[i], State::Ended(Instant::now()));
+        let step = self.prepared[i].step;
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(e) => {
+                let failure = Failure::input(format!("step '{}': {e}", step.name));
+                self.failures.push((step.name.clone(), failure));
+                return self.setting.others_go_on;
+            }
+        };
+        let State::Running { started, first_io } = before else { unreachable!("only what runs can end") };
+        let failed = outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error;
+        let stuck = outcome.stuck > 0;
+        let first_io = first_io.unwrap_or_else(Instant::now);
+        self.outcomes.push((i, Started { wall: started, first_io }, outcome));
+        !stuck && (!failed || self.setting.others_go_on)
+    }
+
+    /// Everything into the Record's form.
+    fn done(mut self) -> Result<Done, Failure> {
+        let evidence = self.observer.finish(self.elapsed);
+        let alone = self.prepared.len() == 1;
+        let zero = self.zero.unwrap_or(self.begun);
+        self.outcomes.sort_by_key(|(i, ..)| *i);
+        let mut steps = Vec::new();
+        let mut traces = Vec::new();
+        for (i, started, mut outcome) in self.outcomes {
+            let p = &self.prepared[i];
+            let after = started.first_io.saturating_duration_since(zero);
+            let left_out = outcome.trace.iter().map(|t| t.left_out).sum();
+            traces.extend(p.step.trace.then(|| std::mem::take(&mut outcome.trace)).map(|t| (i, t)));
+            steps.push(measure::record(Measured {
+                plan: self.setting.plan,
+                step: p.step,
+                engine: p.engine,
+                ready: self.setting.ready,
+                started: started.wall,
+                started_after: Nanos(after.as_nanos() as u64),
+                trace_left_out: left_out,
+                pinned_cpus: p.cpus.clone(),
+                placement: p.placement.clone(),
+                outcome,
+                evidence: if alone { evidence.clone() } else { Evidence::default() },
+            }));
+        }
+        let names = steps.iter().map(|s| s.name.clone()).collect();
+        let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
+        Ok(Done { steps, together, traces, failures: self.failures })
+    }
+}
+
+/// The thread of a step: its load, from beginning to end.
+fn load(
+    p: &Prepared<'_>,
+    setting: &Setting<'_>,
+    gate: Option<&Gate>,
+    i: usize,
+    stop: &AtomicBool,
+    say: &Sender<(usize, Said)>,
+) {
+    let load = Load {
+        step: p.step,
+        engine: p.engine,
+        targets: &p.targets,
+        seed: p.seed,
+        continue_on_error: setting.plan.continue_on_error,
+        cpus: &p.cpus,
+        gate,
+    };
+    let result = engine::run(&load, setting.timer, &mut |watch: Watch<'_>| {
+        let said = Said::Watch { elapsed: watch.elapsed, at: Instant::now(), fresh: watch.fresh.to_vec() };
+        // The stage outlives its steps, and so does the channel.
+        let _ = say.send((i, said));
+        !stop.load(Ordering::Relaxed) && setting.interrupts.load(Ordering::Relaxed) == 0
+    });
+    let _ = say.send((i, Said::Ended(Box::new(result))));
+}
