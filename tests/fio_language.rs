@@ -326,6 +326,13 @@ fn a_shown_line_reopens_the_globals_where_fio_would_not() {
 }
 
 #[test]
+fn a_job_file_may_come_from_standard_input() {
+    let command = read("--direct=1 - --parse-only", &[("-", "[a]\nbs=8k")]).unwrap();
+    assert_eq!((command.jobs[0].bytes("bs"), command.jobs[0].direct()), (Some(Bytes(8192)), true));
+    assert_eq!(command.jobs[0].given("bs").unwrap().origin.to_string(), "-:2");
+}
+
+#[test]
 fn a_file_that_includes_itself_ends() {
     let found = read("a.fio", &[("a.fio", "[a]\ninclude b"), ("b", "include b\ninclude b\n")]).unwrap_err();
     assert_eq!(found[0].to_string(), "b:1: more than 200 files are included");

@@ -414,3 +414,21 @@ fn job_files_are_read_or_refused_alike() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+#[test]
+fn keywords_are_those_of_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("job.fio");
+    fs::write(&file, "[a]\nsize=$mb_memory\nbs=$pagesize\niodepth=$ncpus\nfilesize=$ncpus*$pagesize\n")
+        .unwrap();
+    let words = ["--showcmd", file.to_str().unwrap()];
+    let Some(fio) = fio(&words, folder.path()) else { return };
+    if !fio.status.success() {
+        println!(
+            "skipped: this fio has no bc to work keywords out: {}",
+            String::from_utf8_lossy(&fio.stderr)
+        );
+        return;
+    }
+    assert_eq!(showcmd::line(&ours(&words).unwrap()).trim(), text(&fio).trim());
+}

@@ -119,11 +119,18 @@ impl Surroundings<'static> {
         Surroundings {
             variable: &|name| std::env::var(name).ok(),
             file: &read_file,
-            cpus: std::thread::available_parallelism().map_or(1, |n| n.get() as u64),
+            cpus: online(),
             page,
             memory: (memory.totalram as u64).saturating_mul(u64::from(memory.mem_unit)) >> 20,
         }
     }
+}
+
+/// CPUs of the machine, also those that this process may not use: what fio calls `$ncpus`.
+fn online() -> u64 {
+    // SAFETY: sysconf reads a number and touches no memory of ours.
+    let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_ONLN) };
+    u64::try_from(cpus).map_or(1, |n| n.max(1))
 }
 
 /// The longest job file that is read; a block device that was named as one would never end.

@@ -130,3 +130,40 @@ impl<F: Fn(&str) -> Option<f64>> Reader<'_, F> {
         Ok(value * factor)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(text: &str) -> Result<f64, String> {
+        let unit = |letters: &str| (letters == "k").then_some(1024.0);
+        evaluate(text, unit).map(|sum| sum.value)
+    }
+
+    #[test]
+    fn operators_bind_as_in_arithmetic() {
+        for (text, value) in [
+            ("(2+3*4)", 14.0),
+            ("((2+3)*4)", 20.0),
+            ("(2^3^2)", 512.0),
+            ("(-2+5)", 3.0),
+            ("(7%4*2)", 6.0),
+            ("(1-2-3)", -4.0),
+            ("(0x10 * 2k)", 32768.0),
+            ("(1.5k)", 1536.0),
+            ("8/2", 4.0),
+        ] {
+            assert_eq!(bytes(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_expression_is_refused() {
+        for text in ["(1/0)", "(1%0)", "(2", "2)", "(2q)", "()", "", "(2 3)", "(1..2)", "(0x)"] {
+            assert!(bytes(text).is_err(), "{text}");
+        }
+        assert!(bytes(&"(".repeat(100_000)).is_err());
+        assert!(bytes(&"-".repeat(100_000)).is_err());
+        assert!(bytes("(9^9^9)").is_err(), "infinity");
+    }
+}
