@@ -37,7 +37,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     }
 
     /// The end of a loop that leaves nothing in flight.
-    #[cold]
     #[inline(never)]
     pub(super) fn end_lockstep(&mut self) -> io::Result<()> {
         self.end_flush::<false>()?;
