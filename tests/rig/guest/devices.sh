@@ -10,6 +10,22 @@ disk() {
   return 1
 }
 
+# path DEVICE: the entry that has the queues. An NVMe head has none, its path has them.
+path() {
+  entry=/sys/block/${1##*/}
+  case $entry in */nvme*n*) [ -d "$entry/mq" ] || entry=$(ls -d "${entry%n[0-9]*}"c*n* | sed q) ;; esac
+  echo "$entry"
+}
+
+# queues DEVICE: "queue:cpu,cpu ..." in the order of the queues, as the kernel gives it.
+queues() {
+  entry=$(path "$1")
+  [ -d "$entry/mq" ] || return 0
+  for queue in $(ls "$entry/mq" | sort -n); do
+    echo "$queue:$(tr -d ' ' <"$entry/mq/$queue/cpu_list")"
+  done | tr '\n' ' ' | sed 's/ $//'
+}
+
 # null_blk NAME ATTRIBUTE=VALUE...
 null_blk() {
   folder=/sys/kernel/config/nullb/$1; shift

@@ -4,8 +4,9 @@
 . ./check.sh
 . ./devices.sh
 
-for case in $(cat cases 2>/dev/null || echo topology guard errors stall restore unplug nine); do
-  note "$case"
+for case in $(cat cases 2>/dev/null || echo topology placement guard errors stall restore crash unplug nine); do
+  note "$case, after $SECONDS s"
+  [ -e "./$case.sh" ] || fail "$case" "there is no such case"
   . "./$case.sh"
 done
 echo end >&3

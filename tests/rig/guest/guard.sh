@@ -164,6 +164,33 @@ use stack-seen-from-the-partition "mount" stack unstack "$partition"
 use stack-seen-from-the-array "mount" stack unstack /dev/md0
 use stack-seen-from-the-volume "mount" stack unstack /dev/rig/volume
 
+# What cannot be read cannot be seen to be blank; no consent helps.
+wipe
+dmsetup create rig-unreadable --table "0 2048 error
+2048 6144 linear $disk 2048"
+string=$(volproof check /dev/mapper/rig-unreadable --json | jq -r .consent)
+wants 3 "unreadable" volproof check /dev/mapper/rig-unreadable
+wants 3 "unreadable" volproof run /dev/mapper/rig-unreadable $write --destroy "$string"
+dmsetup remove rig-unreadable
+conclude guard/use/unreadable
+
+# A file that is swapped to, or that is a disk itself, is not written over; results on the disk under test are noted.
+filesystem && mount "$disk" /mnt && dd if=/dev/zero of=/mnt/swap bs=1M count=16 2>/dev/null && chmod 600 /mnt/swap &&
+  mkswap /mnt/swap && swapon /mnt/swap || because "no file could be swapped to"
+wants 3 "swap" volproof run /mnt/swap $write --overwrite
+swapoff /mnt/swap
+losetup /dev/loop1 /mnt/swap
+wants 3 "loop1" volproof run /mnt/swap $write --overwrite
+losetup -d /dev/loop1
+wants 0 "" volproof run /mnt/swap $write --overwrite --json /tmp/record
+cd /mnt
+wants 3 "output-disk" volproof check "$disk"
+cd /job
+wants 3 "mounted" volproof check "$disk"
+says "$said" "output-disk" && because "the output is not on the disk any more"
+umount /mnt
+conclude guard/use/files-and-output
+
 # accepted NAME DEVICE: a blank disk is ready, and only its own string unlocks it.
 accepted() {
   name=guard/blank/$1
@@ -211,6 +238,14 @@ wants 3 "mount" volproof run "$disk" $write --destroy $serial
 umount /mnt
 wipe
 conclude guard/race/mounted-after-the-check
+
+wipe
+wants 0 "" volproof check "$disk" --destroy $serial
+sleep 600 1<>"$disk" & writer=$!
+wants 3 "open-for-writing" volproof run "$disk" $write --destroy $serial
+kill $writer
+wait $writer 2>/dev/null
+conclude guard/race/a-writer-after-the-check
 
 # While a run writes, nobody else gets the disk.
 volproof run "$disk" --rw randwrite --bs 4k --runtime 600 --destroy $serial >/tmp/run 2>&1 & pid=$!

@@ -1,56 +1,5 @@
 # Whatever happens to a run, the machine is as it was: at the end, or at volproof's next start.
-disks=
-for n in 1 2 3 4 5 6 7 8 9; do disks="$disks $(disk NINE$n)"; done
-modprobe -q kyber-iosched
-
-# What a run may tune, as one text.
-knobs() {
-  for device in $disks; do
-    for knob in rq_affinity scheduler nomerges nr_requests add_random wbt_lat_usec io_poll io_poll_delay iostats read_ahead_kb; do
-      echo "${device##*/} $knob $(cat "/sys/block/${device##*/}/queue/$knob" 2>/dev/null)"
-    done
-  done
-  echo "aio-max-nr $(cat /proc/sys/fs/aio-max-nr)"
-}
-# Values that nobody sets by default, so that putting back defaults is seen too.
-for device in $disks; do
-  queue=/sys/block/${device##*/}/queue
-  echo kyber >"$queue/scheduler"
-  echo 1 >"$queue/rq_affinity"
-  echo 1 >"$queue/nomerges"
-  echo 1 >"$queue/add_random"
-done
-knobs >/tmp/before
-cat /tmp/before
-first=${disks# }; first=${first%% *}
-load="--rw randread --bs 4k --iodepth 4 --tune on"
-
-# put_back NAME: every knob is as before.
-put_back() {
-  knobs >/tmp/after
-  if cmp -s /tmp/before /tmp/after; then
-    conclude "$1"
-  else
-    because "$(diff /tmp/before /tmp/after | grep '^[-+][^-+]' | head -n 6 | tr '\n' ' ')"
-    conclude "$1"
-    volproof restore >/dev/null 2>&1
-  fi
-}
-tuned() { [ "$(cat "/sys/block/${1##*/}/queue/rq_affinity")" = 2 ]; }
-# start DEVICE SECONDS: tunes it in the background, the way that $way says: by a run, or by `tune`,
-# which holds the values until it is told to stop.
-start() {
-  case $way in
-    run) exec volproof run "$1" $load --runtime "$2" --json "/tmp/record-${1##*/}" ;;
-    tune) exec volproof tune "$1" ;;
-  esac >"/tmp/said-${1##*/}" 2>&1 &
-  pid=$!
-}
-started() {
-  start "$1" "$2"
-  until_true 20 tuned "$1" || because "rq_affinity was never 2: $(tail -n 2 "/tmp/said-${1##*/}")"
-}
-stopped() { kill -INT $1; wait $1; }
+. ./knobs.sh
 
 ends_well() {
   for signal in INT TERM HUP; do
@@ -146,9 +95,4 @@ if can run --tune "restore/run: at its end"; then
   wait $pid || because "the run ended with $?"
   put_back "restore/run: at its end"
 fi
-for device in $disks; do
-  queue=/sys/block/${device##*/}/queue
-  echo none >"$queue/scheduler"
-  echo 0 >"$queue/nomerges"
-  echo 0 >"$queue/add_random"
-done
+usual_knobs

@@ -1,21 +1,5 @@
 # What each kind of device shows of its hardware queues, and what volproof makes of it.
 
-# path DEVICE: the entry that has the queues. An NVMe head has none, its path has them.
-path() {
-  entry=/sys/block/${1##*/}
-  case $entry in */nvme*n*) [ -d "$entry/mq" ] || entry=$(ls -d "${entry%n[0-9]*}"c*n* | sed q) ;; esac
-  echo "$entry"
-}
-
-# queues DEVICE: "queue:cpu,cpu ..." in the order of the queues, as the kernel gives it.
-queues() {
-  entry=$(path "$1")
-  [ -d "$entry/mq" ] || return 0
-  for queue in $(ls "$entry/mq" | sort -n); do
-    echo "$queue:$(tr -d ' ' <"$entry/mq/$queue/cpu_list")"
-  done | tr '\n' ' ' | sed 's/ $//'
-}
-
 # shows NAME DEVICE QUEUES REQUESTS [CARRIED]: the kernel's own view is the one we know ...
 shows() {
   same "topology/$1: kernel" "$3 requests=$4" \
@@ -49,6 +33,14 @@ linear=$(basename "$(readlink -f /dev/mapper/rig-linear)")
 
 shows virtio-4-queues "$(disk VB0)" "0:0 1:1 2:2 3:3" 256
 shows virtio-1-queue "$(disk VB1)" "0:0,1,2,3" 256
+# A virtio disk with a poll queue: the driver looks at its parameter when it takes a disk.
+rebind() { echo "$1" >/sys/bus/virtio/drivers/virtio_blk/unbind && echo "$1" >/sys/bus/virtio/drivers/virtio_blk/bind; }
+virtio=$(basename "$(readlink -f "/sys/block/$(basename "$(disk VB0)")/device")")
+echo 1 >/sys/module/virtio_blk/parameters/poll_queues
+rebind "$virtio"
+shows virtio-poll-queues "$(disk VB0)" "0:0,1 1:2 2:3 3:0,1,2,3" 256
+echo 0 >/sys/module/virtio_blk/parameters/poll_queues
+rebind "$virtio"
 shows nvme-poll-queues "$(disk NV0)" "0:0,1 1:2,3 2:0,1 3:2,3" 1023
 shows null_blk-4-queues /dev/nullb0 "0:0 1:1 2:2 3:3 4:0,1,2,3" 256
 shows null_blk-poll-queues /dev/nullb1 "0:0,1 1:2,3 2:0,1,2,3" 256

@@ -4,7 +4,6 @@ load="--rw randread --bs 4k --iodepth 4 --runtime 600"
 reads() { awk '{print $1}' "/sys/block/${1##*/}/stat"; }
 works() { [ "$(reads "$1")" -gt $(($2 + 100)) ]; }
 gone() { [ ! -e "/sys/block/${1##*/}" ]; }
-ended() { ! kill -0 "$1"; }
 
 # unplugged NAME DEVICE REMOVE: the file that removes it when 1 is written to it
 unplugged() {
@@ -59,4 +58,25 @@ if can run --tune unplug/before-restore; then
   [ "$(knobs)" = "$before" ] || because "the disk that is there was not put back"
   wants 0 "" volproof restore
   conclude unplug/before-restore
+
+  # Unplugged while its value is being put back: strace holds the very write.
+  for host in /sys/class/scsi_host/*; do echo "- - -" >"$host/scan"; done
+  until_true 10 scsi_disk || because "the disk did not come back"
+  device=$(scsi_disk) before=$(knobs)
+  volproof tune --keep "$device" "$other" >/tmp/keep 2>&1 || because "not tuned"
+  queue=/sys/block/${device##*/}/queue
+  strace -qq -o /tmp/strace -P "$queue/rq_affinity" -e trace=write -e inject=write:delay_enter=5s \
+    volproof restore >/tmp/unplug 2>&1 & pid=$!
+  writes() { ls -l "/proc/$(volproof_under $pid)/fd" | grep -q 'queue/rq_affinity'; }
+  until_true 20 writes || because "restore did not come to rq_affinity"
+  tuned || because "the other disk was put back before: nothing was left to do"
+  echo 1 >"$queue/../device/delete"
+  until_true 10 gone "$device" || because "the disk is still there"
+  wait $pid || because "restore ended with $?"
+  cat /tmp/unplug /tmp/strace
+  grep -q ENODEV /tmp/strace || because "the write did not meet a disk that is gone"
+  says "$(cat /tmp/unplug)" "${device##*/}.*(gone|no longer|another)" || because "the disk that is gone is not named"
+  [ "$(knobs)" = "$before" ] || because "the disk that is there was not put back"
+  wants 0 "nothing" volproof restore
+  conclude unplug/during-restore
 fi
