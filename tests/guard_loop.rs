@@ -8,6 +8,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use volproof::device::Root;
@@ -119,6 +120,16 @@ fn a_blank_disk_is_ready_and_consent_is_its_name() {
     assert!(!clearance.may_write(), "not before it was looked at again");
     clearance.confirm().unwrap();
     assert!(clearance.may_write() && clearance.is_direct());
+
+    // It can be opened once more for ourselves, with the same rights and the first one's claim.
+    let clearance = Arc::new(clearance);
+    let cached = clearance.again(false).unwrap();
+    assert!(cached.may_write() && !cached.is_direct() && clearance.is_direct());
+    rustix::io::pwrite(cached.as_fd(), &[0], 1).unwrap();
+    let clearance = {
+        drop(cached);
+        Arc::into_inner(clearance).expect("the other one is closed")
+    };
 
     // What was cleared is held: nobody else can claim, format or mount it now.
     let claim = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.device);
