@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
+use crate::convert::ConvertArgs;
 use crate::judge::{ClaimArgs, VerdictArgs};
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
@@ -56,6 +57,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Judge a stored Record against a promise: PASS, FAIL (exit code 1), INCONCLUSIVE or INVALID
     Verdict(Box<VerdictArgs>),
+    /// Turn results of volproof and of fio, plans and job files into each other's forms
+    Convert(ConvertArgs),
     /// List the presets
     Presets,
     /// What a volume type promises, and which volume promises what is needed
@@ -159,7 +162,7 @@ pub struct RunArgs {
 /// Which Record to print, and how.
 #[derive(clap::Args, Debug)]
 pub struct ShowArgs {
-    /// A Record that `run` saved
+    /// A Record that `run` saved, or a report of fio
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// Print comma-separated values instead
@@ -170,7 +173,7 @@ pub struct ShowArgs {
 /// Which Record becomes a page, and where.
 #[derive(clap::Args, Debug)]
 pub struct ReportArgs {
-    /// A Record that `run` saved
+    /// A Record that `run` saved, or a report of fio
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]

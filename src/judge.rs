@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::device::{Root, cloud};
 use crate::diagnose::{self, Diagnosis};
+use crate::fio::to_record;
 use crate::record::{Claimed, Record, StepRecord};
 use crate::report::verdict as report;
 use crate::spec::catalogue::Catalogue;
@@ -66,7 +67,7 @@ pub struct ClaimArgs {
 /// Which Record to judge, and against what.
 #[derive(Debug, Clone, clap::Args)]
 pub struct VerdictArgs {
-    /// A Record that `run` saved
+    /// A Record that `run` saved, or a report of fio
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// The promise, instead of the one in the Record
@@ -232,7 +233,7 @@ pub fn text(record: &Record) -> String {
 /// # Errors
 /// When the Record cannot be read or nobody said what is promised.
 pub fn answer(args: &VerdictArgs) -> anyhow::Result<(String, bool)> {
-    let mut record = Record::load(&args.record)?;
+    let mut record = to_record::load(&args.record)?;
     let disks: Vec<Option<Bytes>> = record
         .targets
         .iter()

@@ -5,6 +5,7 @@
 
 pub mod check;
 pub mod cli;
+pub mod convert;
 pub mod device;
 pub mod diagnose;
 pub mod doubts;

@@ -27,4 +27,5 @@ pub mod table;
 pub mod terse;
 pub mod text_read;
 pub mod text_write;
+pub mod to_record;
 pub mod value;

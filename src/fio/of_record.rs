@@ -17,7 +17,7 @@ use super::percentile;
 use crate::hist::{Histogram, bucket_middle};
 use crate::observe::Evidence;
 use crate::plan::{BlockSizes, Distribution, Step};
-use crate::record::{Record, StepRecord};
+use crate::record::{Record, StepRecord, Together};
 use crate::sample::{Depth, Direction, GRID, PerDirection, Series};
 use crate::unit::{Bytes, Nanos};
 
@@ -452,8 +452,15 @@ pub fn of_record(record: &Record) -> Output {
         };
         rows.push(Job { header: Some(header(step)), ..row(&about, &[(step, done)]) });
     }
-    let evidence: Vec<_> = steps.iter().map(|(_, s)| &s.evidence).collect();
-    let elapsed = Nanos(steps.iter().map(|(step, s)| step.ramp.0 + s.window_ns.0 + s.set_up_ns.0).sum());
+    let stages = record.together.iter();
+    let evidence: Vec<_> =
+        steps.iter().map(|(_, s)| &s.evidence).chain(stages.clone().map(|t| &t.evidence)).collect();
+    let load =
+        |(step, s): &(&Step, &StepRecord)| s.started_after_ns.0 + s.set_up_ns.0 + step.ramp.0 + s.window_ns.0;
+    let within = |t: &Together, s: &StepRecord| t.steps.contains(&s.name);
+    let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load).sum::<u64>();
+    let longest = |t: &Together| steps.iter().filter(|(_, s)| within(t, s)).map(load).max().unwrap_or(0);
+    let elapsed = Nanos(alone + stages.clone().map(longest).sum::<u64>());
     let started: jiff::Timestamp = record.started.parse().unwrap_or_default();
     let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
     report(Vec::new(), rows, &evidence, at, elapsed)
@@ -473,7 +480,7 @@ fn header(step: &Step) -> Header {
 }
 
 /// What a step does, as options that a reader of the report knows. Not a job file: what fio cannot say is missing.
-fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
+pub fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
     let seconds = |t: Nanos| {
         if t.0.is_multiple_of(1_000_000_000) {
             (t.0 / 1_000_000_000).to_string()

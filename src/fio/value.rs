@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
         self.at = start;
         match number {
             None => return wrong("is not a number".into()),
-            Some(x) if !x.is_finite() || x.abs() >= LARGEST => return wrong("is no figure of fio's".into()),
+            Some(x) if !x.is_finite() || x.abs() > LARGEST => return wrong("is no figure of fio's".into()),
             Some(_) => self.at += word.len(),
         }
         Ok(Value::Number(word.into()))

@@ -23,8 +23,10 @@ use clap::CommandFactory;
 
 use crate::check;
 use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs};
+use crate::convert;
 use crate::device::Root;
 use crate::engine::Timer;
+use crate::fio::to_record;
 use crate::guard::GuardError;
 use crate::judge;
 use crate::machine;
@@ -101,6 +103,17 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }
+        Command::Convert(args) => {
+            let text = convert::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            match args.output.as_deref().filter(|p| *p != Path::new("-")) {
+                None => print(&text),
+                Some(path) => {
+                    writable(path, "-o")?;
+                    std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
+                    Ok(ExitCode::SUCCESS)
+                }
+            }
+        }
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
@@ -164,7 +177,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let record = Record::load(&args.record).map_err(Failure::input)?;
+    let record = to_record::load(&args.record).map_err(Failure::input)?;
     print(&if args.csv { text::csv(&record) } else { text::record(&record) + &judge::text(&record) })
 }
 
@@ -183,7 +196,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
             )));
         }
     }
-    let record = Record::load(&args.record).map_err(Failure::input)?;
+    let record = to_record::load(&args.record).map_err(Failure::input)?;
     write_page(&record, &path)?;
     if path == Path::new("-") { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
 }

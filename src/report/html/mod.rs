@@ -11,7 +11,7 @@ mod charts;
 mod gauge;
 mod grids;
 mod judgement;
-mod repeat;
+pub mod repeat;
 mod sections;
 
 use askama::Template;

@@ -1,0 +1,267 @@
+//! `convert FILE --to FORM`: results of volproof and of fio in each other's forms, and the plans and job files behind them.
+//!
+//! A conversion that would make something up is refused and says why. Nothing is measured; the input is read and never written.
+
+use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+
+use crate::fio::json_read::ReadError;
+use crate::fio::output::Output;
+use crate::fio::plan::{Found, convert};
+use crate::fio::to_record::{is_imported, read_any, to_record};
+use crate::fio::{argv, command, json_write, of_record, terse, text_write};
+use crate::plan::{EngineKind, Plan, Start, Step, parse_file};
+use crate::record::{Record, RecordError};
+use crate::report::html::repeat::plan_toml;
+use crate::report::text;
+use crate::unit::Bytes;
+
+/// What a file becomes.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// A Record of volproof.
+    Record,
+    /// fio's JSON.
+    Json,
+    /// The same with histograms.
+    #[value(name = "json+")]
+    JsonPlus,
+    /// volproof's table of comma-separated values.
+    Csv,
+    /// fio's terse lines.
+    Terse,
+    /// fio's text.
+    Normal,
+    /// A job file for fio.
+    Jobfile,
+    /// A plan file for `volproof run --plan`.
+    Plan,
+}
+
+/// Which file, and what it becomes.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ConvertArgs {
+    /// A Record, a report of fio (JSON, text, terse), a plan file or a job file; - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// What it becomes
+    #[arg(long, value_name = "FORM")]
+    pub to: Form,
+    /// Where it goes [default: standard output]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Version of terse lines
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=5))]
+    pub terse_version: u8,
+}
+
+/// What a file is.
+enum Source {
+    Record(Box<Record>),
+    Reports(Vec<Output>),
+    Plan(Box<Plan>),
+    /// Text of a job file.
+    Jobs(String),
+}
+
+/// The file in its new form.
+///
+/// # Errors
+/// When the file is none of the forms, or cannot become the other one.
+pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    if args.file == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes).context("reading standard input")?;
+    } else {
+        bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+    }
+    let source = source(bytes, &args.file)?;
+    become_form(source, args).with_context(|| format!("{} cannot be converted", args.file.display()))
+}
+
+fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
+    let text = String::from_utf8_lossy(&bytes);
+    match Record::parse(&text, path.to_path_buf()) {
+        Ok(record) => return Ok(Source::Record(Box::new(record))),
+        Err(e @ RecordError::Newer { .. }) => return Err(e.into()),
+        Err(e) if text.trim_start().starts_with('{') && text.contains("\"volproof.record\"") => {
+            return Err(e.into());
+        }
+        Err(_) => {}
+    }
+    match read_any(&bytes) {
+        Ok(outputs) => return Ok(Source::Reports(outputs)),
+        Err(ReadError::Nothing { .. }) => {}
+        Err(e) => return Err(e).with_context(|| path.display().to_string()),
+    }
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let toml = parse_file(&text, &name);
+    if let Ok(plan) = toml {
+        return Ok(Source::Plan(Box::new(plan)));
+    }
+    if text.contains("[[") {
+        return Err(toml.expect_err("it was not read")).with_context(|| path.display().to_string());
+    }
+    jobs(&text)?;
+    Ok(Source::Jobs(text.into_owned()))
+}
+
+fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
+    match (args.to, source) {
+        (Form::Jobfile, Source::Jobs(text)) => Ok(text),
+        (Form::Jobfile, Source::Reports(outputs)) => job_file(&outputs),
+        (Form::Jobfile, Source::Record(record)) => plan_as_jobs(&record.plan),
+        (Form::Jobfile, Source::Plan(plan)) => plan_as_jobs(&plan),
+        (Form::Plan, Source::Plan(plan)) => Ok(plan_toml(&plan)),
+        (Form::Plan, Source::Record(record)) => Ok(plan_toml(&record.plan)),
+        (Form::Plan, Source::Reports(outputs)) => jobs_as_plan(&job_file(&outputs)?),
+        (Form::Plan, Source::Jobs(text)) => jobs_as_plan(&text),
+        (_, Source::Plan(_) | Source::Jobs(_)) => {
+            bail!(
+                "it says what is to be done and holds no result: run it first, with volproof run --plan or volproof fio"
+            )
+        }
+        (Form::Record, Source::Record(record)) => as_json(&record),
+        (Form::Record, Source::Reports(outputs)) => as_json(&imported(&outputs)?),
+        (Form::Csv, Source::Record(record)) => Ok(text::csv(&record)),
+        (Form::Csv, Source::Reports(outputs)) => Ok(text::csv(&imported(&outputs)?)),
+        (form, Source::Reports(outputs)) => {
+            Ok(outputs.iter().map(|o| report(o, form, args.terse_version)).collect())
+        }
+        (_, Source::Record(record)) if is_imported(&record) => {
+            bail!("it was made from a report of fio and holds less than that did: convert the report itself")
+        }
+        (form, Source::Record(record)) => {
+            Ok(report(&of_record::of_record(&record), form, args.terse_version))
+        }
+    }
+}
+
+fn imported(outputs: &[Output]) -> anyhow::Result<Record> {
+    to_record(outputs).map_err(anyhow::Error::msg)
+}
+
+fn as_json(record: &Record) -> anyhow::Result<String> {
+    Ok(serde_json::to_string(record).context("writing the Record as JSON")? + "\n")
+}
+
+fn report(output: &Output, form: Form, version: u8) -> String {
+    match form {
+        Form::Json => json_write::write(output, false),
+        Form::Terse => terse::write(output, version),
+        Form::Normal => text_write::normal(output),
+        _ => json_write::write(output, true),
+    }
+}
+
+/// The options of a report as the job file they came from; the clones of a job are one section.
+fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
+    let output = outputs.last().context("it holds no report")?;
+    if output.jobs.iter().all(|j| j.options.is_empty()) {
+        bail!(
+            "the report does not carry the options of its jobs (fio's text, terse lines and JSON before 2.3 do not)"
+        );
+    }
+    let mut text = String::new();
+    let mut section = |name: &str, options: &[(String, String)]| {
+        let _ = writeln!(text, "[{name}]");
+        for (option, value) in options.iter().filter(|(o, _)| o != "name") {
+            let _ = if value.is_empty() {
+                writeln!(text, "{option}")
+            } else {
+                writeln!(text, "{option}={value}")
+            };
+        }
+        text.push('\n');
+    };
+    if !output.global_options.is_empty() {
+        section("global", &output.global_options);
+    }
+    let mut last = None;
+    let mut group = None;
+    for job in &output.jobs {
+        let this = (&job.name, &job.options);
+        if last.replace(this) == Some(this) || job.name == "All clients" {
+            continue;
+        }
+        // fio keeps no word of options without a value, and stonewall is mostly given without one.
+        let mut options = job.options.clone();
+        let waits = ["stonewall", "wait_for_previous", "new_group"];
+        let silent = group.is_some_and(|g| g != job.group)
+            && !options.iter().any(|(o, _)| waits.contains(&o.as_str()));
+        if silent {
+            options.push(("stonewall".into(), String::new()));
+        }
+        group = Some(job.group);
+        section(&job.name, &options);
+    }
+    Ok(text)
+}
+
+fn jobs(text: &str) -> anyhow::Result<command::Command> {
+    let file = |_: &str| Ok(text.to_string());
+    let around = command::Surroundings { file: &file, ..command::Surroundings::here() };
+    argv::parse(&["jobs".to_string()], &around).map_err(|mistakes| {
+        let lines: Vec<_> = mistakes.iter().map(|m| m.to_string()).collect();
+        anyhow::anyhow!("it is neither a result nor a plan nor a job file: {}", lines.join("; "))
+    })
+}
+
+/// The plan that volproof makes of fio's jobs. Files are taken to be there; what depends on the size of a device cannot be known here.
+fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
+    let command = jobs(text)?;
+    let relative = |line: &str| line.split_once('=').is_some_and(|(_, v)| v.trim_end().ends_with('%'));
+    if let Some(line) = text.lines().find(|l| relative(l) && (l.contains("size") || l.contains("offset"))) {
+        bail!("'{}' depends on the target: give it in bytes", line.trim());
+    }
+    let look = |path: &Path| {
+        if path.starts_with("/dev") { Found::Block(Bytes::GIB) } else { Found::Missing }
+    };
+    match convert(&command.jobs, &look, 0) {
+        Ok(native) => Ok(plan_toml(&native.plan)),
+        Err(obstacles) => {
+            let lines: Vec<_> =
+                obstacles.iter().map(|o| format!("{} of job {}: {}", o.option, o.job, o.why)).collect();
+            bail!("only fio itself can run it: {}", lines.join("; "))
+        }
+    }
+}
+
+/// A plan for fio: each step a section that waits for the one before.
+fn plan_as_jobs(plan: &Plan) -> anyhow::Result<String> {
+    let mut text = format!("; plan {}\n", plan.name);
+    for (i, step) in plan.steps.iter().enumerate() {
+        if let Some(why) = inexpressible(step) {
+            bail!("step '{}' cannot be said in fio's language: {why}", step.name);
+        }
+        let targets = if step.targets.is_empty() { &plan.targets } else { &step.targets };
+        let _ = writeln!(text, "\n[{}]", step.name);
+        if i > 0 && step.start.is_after_all() {
+            text.push_str("stonewall\n");
+        }
+        if let Start::After(name) = &step.start {
+            let _ = writeln!(text, "wait_for={name}");
+        }
+        for (option, value) in of_record::options(step, targets).into_iter().filter(|(o, _)| o != "name") {
+            let _ = writeln!(text, "{option}={value}");
+        }
+    }
+    Ok(text)
+}
+
+fn inexpressible(step: &Step) -> Option<&'static str> {
+    if step.simulate.is_some() {
+        Some("fio has no simulated device")
+    } else if step.arrivals_per_second().is_some() {
+        Some("a rate is a schedule of arrivals here and a closed loop held back in fio")
+    } else if step.think.is_some() || step.trace {
+        Some("pauses and logs of every I/O are not carried over")
+    } else if step.engine == EngineKind::Null {
+        Some("the null engines of both measure themselves")
+    } else {
+        None
+    }
+}

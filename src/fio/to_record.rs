@@ -1,0 +1,398 @@
+//! A report of fio as a Record, so that what reads Records reads fio's results too.
+//!
+//! A report has no samples over time. None are made up: an imported Record has summaries alone, its series are empty, and a warning says what
+//! cannot be known. Figures stay fio's own (percentiles are middles of buckets and not their upper ends). The plan is made from the options as
+//! far as the report gives them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::json_read::{self, ReadError};
+use super::output::{Job, Latency, Output, Stats};
+use super::{number, option, terse, text_read};
+use crate::environment::Environment;
+use crate::observe::Evidence;
+use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Start, Step};
+use crate::record::{
+    CpuRecord, DirectionSummary, ErrorRecord, LatencySummary, Record, RecordError, SCHEMA, SCHEMA_VERSION,
+    State, StepRecord, StepTarget, Together,
+};
+use crate::sample::{Direction, Series};
+use crate::stats::percentile::{STANDARD, printable};
+use crate::unit::{Bytes, Nanos};
+use crate::warn::{Severity, Warning};
+
+/// Code of the warning that every imported Record carries.
+pub const IMPORTED: &str = "imported-from-fio";
+
+/// Why a file gives no Record.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// It is no Record, and no report of fio either.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// It is a report of fio, up to a place.
+    #[error("{}: {source}", path.display())]
+    Report {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: ReadError,
+    },
+    /// It is a report that no Record can be made from.
+    #[error("{}: {why}", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        why: &'static str,
+    },
+}
+
+/// All reports in a text of any form: JSON where there is some, since it says most, else fio's text, else terse lines.
+///
+/// # Errors
+/// With line and column, when it has one of these forms and breaks it, or none of them.
+pub fn read_any(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
+    let nothing = |e: &ReadError| matches!(e, ReadError::Nothing { .. });
+    match json_read::read(bytes) {
+        Err(e) if nothing(&e) => {}
+        found => return found,
+    }
+    match terse::read(bytes) {
+        Err(e) if nothing(&e) => {}
+        found => return found.map(|output| vec![output]),
+    }
+    match text_read::read(bytes) {
+        Err(e) if nothing(&e) => Err(ReadError::Nothing { kind: "report" }),
+        found => found,
+    }
+}
+
+/// Reads a Record, or a report of fio as one.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn load(path: &Path) -> Result<Record, LoadError> {
+    let error = match Record::load(path) {
+        Ok(record) => return Ok(record),
+        Err(e @ (RecordError::Foreign { .. } | RecordError::Form { .. })) => e,
+        Err(e) => return Err(e.into()),
+    };
+    let read = |source| RecordError::Read { path: path.to_path_buf(), source };
+    let bytes = std::fs::read(path).map_err(read)?;
+    match read_any(&bytes) {
+        Ok(outputs) => to_record(&outputs).map_err(|why| LoadError::Empty { path: path.to_path_buf(), why }),
+        Err(ReadError::Nothing { .. }) => Err(error.into()),
+        Err(source) => Err(LoadError::Report { path: path.to_path_buf(), source }),
+    }
+}
+
+/// A Record was made from a report of fio: it has no samples.
+pub fn is_imported(record: &Record) -> bool {
+    record.warnings.iter().any(|w| w.code == IMPORTED)
+}
+
+/// The last of the reports as a Record; the earlier ones are interim.
+///
+/// # Errors
+/// When it says nothing that a Record can hold.
+pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
+    let output = outputs.last().ok_or("it holds no report")?;
+    let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max().unwrap_or(0);
+    let ended = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0);
+    let ended = jiff::Timestamp::from_millisecond(ended).unwrap_or_default();
+    let started = ended.checked_sub(std::time::Duration::from_secs(elapsed)).unwrap_or(ended);
+    let started = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let hosts: Vec<&str> = output.jobs.iter().filter_map(|j| j.host.as_deref()).collect();
+    let mut record = Record {
+        schema: SCHEMA.into(),
+        schema_version: SCHEMA_VERSION,
+        volproof_version: env!("CARGO_PKG_VERSION").into(),
+        started: started.clone(),
+        state: match &output.partial {
+            Some(why) => State::Failed(format!("the report is not whole: {why}")),
+            None => State::Complete,
+        },
+        plan: Plan {
+            name: "imported".into(),
+            targets: Vec::new(),
+            file_size: None,
+            keep: true,
+            overwrite: false,
+            continue_on_error: false,
+            seed: 0,
+            steps: Vec::new(),
+        },
+        environment: Environment {
+            hostname: hosts.first().copied().unwrap_or_default().into(),
+            cpu_model: "unknown".into(),
+            ..Environment::default()
+        },
+        targets: Vec::new(),
+        tuning: None,
+        steps: Vec::new(),
+        together: Vec::new(),
+        warnings: vec![imported(output)],
+        claimed: None,
+    };
+    if outputs.len() > 1 {
+        record.warnings.push(Warning::new(
+            Severity::Note,
+            "interim-reports",
+            format!("the file holds {} reports, of which the last one is taken", outputs.len()),
+            "read the others with volproof explain",
+        ));
+    }
+    let mut group = None;
+    for job in &output.jobs {
+        if job.name == "All clients" && hosts.len() > 1 {
+            continue; // The sum of the other rows.
+        }
+        if job.mixed.is_some() && job.directions.0.iter().all(Option::is_none) {
+            record.warnings.push(Warning::new(
+                Severity::Warning,
+                "mixed-row",
+                format!(
+                    "job {}: reads and writes are reported as one (unified_rw_reporting); it is left out",
+                    job.name
+                ),
+                "run it again without unified_rw_reporting",
+            ));
+            continue;
+        }
+        let mut step = step(job, output);
+        step.name = unused(&record.plan, &job.name, job.host.as_deref());
+        // The jobs of a group ran together.
+        if group == Some(job.group) {
+            step.start = Start::WithPrevious;
+        } else {
+            record.together.push(Together { steps: Vec::new(), evidence: Evidence::default() });
+        }
+        group = Some(job.group);
+        record.together.last_mut().expect("pushed with its group").steps.push(step.name.clone());
+        for target in &step.targets {
+            if !record.plan.targets.contains(target) {
+                record.plan.targets.push(target.clone());
+            }
+        }
+        record.plan.continue_on_error |= job.errors.is_some();
+        record.steps.push(step_record(job, &step, &started));
+        record.plan.steps.push(step);
+    }
+    record.together.retain(|t| t.steps.len() > 1);
+    if record.steps.is_empty() {
+        return Err("no row of the report can be told apart into reads and writes");
+    }
+    Ok(record)
+}
+
+fn imported(output: &Output) -> Warning {
+    let version = if output.version.is_empty() { "fio" } else { &output.version };
+    let mut unknown = vec!["samples over time", "the machine", "facts about the target"];
+    let latencies = output.jobs.iter().flat_map(|j| j.directions.0.iter().flatten());
+    if latencies.flat_map(|s| [&s.clat, &s.lat]).flatten().all(|l| l.samples.is_none()) {
+        unknown.push("how many latencies there were");
+    }
+    Warning::new(
+        Severity::Warning,
+        IMPORTED,
+        format!("the figures are those of a report of {version}; not in it: {}", unknown.join(", ")),
+        "no interval, steady state or diagnosis over time can be given; run the plan with volproof for those",
+    )
+}
+
+/// A name that no step has yet.
+fn unused(plan: &Plan, name: &str, host: Option<&str>) -> String {
+    let name = if name.is_empty() { "job" } else { name };
+    let first = host.map_or(name.to_string(), |h| format!("{name} on {h}"));
+    let taken = |n: &str| plan.steps.iter().any(|s| s.name == n);
+    let mut found = first.clone();
+    let mut n = 0;
+    while taken(&found) {
+        n += 1;
+        found = format!("{first}-{n}");
+    }
+    found
+}
+
+/// What the options say of the load; volproof's defaults where they say nothing.
+fn step(job: &Job, output: &Output) -> Step {
+    let option = |names: &[&str]| job.option(output, names).filter(|v| !v.is_empty());
+    let flag = |names: &[&str]| job.option(output, names).map(|v| v != "0");
+    let header = job.header.as_ref();
+    let rw = option(&["rw", "readwrite"]).map(|rw| rw.split(':').next().unwrap_or(rw).to_string());
+    let rw =
+        rw.or(header.map(|h| h.rw.clone())).and_then(|rw| rw.parse().ok()).unwrap_or_else(|| pattern(job));
+    let mut step = Step {
+        rw,
+        iodepth: option(&["iodepth"]).and_then(|n| n.parse().ok()).or(header.map(|h| h.depth)).unwrap_or(1),
+        numjobs: job.members.max(1),
+        direct: flag(&["direct"]).or(flag(&["buffered"]).map(|b| !b)).unwrap_or(false),
+        engine: engine(option(&["ioengine"]).or(header.map(|h| h.engine.as_str())).unwrap_or("psync")),
+        runtime: job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default(),
+        fsync: option(&["fsync", "fdatasync"]).and_then(|n| n.parse().ok()).unwrap_or(0),
+        rwmix: option(&["rwmixread"]).and_then(|n| n.parse().ok()).unwrap_or(50),
+        ..Step::default()
+    };
+    step.runtime = step.runtime.max(Nanos::millis(1));
+    let given = option(&["bs", "blocksize"]).and_then(|b| bytes(b.split(',').next().unwrap_or(b)));
+    let one = header.map(|h| h.block[usize::from(step.rw.directions()[0] == Direction::Write)]);
+    let one = one.filter(|(min, max)| min == max).map(|b| b.0);
+    if let Some(block) = given.or(one).filter(|b| b.0 > 0) {
+        step.bs = BlockSizes::one(block);
+    }
+    if let Some(names) = option(&["filename"]) {
+        step.targets = names.split(':').map(PathBuf::from).collect();
+    }
+    if flag(&["time_based"]) != Some(true) {
+        step.io_size = option(&["io_size", "size"]).and_then(bytes);
+    }
+    step
+}
+
+/// An amount in fio's units; none where it depends on the target.
+fn bytes(text: &str) -> Option<Bytes> {
+    let (value, _) = number::read(option::find_any("size")?, Some(text), 1024).ok()?;
+    if let number::Value::Size(number::Size::Bytes(n)) = value { Some(Bytes(n)) } else { None }
+}
+
+/// From what was done, where nothing says what was asked for.
+fn pattern(job: &Job) -> Pattern {
+    let moved: Vec<Direction> = job.moved().map(|(d, _)| d).collect();
+    match moved.as_slice() {
+        [Direction::Write] => Pattern::RandWrite,
+        [Direction::Trim] => Pattern::RandTrim,
+        [Direction::Read, Direction::Write, ..] => Pattern::RandRw,
+        _ => Pattern::RandRead,
+    }
+}
+
+/// Ours for the same system calls; every other engine of fio's counts as blocking calls here.
+fn engine(name: &str) -> EngineKind {
+    match name {
+        "io_uring" | "io_uring_cmd" => EngineKind::IoUring,
+        "libaio" => EngineKind::Libaio,
+        "null" => EngineKind::Null,
+        _ => EngineKind::Psync,
+    }
+}
+
+fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
+    let of = |d: Direction| job.directions[d].as_ref().and_then(summary);
+    let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
+    let flushes = job.sync.as_ref().and_then(|l| Some((l, l.samples.filter(|n| *n > 0)?)));
+    let sync = flushes.map(|(l, n)| DirectionSummary {
+        ios: n,
+        bytes: Bytes(0),
+        iops: n as f64 / step.runtime.as_seconds(),
+        bytes_per_second: 0.0,
+        rate: None,
+        service_latency_ns: latency(l, n),
+        response_latency_ns: None,
+    });
+    let data = [&read, &write, &trim];
+    let ios: u64 = data.into_iter().flatten().map(|s| s.ios).sum();
+    // Little's law: what fio's figures say of the requests in flight.
+    let in_flight = data.into_iter().flatten().map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
+    let window = step.runtime;
+    let time = job.runtime.unwrap_or(Nanos(window.0.saturating_mul(u64::from(job.members.max(1)))));
+    let cpu = job.cpu.unwrap_or_default();
+    let used = |share: f64| Nanos((share.max(0.0) * time.0 as f64) as u64);
+    let (user, system) = (used(cpu.user), used(cpu.system));
+    let per_io = |t: Nanos| if ios > 0 { t.0 as f64 / ios as f64 } else { 0.0 };
+    let errors = job.errors.unwrap_or(u64::from(job.error != 0));
+    let series = Series { window_ns: window, ..Series::default() };
+    StepRecord {
+        name: step.name.clone(),
+        engine: step.engine,
+        engine_features: Vec::new(),
+        started: started.into(),
+        set_up_ns: Nanos(0),
+        started_after_ns: Nanos(0),
+        window_ns: window,
+        in_flight_mean: in_flight,
+        in_flight_asked: f64::from(step.iodepth) * f64::from(step.numjobs),
+        cpu: CpuRecord {
+            user_ns_per_io: per_io(user),
+            system_ns_per_io: per_io(system),
+            user_ns: user,
+            system_ns: system,
+            context_switches: cpu.switches,
+            page_faults_major: cpu.major_faults,
+            page_faults_minor: cpu.minor_faults,
+            busiest_worker: cpu.user + cpu.system,
+            ..CpuRecord::default()
+        },
+        pinned_cpus: Vec::new(),
+        placement: None,
+        errors: ErrorRecord { count: errors, first: Vec::new() },
+        drained_ios: 0,
+        drained_max_ns: Nanos(0),
+        lost_ios: 0,
+        stuck_workers: 0,
+        open_loop: None,
+        depth: None,
+        trace_left_out_ios: 0,
+        targets: vec![StepTarget {
+            path: step.targets.first().cloned().unwrap_or_else(|| "unknown".into()),
+            beside: step.targets.iter().skip(1).cloned().collect(),
+            read: read.clone(),
+            write: write.clone(),
+            trim: trim.clone(),
+            sync: sync.clone(),
+            in_flight_mean: in_flight,
+            series,
+        }],
+        read,
+        write,
+        trim,
+        sync,
+        evidence: Evidence::default(),
+    }
+}
+
+fn summary(s: &Stats) -> Option<DirectionSummary> {
+    // Text before 3.x and terse lines do not count I/Os.
+    let ios = s.ios.unwrap_or((s.iops * s.runtime.as_seconds()).round() as u64);
+    if ios == 0 {
+        return None;
+    }
+    let known = |l: &&Latency| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0);
+    // The total is what we measure; where it has no percentiles, those of the completion stand for it.
+    let clat = s.clat.as_ref().filter(known);
+    let mut lat = s.lat.as_ref().filter(known).or(clat).cloned().unwrap_or_default();
+    if lat.percentiles.is_empty() {
+        lat.percentiles = clat.map(|l| l.percentiles.clone()).unwrap_or_default();
+    }
+    Some(DirectionSummary {
+        ios,
+        bytes: s.bytes,
+        iops: s.iops,
+        bytes_per_second: s.bytes_per_second,
+        rate: None,
+        service_latency_ns: latency(&lat, ios),
+        response_latency_ns: None,
+    })
+}
+
+fn latency(l: &Latency, ios: u64) -> LatencySummary {
+    let samples = l.samples.unwrap_or(ios);
+    let carried = |share: f64| {
+        let near = l.percentiles.iter().find(|(p, _)| (p / 100.0 - share).abs() < 1e-9)?;
+        printable(samples as f64, share).then_some(near.1)
+    };
+    let percentiles: BTreeMap<String, Nanos> =
+        STANDARD.iter().filter_map(|(name, share)| Some((name.to_string(), carried(*share)?))).collect();
+    LatencySummary {
+        samples,
+        min: l.min,
+        mean: l.mean,
+        deviation: l.deviation,
+        max: l.max,
+        // Whether seconds agree on them is not known.
+        unsettled: percentiles.keys().cloned().collect(),
+        percentiles,
+        censored: 0,
+    }
+}

@@ -1,0 +1,221 @@
+//! `convert`, and fio's results where Records are read.
+
+use std::path::Path;
+use std::process::Command;
+
+use volproof::record::{Record, State};
+
+/// A report of 3.33, shortened: what it lacks is not made up.
+const REPORT: &str = r#"fio: a message that came before
+{
+  "fio version" : "fio-3.33",
+  "timestamp" : 1700000000,
+  "timestamp_ms" : 1700000000123,
+  "time" : "Tue Nov 14 22:13:20 2023",
+  "global options" : {
+    "ioengine" : "libaio",
+    "direct" : "1"
+  },
+  "jobs" : [
+    {
+      "jobname" : "deep",
+      "groupid" : 0,
+      "error" : 0,
+      "eta" : 0,
+      "elapsed" : 31,
+      "job options" : {
+        "name" : "deep",
+        "rw" : "randread",
+        "bs" : "4k",
+        "iodepth" : "32",
+        "size" : "1g",
+        "runtime" : "30",
+        "time_based" : "1",
+        "filename" : "/data/f"
+      },
+      "read" : {
+        "io_bytes" : 2457600000,
+        "io_kbytes" : 2400000,
+        "bw_bytes" : 81920000,
+        "bw" : 80000,
+        "iops" : 20000.000000,
+        "runtime" : 30000,
+        "total_ios" : 600000,
+        "short_ios" : 0,
+        "drop_ios" : 0,
+        "clat_ns" : {
+          "min" : 100000, "max" : 9000000, "mean" : 1590000.000000, "stddev" : 200000.000000, "N" : 600000,
+          "percentile" : { "50.000000" : 1500000, "99.000000" : 3000000, "99.900000" : 5000000 }
+        },
+        "lat_ns" : { "min" : 110000, "max" : 9100000, "mean" : 1600000.000000, "stddev" : 200000.000000, "N" : 600000 }
+      },
+      "job_runtime" : 30000,
+      "usr_cpu" : 5.000000,
+      "sys_cpu" : 20.000000,
+      "ctx" : 1000,
+      "majf" : 0,
+      "minf" : 50
+    }
+  ]
+}
+"#;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        std::fs::write(folder.0.path().join("fio.json"), REPORT).unwrap();
+        folder
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        let run = Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(arguments)
+            .current_dir(self.path())
+            .output()
+            .unwrap();
+        let text = |b: Vec<u8>| String::from_utf8(b).unwrap();
+        (run.status.code().unwrap(), text(run.stdout), text(run.stderr))
+    }
+
+    fn well(&self, arguments: &[&str]) -> String {
+        let (code, out, err) = self.run(arguments);
+        assert_eq!(code, 0, "{arguments:?}: {err}");
+        out
+    }
+
+    fn refused(&self, arguments: &[&str]) -> String {
+        let (code, out, err) = self.run(arguments);
+        assert_eq!((code, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        err
+    }
+}
+
+#[test]
+fn a_report_becomes_a_record_without_samples() {
+    let folder = Folder::new();
+    folder.well(&["convert", "fio.json", "--to", "record", "-o", "r.json"]);
+    let record = Record::load(&folder.path().join("r.json")).unwrap();
+    assert_eq!((record.state.clone(), record.started.as_str()), (State::Complete, "2023-11-14T22:12:49Z"));
+    let step = &record.steps[0];
+    let read = step.read.as_ref().unwrap();
+    assert_eq!((read.ios, read.iops, read.rate.is_none()), (600_000, 20_000.0, true));
+    assert_eq!(read.service_latency_ns.mean, 1_600_000.0);
+    assert_eq!(read.service_latency_ns.percentiles["99"].0, 3_000_000);
+    assert!((step.in_flight_mean - 32.0).abs() < 1e-9);
+    let series = &step.targets[0].series;
+    assert!(series.read.is_none() && series.workers.is_empty() && series.in_flight_ns.is_empty());
+    let plan = &record.plan.steps[0];
+    assert_eq!((plan.iodepth, plan.direct, plan.bs.to_string()), (32, true, "4KiB".to_string()));
+    assert!(record.warnings.iter().any(|w| w.code == "imported-from-fio" && w.message.contains("fio-3.33")));
+    // It is complete in itself: the schema's reader takes it, and no form of fio is made from it that would be poorer.
+    let why = folder.refused(&["convert", "r.json", "--to", "json"]);
+    assert!(why.contains("convert the report itself"), "{why}");
+}
+
+#[test]
+fn what_reads_records_reads_reports() {
+    let folder = Folder::new();
+    let shown = folder.well(&["show", "fio.json"]);
+    assert!(shown.contains("deep") && shown.contains("20,000"), "{shown}");
+    folder.well(&["report", "fio.json", "-o", "page.html"]);
+    assert!(std::fs::read_to_string(folder.path().join("page.html")).unwrap().contains("deep"));
+    let (code, text, err) = folder.run(&[
+        "verdict",
+        "fio.json",
+        "--promise",
+        "alibaba:cloud_essd.PL1",
+        "--volume-size",
+        "500GiB",
+        "--offline",
+    ]);
+    // Without an interval nothing can be passed.
+    assert!(code <= 1 && !text.contains("PASS"), "{code} {text} {err}");
+    std::fs::write(folder.path().join("cut.json"), &REPORT[..REPORT.find("\"usr_cpu\"").unwrap()]).unwrap();
+    assert!(folder.well(&["show", "cut.json"]).contains("breaks off at line"));
+    std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "nan")).unwrap();
+    let why = folder.refused(&["show", "bad.json"]);
+    assert!(why.contains("bad.json: line 33, column 18: 'nan' is not a number"), "{why}");
+    std::fs::write(folder.path().join("other.json"), "{\"a\" : 1}").unwrap();
+    assert!(folder.refused(&["show", "other.json"]).contains("is not a volproof Record"));
+}
+
+#[test]
+fn forms_of_fio_become_each_other() {
+    let folder = Folder::new();
+    let json = folder.well(&["convert", "fio.json", "--to", "json+"]);
+    std::fs::write(folder.path().join("again.json"), &json).unwrap();
+    assert_eq!(folder.well(&["convert", "again.json", "--to", "json+"]), json);
+    let terse = folder.well(&["convert", "fio.json", "--to", "terse"]);
+    assert!(terse.starts_with("3;fio-3.33;deep;0;0;2400000;80000;20000;30000;"), "{terse}");
+    std::fs::write(folder.path().join("t.txt"), &terse).unwrap();
+    let from_terse = folder.well(&["convert", "t.txt", "--to", "json"]);
+    assert!(from_terse.contains("\"io_kbytes\" : 2400000"), "{from_terse}");
+    assert!(folder.refused(&["convert", "t.txt", "--to", "jobfile"]).contains("does not carry the options"));
+    let text = folder.well(&["convert", "fio.json", "--to", "normal"]);
+    assert!(text.contains("read: IOPS=20.0k"), "{text}");
+    std::fs::write(folder.path().join("n.txt"), &text).unwrap();
+    assert!(folder.well(&["convert", "n.txt", "--to", "csv"]).contains("deep"));
+}
+
+#[test]
+fn options_become_job_files_and_plans() {
+    let folder = Folder::new();
+    let jobs = folder.well(&["convert", "fio.json", "--to", "jobfile"]);
+    insta::assert_snapshot!(jobs, @r"
+    [global]
+    ioengine=libaio
+    direct=1
+
+    [deep]
+    rw=randread
+    bs=4k
+    iodepth=32
+    size=1g
+    runtime=30
+    time_based=1
+    filename=/data/f
+    ");
+    std::fs::write(folder.path().join("a.fio"), &jobs).unwrap();
+    assert_eq!(folder.well(&["convert", "a.fio", "--to", "jobfile"]), jobs);
+    let plan = folder.well(&["convert", "a.fio", "--to", "plan"]);
+    assert_eq!(folder.well(&["convert", "fio.json", "--to", "plan"]), plan);
+    assert!(plan.contains("iodepth = 32") && plan.contains("engine = \"libaio\""), "{plan}");
+    std::fs::write(folder.path().join("p.toml"), &plan).unwrap();
+    assert_eq!(
+        folder.well(&["convert", "p.toml", "--to", "plan"]).replace("'p'", "'jobs'").lines().count(),
+        plan.lines().count()
+    );
+    let back = folder.well(&["convert", "p.toml", "--to", "jobfile"]);
+    assert!(back.contains("[deep]\nrw=randread\nioengine=libaio\niodepth=32\n"), "{back}");
+    let why = folder.refused(&["convert", "a.fio", "--to", "record"]);
+    assert!(why.contains("holds no result"), "{why}");
+    std::fs::write(folder.path().join("m.fio"), "[m]\nioengine=mmap\nrw=read\nsize=1m\n").unwrap();
+    assert!(folder.refused(&["convert", "m.fio", "--to", "plan"]).contains("mmap"));
+    assert!(folder.refused(&["convert", "none", "--to", "plan"]).contains("cannot read none"));
+}
+
+#[test]
+fn a_record_becomes_every_form_of_fio() {
+    let folder = Folder::new();
+    let plan = "[[step]]\nname = 'sim'\nruntime = '1s'\niodepth = 2\nengine = 'null'\nsimulate = { latency = '1ms' }\n";
+    std::fs::write(folder.path().join("plan.toml"), plan).unwrap();
+    folder.well(&["run", "--plan", "plan.toml", "--quiet", "--json", "r.json"]);
+    assert!(folder.well(&["convert", "r.json", "--to", "json+"]).contains("\"bins\" : {"));
+    assert!(!folder.well(&["convert", "r.json", "--to", "json"]).contains("\"bins\" : {"));
+    assert!(
+        folder
+            .well(&["convert", "r.json", "--to", "terse", "--terse-version", "5"])
+            .starts_with("5;fio-3.33-volproof")
+    );
+    assert!(
+        folder.well(&["convert", "r.json", "--to", "normal"]).contains("sim: (groupid=0, jobs=1): err= 0")
+    );
+    assert!(folder.well(&["convert", "r.json", "--to", "plan"]).contains("simulate"));
+    assert!(folder.refused(&["convert", "r.json", "--to", "jobfile"]).contains("no simulated device"));
+}
