@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
+use crate::explain::ExplainArgs;
 use crate::judge::{ClaimArgs, VerdictArgs};
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
@@ -41,6 +42,13 @@ const RUN_EXAMPLES: &str = "Examples:\n  \
     volproof run /dev/vdb --preset read-only             reads alone; changes nothing\n  \
     volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1 --html page.html";
 
+const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
+    volproof explain report.txt                          what a colleague pasted into a chat\n  \
+    fio job.fio --output-format=json+ | volproof explain -\n  \
+    volproof explain old.json new.json                   each, and both side by side\n  \
+    volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
+    With --promise, the exit code is 1 when the promise was broken.";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
@@ -59,6 +67,9 @@ pub enum Command {
     Verdict(Box<VerdictArgs>),
     /// Turn results of volproof and of fio, plans and job files into each other's forms
     Convert(ConvertArgs),
+    /// Say in plain words what results of fio or stored Records show, what limited them and what is wrong with the test
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(Box<ExplainArgs>),
     /// List the presets
     Presets,
     /// What a volume type promises, and which volume promises what is needed

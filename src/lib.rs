@@ -11,6 +11,7 @@ pub mod diagnose;
 pub mod doubts;
 pub mod engine;
 pub mod environment;
+pub mod explain;
 pub mod fio;
 pub mod guard;
 pub mod hist;

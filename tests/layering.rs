@@ -7,7 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
-    &["check", "convert", "judge", "machine", "promise"],
+    &["check", "convert", "explain", "judge", "machine", "promise"],
     &["ui"],
     &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
@@ -33,6 +33,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("verdict", "diagnose"),
     ("report", "verdict"),
     ("report", "diagnose"),
+    ("explain", "judge"),
 ];
 
 fn layer(module: &str) -> usize {

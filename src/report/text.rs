@@ -125,7 +125,7 @@ fn rows(step: &StepRecord) -> Vec<Row<'_>> {
 }
 
 /// A table without lines, numbers to the right. Columns move together and names are cut where it would be wider than [`WIDTH`].
-fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
+pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
     let chars = |s: &str| s.chars().count();
     let column = |i: usize| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i]));
     let numbers: usize = (1..header.len()).map(column).sum();

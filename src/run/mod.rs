@@ -26,6 +26,7 @@ use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs};
 use crate::convert;
 use crate::device::Root;
 use crate::engine::Timer;
+use crate::explain;
 use crate::fio::to_record;
 use crate::guard::GuardError;
 use crate::judge;
@@ -113,6 +114,11 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
                     Ok(ExitCode::SUCCESS)
                 }
             }
+        }
+        Command::Explain(args) => {
+            let (text, failed) = explain::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            print(&text)?;
+            Ok(ExitCode::from(u8::from(failed)))
         }
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);

@@ -16,7 +16,7 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
 /// Blockers that can only slow a run down.
-const ONLY_SLOWS: [&str; 7] = [
+pub(super) const ONLY_SLOWS: [&str; 7] = [
     "generator-limited",
     "own-cgroup-limit",
     "cpu-steal",

@@ -7,11 +7,13 @@
 //! The one exception: what can only slow a run down does not undo a PASS. Method page, §4.3; statistics in [`crate::stats`].
 
 mod claim;
+mod figures;
 mod reach;
 
 use serde::Serialize;
 
 pub use claim::{Rates, figure};
+pub use figures::Figures;
 
 use crate::diagnose::Diagnosis;
 use crate::record::{Claimed, Record};

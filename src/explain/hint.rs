@@ -1,0 +1,67 @@
+//! Caps of the catalogue that a rate is at: whose formula it may have met, where nobody said what volume it was.
+
+use super::conditions::Conditions;
+use crate::diagnose::Summary;
+use crate::spec::catalogue::Catalogue;
+use crate::spec::level::{Bought, Choice, Direction, Level};
+use crate::unit::{grouped, significant};
+
+/// A throttled rate is its cap, and what a full bucket at the start adds to a short run.
+const BELOW: f64 = 0.005;
+/// Caps that are told.
+const MOST: usize = 3;
+
+/// Types whose IOPS formula ends at the measured rate, in the edition of the date; the smallest size that earns it.
+pub fn caps(c: &Conditions, s: &Summary, date: Option<&str>) -> Vec<String> {
+    let Some(x) = s.iops else { return Vec::new() };
+    let quota = crate::diagnose::of_summary(s.clone())
+        .find("throttle")
+        .and_then(|f| f.numbers.get("quota_ios").copied())
+        .unwrap_or(0.0);
+    let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
+    let direction = if c.only_reads() { Direction::Read } else { Direction::Write };
+    let catalogue = Catalogue::shipped();
+    let mut found: Vec<(f64, String)> = Vec::new();
+    for v in &catalogue.volumes {
+        let held = match date {
+            Some(date) => catalogue.find(&format!("{}:{}", v.provider, v.stem()), Some(date)).ok(),
+            None => None,
+        };
+        // Of several editions only the one of that time; without a date, those of today.
+        let current = held.map_or(v.status == "current", |f| f.note.is_none() && f.volume.id() == v.id());
+        if !current || v.local {
+            continue;
+        }
+        let at = |gib: f64| {
+            let bought = Bought { iops: v.iops_hi.is_some().then_some(Choice::Most), ..Bought::default() };
+            Level::of(v, gib, bought).ok()?.iops.of(direction)
+        };
+        let Some(most) = at(v.capacity_gib[1]) else { continue };
+        if x < most - x * BELOW || x > most + above {
+            continue;
+        }
+        let (mut low, mut high) = (v.capacity_gib[0].floor(), v.capacity_gib[1].ceil());
+        while high - low > 1.0 {
+            let middle = ((low + high) / 2.0).floor();
+            if at(middle).is_some_and(|n| n >= most) { high = middle } else { low = middle }
+        }
+        let from = if at(v.capacity_gib[0]) == Some(most) { v.capacity_gib[0] } else { high };
+        found.push((
+            (x - most).abs(),
+            format!(
+                "{} of {} GiB or more: {} IOPS ({})",
+                v.id(),
+                significant(from),
+                grouped(most as u64),
+                v.as_of
+            ),
+        ));
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then_with(|| a.1.cmp(&b.1)));
+    let left = found.len().saturating_sub(MOST);
+    let mut words: Vec<String> = found.into_iter().take(MOST).map(|f| f.1).collect();
+    if left > 0 {
+        words.push(format!("and {left} other types"));
+    }
+    words
+}

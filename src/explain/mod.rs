@@ -1,0 +1,428 @@
+//! `explain FILE...`: results of fio, of any version and form, and Records of ours, in plain words.
+//!
+//! For each run: what was tested, the line that matters, whether Little's law holds, what limited it, what is wrong with the
+//! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
+//! does not hold is not told. Files are known by their content, not by their name.
+
+mod conditions;
+mod doubts;
+mod hint;
+mod own;
+mod subject;
+mod text;
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use serde::Serialize;
+
+use crate::diagnose::{self, Diagnosis, Summary};
+use crate::fio::output::{Job, Output};
+use crate::fio::{json_read, terse, text_read};
+use crate::judge::{self, ClaimArgs};
+use crate::record::{Claimed, Record, SCHEMA};
+use crate::verdict::{Figures, Verdict};
+use crate::warn::{Severity, Warning};
+use conditions::Conditions;
+pub use doubts::Better;
+
+/// Rows of one file that are told in full; more are counted.
+const MOST_RUNS: usize = 64;
+
+/// What to explain.
+#[derive(Debug, Clone, clap::Args)]
+pub struct ExplainArgs {
+    /// Results of fio (text, JSON, terse) or Records; - for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// What is promised
+    #[command(flatten)]
+    pub claim: ClaimArgs,
+    /// Writes JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// The form of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// fio's normal text.
+    Text,
+    /// fio's JSON or JSON+.
+    Json,
+    /// fio's terse lines.
+    Terse,
+    /// A Record of ours.
+    Record,
+}
+
+/// One report explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct Explained {
+    /// The file.
+    pub file: PathBuf,
+    /// Its form.
+    pub form: Form,
+    /// Who measured: `fio-2.2.8`.
+    pub tool: String,
+    /// When, as far as it is known.
+    pub written: Option<String>,
+    /// Why it is not whole.
+    pub partial: Option<String>,
+    /// What looked wrong while reading.
+    pub notes: Vec<String>,
+    /// The runs in it.
+    pub runs: Vec<RunExplained>,
+    /// Doubts about several runs at once.
+    pub doubts: Vec<Warning>,
+    /// The verdict, where something is promised.
+    pub verdict: Option<Verdict>,
+    /// The arithmetic of the promise.
+    pub promise: Vec<String>,
+}
+
+/// One run explained.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunExplained {
+    /// Its name.
+    pub name: String,
+    /// Its host, in client mode.
+    pub host: Option<String>,
+    /// What was tested.
+    pub tested: String,
+    /// The line that matters.
+    pub result: Vec<String>,
+    /// Its latencies.
+    pub latency: Vec<String>,
+    /// Little's law.
+    pub little: Option<String>,
+    /// The law holds; absent where that cannot be said.
+    pub little_holds: Option<bool>,
+    /// What limited it.
+    pub diagnosis: Diagnosis,
+    /// Caps in the catalogue that the rate is at, where nothing is promised.
+    pub caps: Vec<String>,
+    /// What is wrong with the test.
+    pub doubts: Vec<Warning>,
+    /// Tests that would be right.
+    pub better: Vec<Better>,
+    /// Figures for programs and for the table.
+    pub figures: RunFigures,
+    /// Under which conditions, where fio ran it.
+    pub conditions: Option<Conditions>,
+}
+
+/// The figures of a run.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct RunFigures {
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// Bytes a second.
+    pub bytes_per_second: Option<f64>,
+    /// Mean latency, nanoseconds.
+    pub mean_ns: Option<f64>,
+    /// Median, nanoseconds.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, nanoseconds.
+    pub p99_ns: Option<u64>,
+    /// Requests in flight.
+    pub in_flight: Option<f64>,
+    /// Length, seconds.
+    pub seconds: Option<f64>,
+}
+
+/// The answer to what was asked, and whether a promise was broken.
+///
+/// # Errors
+/// Of input: a file that cannot be read or is no result, a promise that cannot be told.
+pub fn answer(args: &ExplainArgs) -> anyhow::Result<(String, bool)> {
+    if args.files.iter().filter(|f| f.as_os_str() == "-").count() > 1 {
+        bail!("standard input can be named once only");
+    }
+    let mut all = Vec::new();
+    for file in &args.files {
+        let bytes = content(file)?;
+        all.extend(
+            explained(file, &bytes, &args.claim)
+                .with_context(|| format!("cannot explain {}", file.display()))?,
+        );
+    }
+    let failed = all.iter().any(|e| e.verdict.as_ref().is_some_and(Verdict::failed));
+    let text = if args.json {
+        serde_json::to_string_pretty(&all).context("cannot write the explanation as JSON")? + "\n"
+    } else {
+        text::all(&all)
+    };
+    Ok((text, failed))
+}
+
+fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+        return Ok(bytes);
+    }
+    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+/// Explains what is in a file.
+///
+/// # Errors
+/// When it is no result, or the promise cannot be told.
+pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result<Vec<Explained>> {
+    let head = String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]);
+    if head.contains(SCHEMA) {
+        let text = std::str::from_utf8(bytes).context("a Record is text in UTF-8")?;
+        let record = Record::parse(text, file.to_path_buf())?;
+        return Ok(vec![own::explained(file, record, claim)?]);
+    }
+    let (form, outputs) = outputs(bytes)?;
+    let whole = last_of_each_run(outputs);
+    whole.into_iter().map(|output| of_output(file, form, &output, claim)).collect()
+}
+
+/// Reports of fio in whatever form they are; JSON first, because it says most and text may stand around it.
+fn outputs(bytes: &[u8]) -> anyhow::Result<(Form, Vec<Output>)> {
+    let json = json_read::read(bytes);
+    if let Ok(found) = json {
+        return Ok((Form::Json, found));
+    }
+    let text = text_read::read(bytes);
+    if let Ok(found) = text {
+        return Ok((Form::Text, found));
+    }
+    if let Ok(found) = terse::read(bytes) {
+        return Ok((Form::Terse, vec![found]));
+    }
+    // What came nearest to a report says where it fails.
+    let nearest = [json, text].into_iter().filter_map(Result::err);
+    let placed = nearest.into_iter().find(|e| !matches!(e, json_read::ReadError::Nothing { .. }));
+    match placed {
+        Some(e) => Err(e.into()),
+        None => bail!("it is no result: neither text, JSON or terse lines of fio nor a Record"),
+    }
+}
+
+/// Interim reports (`--status-interval`) are left out where the last one of their run is there.
+fn last_of_each_run(outputs: Vec<Output>) -> Vec<Output> {
+    let mut last: Vec<Output> = Vec::new();
+    for output in outputs {
+        if last.last().is_some_and(|before| is_interim(before, &output)) {
+            last.pop();
+        }
+        last.push(output);
+    }
+    last
+}
+
+fn is_interim(before: &Output, after: &Output) -> bool {
+    let names = |o: &Output| o.jobs.iter().map(|j| (j.name.clone(), j.group)).collect::<Vec<_>>();
+    if names(before) != names(after) {
+        return false;
+    }
+    if before.partial.as_ref().is_some_and(|why| why.starts_with("an interim report")) {
+        return true;
+    }
+    let elapsed = |o: &Output| o.jobs.iter().filter_map(|j| j.elapsed).max();
+    let (Some(from), Some(to)) = (elapsed(before), elapsed(after)) else { return false };
+    let (Some(t0), Some(t1)) = (before.timestamp_ms, after.timestamp_ms) else { return false };
+    let same_clock = (t1 as f64 - t0 as f64) / 1000.0 - (to as f64 - from as f64);
+    let grew = before.jobs.iter().zip(&after.jobs).all(|(a, b)| {
+        subject::moved_ios(a) <= subject::moved_ios(b)
+            && subject::parts(a).iter().zip(subject::parts(b)).all(|(a, b)| a.1.runtime <= b.1.runtime)
+    });
+    to >= from && same_clock.abs() <= 1.5 && grew
+}
+
+/// Rows that are one run: members of one job, at the same time.
+fn runs(output: &Output) -> Vec<Vec<&Job>> {
+    let mut runs: Vec<Vec<&Job>> = Vec::new();
+    // In client mode the sum of all clients is a row of its own.
+    let sum = output.jobs.iter().any(|j| j.host.is_none()) && output.jobs.iter().any(|j| j.host.is_some());
+    for job in output.jobs.iter().filter(|j| subject::moved_ios(j) > 0.0) {
+        let clone = |other: &&Job| {
+            !sum && other.name == job.name
+                && other.group == job.group
+                && other.header == job.header
+                && other.options == job.options
+                && (other.host == job.host || job.host.is_some())
+        };
+        match runs.iter_mut().find(|run| clone(&run[0])) {
+            Some(run) => run.push(job),
+            None => runs.push(vec![job]),
+        }
+    }
+    runs
+}
+
+fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> anyhow::Result<Explained> {
+    let claimed = claimed(claim, output)?;
+    let found = runs(output);
+    let merged: Vec<Job> = found.iter().map(|rows| subject::merged(rows)).collect();
+    let mut told: Vec<(Conditions, Summary, Diagnosis, Vec<Warning>)> = Vec::new();
+    for (rows, job) in found.iter().zip(&merged).take(MOST_RUNS) {
+        let mut conditions = Conditions::of(output, job);
+        conditions.jobs = rows.iter().map(|j| j.members.max(1)).sum();
+        let summary = subject::summary(output, job, &conditions, claimed.as_ref(), found.len() == 1);
+        let diagnosis = diagnose::of_summary(summary.clone());
+        let doubts = doubts::of(output, job, &conditions, &summary);
+        told.push((conditions, summary, diagnosis, doubts));
+    }
+    let words = claimed.as_ref().map(|c| c.options.clone()).unwrap_or_default();
+    let better: Vec<Vec<Better>> =
+        merged.iter().zip(&told).map(|(job, (c, s, ..))| doubts::better(job, c, s, &words)).collect();
+    let verdict = claimed.as_ref().map(|claimed| verdict(claimed, &merged, &told, &better));
+    let mut together = Vec::new();
+    for group in merged.iter().map(|j| j.group).collect::<std::collections::BTreeSet<_>>() {
+        let rows: Vec<(&Job, &Summary)> = merged
+            .iter()
+            .zip(&told)
+            .filter(|(j, (c, ..))| {
+                j.group == group
+                    && c.stonewall != Some(true)
+                    && (j.host.is_none() || merged.iter().all(|j| j.host.is_some()))
+            })
+            .map(|(j, (_, s, ..))| (j, s))
+            .collect();
+        together.extend(doubts::together(&rows));
+    }
+    let date = output.timestamp_ms.and_then(date);
+    let mut notes = output.notes.clone();
+    if form == Form::Text && output.version.starts_with("fio-2.") {
+        notes.push(
+            "KB, MB and GB of fio 2.x are 1024-based; figures here have the units that they name".into(),
+        );
+    }
+    if merged.len() > MOST_RUNS {
+        notes.push(format!("{} more runs are in it and not told", merged.len() - MOST_RUNS));
+    }
+    if merged.is_empty() {
+        notes.push("no job moved any data".into());
+    }
+    let runs = merged.iter().zip(told).zip(better).map(
+        |((job, (conditions, summary, diagnosis, doubts)), better)| {
+            let caps = match (&claimed, diagnosis.find("throttle")) {
+                (None, Some(_)) => hint::caps(&conditions, &summary, date.as_deref()),
+                _ => Vec::new(),
+            };
+            let (little, little_holds) = text::little(&conditions, &summary);
+            RunExplained {
+                name: job.name.clone(),
+                host: job.host.clone(),
+                tested: text::tested(job, &conditions, &summary),
+                result: text::result(job, &summary),
+                latency: text::latencies(job),
+                little,
+                little_holds,
+                figures: figures(&summary),
+                diagnosis,
+                caps,
+                doubts,
+                better,
+                conditions: Some(conditions),
+            }
+        },
+    );
+    Ok(Explained {
+        file: file.to_path_buf(),
+        form,
+        tool: output.version.clone(),
+        written: output.timestamp_ms.and_then(date_and_time),
+        partial: output.partial.clone(),
+        notes,
+        runs: runs.collect(),
+        doubts: together,
+        verdict,
+        promise: claimed.as_ref().map(workings).unwrap_or_default(),
+    })
+}
+
+/// The promise in the edition of the time of the report, unless another was asked for.
+fn claimed(claim: &ClaimArgs, output: &Output) -> anyhow::Result<Option<Claimed>> {
+    let mut claim = claim.clone();
+    let dated = claim.kind.as_ref().is_some_and(|k| k.contains('@'));
+    if claim.at.is_none() && !dated {
+        claim.at = output.timestamp_ms.and_then(date).filter(|d| d.as_str() > "2000");
+    }
+    judge::claimed(&claim, None, &[None])
+}
+
+fn workings(claimed: &Claimed) -> Vec<String> {
+    let volumes = claimed.promise.volumes.iter();
+    volumes
+        .flat_map(|v| {
+            v.level
+                .workings
+                .iter()
+                .map(|w| format!("{}: {} = {}", w.of, w.text, crate::unit::grouped(w.value as u64)))
+        })
+        .collect()
+}
+
+fn verdict(
+    claimed: &Claimed,
+    jobs: &[Job],
+    told: &[(Conditions, Summary, Diagnosis, Vec<Warning>)],
+    better: &[Vec<Better>],
+) -> Verdict {
+    let steps: Vec<_> = told.iter().map(|(c, ..)| c.step()).collect();
+    let command = |i: usize, shows: &str| {
+        let found = better[i].iter().find(|b| b.shows.contains(shows)).or(better[i].first());
+        found.map(|b| b.volproof.clone()).unwrap_or_default()
+    };
+    let runs: Vec<Figures<'_>> = told
+        .iter()
+        .zip(&steps)
+        .enumerate()
+        .filter(|(_, ((c, ..), _))| c.pattern().is_some())
+        .map(|(i, ((_, summary, diagnosis, doubts), step))| {
+            let samples = subject::parts(&jobs[i]).first().and_then(|(_, s)| s.bandwidth_samples);
+            let one = jobs[i].members == 1 && subject::parts(&jobs[i]).len() == 1;
+            Figures {
+                summary,
+                diagnosis,
+                step,
+                spread: samples
+                    .filter(|s| one && s.mean > 0.0)
+                    .map(|s| (s.deviation / s.mean, s.samples.unwrap_or_else(|| halves(summary)))),
+                blockers: doubts
+                    .iter()
+                    .filter(|d| d.severity == Severity::Blocker)
+                    .map(|d| (d.code.clone(), d.message.clone(), d.advice.clone()))
+                    .collect(),
+                command: command(i, "rate"),
+                latency_command: command(i, "latency"),
+            }
+        })
+        .collect();
+    Verdict::of_figures(claimed, &runs)
+}
+
+/// How many samples fio took, where it does not say: two a second.
+fn halves(s: &Summary) -> u64 {
+    s.window.map_or(0, |w| (w.as_seconds() * 2.0) as u64)
+}
+
+fn figures(s: &Summary) -> RunFigures {
+    let at = |share: f64| s.percentiles.iter().find(|p| (p.0 - share).abs() < 1e-9).map(|p| p.1.0);
+    RunFigures {
+        iops: s.iops,
+        bytes_per_second: s.bytes_per_second,
+        mean_ns: s.mean_ns,
+        p50_ns: at(0.5),
+        p99_ns: at(0.99),
+        in_flight: s.in_flight,
+        seconds: s.window.map(|w| w.as_seconds()),
+    }
+}
+
+fn date(ms: u64) -> Option<String> {
+    date_and_time(ms).map(|t| t[..10].to_string())
+}
+
+fn date_and_time(ms: u64) -> Option<String> {
+    let at = jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?;
+    Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+}

@@ -1,0 +1,550 @@
+//! What `explain` says of results: the published report above all.
+
+use std::path::PathBuf;
+
+use volproof::explain::{ExplainArgs, answer, explained};
+use volproof::judge::ClaimArgs;
+use volproof::unit::Bytes;
+
+fn promised() -> ClaimArgs {
+    ClaimArgs {
+        kind: Some("alibaba:cloud_ssd@2018-07".into()),
+        volume_size: Some(Bytes::gib(800)),
+        ..ClaimArgs::default()
+    }
+}
+
+fn told(files: &[&str], claim: ClaimArgs) -> String {
+    let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
+    let (text, failed) = answer(&ExplainArgs { files, claim, json: false }).unwrap();
+    assert!(!failed);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    // A JSON report knows its moment, which this machine's zone turns into another time of day.
+    text.lines().map(|l| l.split(", JSON, ").next().unwrap().trim_end().to_string() + "\n").collect()
+}
+
+#[test]
+fn the_published_report_with_the_promise_of_that_time() {
+    let text = told(&["2.2.8-published.txt"], promised());
+    insta::assert_snapshot!(text, @r#"
+    tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
+      note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
+               that they name
+
+    Rand_Read_Testing
+      tested     4 KiB random reads, 128 in flight (libaio, iodepth 128, 1 job),
+                 13.0 s
+      result     read: 20,126 IOPS, 82.4 MB/s (78.6 MiB/s): 262,144 I/Os in 13.0 s,
+                 1 GiB moved
+      latency    read: mean 6.36 ms, half within 1.37 ms, 95 % within 79.4 ms, 99 %
+                 within 81.4 ms, 99.9 % within 82.4 ms, longest 83.0 ms
+      Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
+                 holds, the queue was full all the time
+
+      What limited it
+        The promised 20,000 IOPS are met: a token bucket of about 100 ms sets the
+        rate, 20,126/s; without it the volume takes 1.37 ms. [throttle, proven]
+          - 6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.00 % lay in between, and
+            the others took 1.37 ms (median)
+          - 128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each
+            100 ms, a period that throttles use
+          - each quota is used up in about 19.0 ms, at about 106,213/s
+          - 20,126/s are 101 % of the promised 20,000 (volume, published)
+          -> the rate is set by a throttle outside this machine, so more depth only
+             adds waiting: buy a higher cap, or offer less than 20,126/s to keep the
+             short latencies
+        A full bucket at the start explains the 126/s above the cap.
+        [full-bucket-at-start, possible]
+          - (20,126 - 20,000) x 13.0 s = 1,644 I/Os, 0.82 of one quota
+          -> a longer run, or a ramp, leaves it out
+
+      What is wrong with the test
+        13.0 s are too short to quote a figure from. [too-short, proven]
+          - 13.0 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 1 GiB were moved within 1 GiB
+          -> use a larger file, or the whole device
+        The run ended after 13.0 s, when 1 GiB had been gone over: it says nothing
+        of the time after. [ended-by-size, doubt]
+          -> add time_based=1 and runtime=300, over the whole device or a far larger
+             file
+        6.36 ms is what an I/O waits behind 127 others, not the latency of the
+        volume: 128 / 20,126/s. [queue-latency, doubt]
+          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        The report does not show whether the blocks that were read had ever been
+        written: others are answered without the medium. [unwritten, note]
+          -> write the whole range once before reading it
+
+      What to run instead
+        for the rate:
+          fio --name=rate --filename=TARGET --rw=randread --bs=4k \
+            --ioengine=libaio --iodepth=128 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run TARGET --rw randread --bs 4KiB --iodepth 128 --runtime 300s \
+            --ramp 10s --promise alibaba:cloud_ssd@2018-07 --volume-size 800GiB
+        for the latency of the volume:
+          fio --name=latency --filename=TARGET --rw=randread --bs=4k \
+            --ioengine=libaio --iodepth=1 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run TARGET --rw randread --bs 4KiB --iodepth 1 --runtime 300s \
+            --ramp 10s --promise alibaba:cloud_ssd@2018-07 --volume-size 800GiB
+
+    Verdict  INCONCLUSIVE against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
+      INCONCLUSIVE  IOPS in Rand_Read_Testing: 20,126, 101 % of 20,000 (volume,
+                    published)
+                    surely 19,994 to 20,259; the limit is 19,600
+                    it was kept for these 13.0 s, which is too short to decide
+                    -> volproof run TARGET --rw randread --bs 4KiB --iodepth 128
+                       --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
+                       --volume-size 800GiB
+      not tested    latency: 2.00 ms are promised for one request at a time, and no
+                    run did that
+                    -> volproof run TARGET --rw randread --bs 4KiB --iodepth 1
+                       --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
+                       --volume-size 800GiB
+      promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
+      promised      throughput: min(80 + 0.5 x 800, 300) = 300
+    "#);
+    for fact in [
+        "20,126 IOPS",
+        "The promised 20,000 IOPS are met",
+        "token bucket of about 100 ms",
+        "without it the volume takes 1.37 ms",
+        "95 % within 79.4 ms",
+        "13.0 s are too short",
+        "min(1200 + 30 x 800, 20000) = 20,000",
+        "INCONCLUSIVE against alibaba:cloud_ssd@2018-07, 800 GiB",
+    ] {
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.contains(fact), "{fact}: {flat}");
+    }
+}
+
+#[test]
+fn the_published_report_alone_names_caps_of_its_time() {
+    insta::assert_snapshot!(told(&["2.2.8-published.txt"], ClaimArgs::default()), @r#"
+    tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
+      note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
+               that they name
+
+    Rand_Read_Testing
+      tested     4 KiB random reads, 128 in flight (libaio, iodepth 128, 1 job),
+                 13.0 s
+      result     read: 20,126 IOPS, 82.4 MB/s (78.6 MiB/s): 262,144 I/Os in 13.0 s,
+                 1 GiB moved
+      latency    read: mean 6.36 ms, half within 1.37 ms, 95 % within 79.4 ms, 99 %
+                 within 81.4 ms, 99.9 % within 82.4 ms, longest 83.0 ms
+      Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
+                 holds, the queue was full all the time
+
+      What limited it
+        A token bucket of about 100 ms sets the rate, 20,126/s; without it the
+        volume takes 1.37 ms. [throttle, likely]
+          - 6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.00 % lay in between, and
+            the others took 1.37 ms (median)
+          - 128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each
+            100 ms, a period that throttles use
+          - each quota is used up in about 19.0 ms, at about 106,213/s
+          -> the rate is set by a throttle outside this machine, so more depth only
+             adds waiting: buy a higher cap, or offer less than 20,126/s to keep the
+             short latencies
+        That is the cap of:
+          - alibaba:cloud_ssd@2017 of 667 GiB or more: 20,000 IOPS (2017)
+          -> name the volume with --promise TYPE --volume-size SIZE for the verdict
+
+      What is wrong with the test
+        13.0 s are too short to quote a figure from. [too-short, proven]
+          - 13.0 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 1 GiB were moved within 1 GiB
+          -> use a larger file, or the whole device
+        The run ended after 13.0 s, when 1 GiB had been gone over: it says nothing
+        of the time after. [ended-by-size, doubt]
+          -> add time_based=1 and runtime=300, over the whole device or a far larger
+             file
+        6.36 ms is what an I/O waits behind 127 others, not the latency of the
+        volume: 128 / 20,126/s. [queue-latency, doubt]
+          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        The report does not show whether the blocks that were read had ever been
+        written: others are answered without the medium. [unwritten, note]
+          -> write the whole range once before reading it
+
+      What to run instead
+        for the rate:
+          fio --name=rate --filename=TARGET --rw=randread --bs=4k \
+            --ioengine=libaio --iodepth=128 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run TARGET --rw randread --bs 4KiB --iodepth 128 --runtime 300s \
+            --ramp 10s
+        for the latency of the volume:
+          fio --name=latency --filename=TARGET --rw=randread --bs=4k \
+            --ioengine=libaio --iodepth=1 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run TARGET --rw randread --bs 4KiB --iodepth 1 --runtime 300s \
+            --ramp 10s
+    "#);
+}
+
+#[test]
+fn jobs_in_groups() {
+    insta::assert_snapshot!(told(&["3.33-groups.txt"], ClaimArgs::default()), @r#"
+    tests/fixtures/fio/3.33-groups.txt  fio-3.33
+
+    first
+      tested     4 KiB random reads, 3 in flight (psync, iodepth 1, 3 jobs, direct),
+                 on data, range 64 MiB each, 2.00 s
+      result     read: 16,448 IOPS, 67.4 MB/s (64.3 MiB/s): 32,913 I/Os in 2.00 s,
+                 129 MiB moved
+      latency    read: mean 182 us, half within 224 us, 99 % within 367 us, longest
+                 4.64 ms
+      Little     16,448/s x 182 us = 2.99 in flight, and 3 were asked for: the law
+                 holds, the queue was full all the time
+
+      What limited it
+        Not limited by anything that can be seen from inside this machine.
+
+      What is wrong with the test
+        2.00 s are too short to quote a figure from. [too-short, proven]
+          - 2.00 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 129 MiB were moved within 64 MiB
+          -> use a larger file, or the whole device
+        The first seconds are among the figures: credits, cold caches and empty
+        queues weigh most in a short run. [no-ramp, note]
+          -> add ramp_time=10
+        The report does not show whether the blocks that were read had ever been
+        written: others are answered without the medium. [unwritten, note]
+          -> write the whole range once before reading it
+
+      What to run instead
+        for the rate:
+          fio --name=rate --filename=data --rw=randread --bs=4k \
+            --ioengine=io_uring --iodepth=1 --direct=1 --numjobs=3 \
+            --group_reporting --time_based --runtime=300 --ramp_time=10 \
+            --randrepeat=0
+          volproof run data --rw randread --bs 4KiB --iodepth 1 --numjobs 3 \
+            --runtime 300s --ramp 10s
+
+    second
+      tested     16 KiB sequential writes, 1 in flight (psync, iodepth 1, 1 job,
+                 through the page cache), on data2, range 16 MiB, 0.19 s
+      result     write: 5,418 IOPS, 88.8 MB/s (84.7 MiB/s): 1,024 I/Os in 0.19 s, 16
+                 MiB moved
+      latency    write: mean 5.04 us, half within 3.98 us, 95 % within 7.01 us, 99 %
+                 within 31.4 us, 99.9 % within 67.1 us, longest 69.5 us
+      Little     5,418/s x 5.04 us = 0.03 in flight, and 1 were asked for: flushes
+                 took the rest of the time
+
+      What limited it
+        Not limited by anything that can be seen from inside this machine.
+
+      What is wrong with the test
+        0.19 s are too short to quote a figure from. [too-short, proven]
+          - 0.19 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 16 MiB were moved within 16 MiB
+          -> use a larger file, or the whole device
+        I/O went through the page cache (direct=1 was not given): writes end in
+        memory, and reach the disk when the kernel likes. [buffered, doubt]
+          -> add direct=1; for the cache on purpose, say so and use fsync
+        The run ended after 0.19 s, when 16 MiB had been gone over: it says nothing
+        of the time after. [ended-by-size, doubt]
+          -> add time_based=1 and runtime=300, over the whole device or a far larger
+             file
+        The first seconds are among the figures: credits, cold caches and empty
+        queues weigh most in a short run. [no-ramp, note]
+          -> add ramp_time=10
+
+      What to run instead
+        for the latency of the volume:
+          fio --name=latency --filename=data2 --rw=write --bs=16k \
+            --ioengine=io_uring --iodepth=1 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run data2 --rw write --bs 16KiB --iodepth 1 --runtime 300s \
+            --ramp 10s
+
+    third
+      tested     64 KiB discards, each followed by a write, 1 in flight (null,
+                 iodepth 1, 1 job), range 1 GiB, 0.01 s
+      result     write: 1,638,400 IOPS, 107374 MB/s (102400 MiB/s): 16,384 I/Os in
+                 0.01 s, 1 GiB moved
+      result     trim: 1,638,400 IOPS, 107374 MB/s (102400 MiB/s): 16,384 I/Os in
+                 0.01 s, 1 GiB moved
+      result     together 3,276,800 IOPS, 214748 MB/s (204800 MiB/s)
+      latency    write: mean 330 ns, half within 27 ns, 95 % within 42 ns, 99 %
+                 within 47 ns, 99.9 % within 74 ns, longest 43.8 us
+      latency    trim: mean 40 ns, half within 20 ns, 95 % within 22 ns, 99 % within
+                 23 ns, 99.9 % within 25 ns, longest 15.0 us
+      Little     3,276,800/s x 185 ns = 0.61 in flight, and 1 were asked for: no
+                 device was driven, the tool's own time is the rest
+
+      What limited it
+        See what is wrong with the test.
+
+      What is wrong with the test
+        The null engine drives no device: only fio's own speed shows. [null-engine,
+        void]
+          -> use ioengine=io_uring or libaio for a volume
+        A load thread was busy all the time: the machine was measured, not the
+        volume. [generator-limited, proven]
+          - the busiest load thread was on a CPU for 100 % of the window
+          -> spread the load over more threads (--numjobs), use larger blocks, or a
+             machine with faster CPUs
+        0.01 s are too short to quote a figure from. [too-short, proven]
+          - 0.01 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 2 GiB were moved within 1 GiB
+          -> use a larger file, or the whole device
+
+    Side by side
+                 IOPS   MiB/s    mean     p50     p99  in flight     s
+    first      16,448    64.3   182us   224us   367us       3.00  2.00
+    second      5,418    84.7  5.04us  3.98us  31.4us          -  0.19
+    third   3,276,800  204800   185ns       -       -          -  0.01
+    "#);
+}
+
+#[test]
+fn sequential_clones_through_the_page_cache() {
+    insta::assert_snapshot!(told(&["3.33-clones.json"], ClaimArgs::default()), @r#"
+    tests/fixtures/fio/3.33-clones.json  fio-3.33
+
+    scan
+      tested     64 KiB sequential reads, 2 in flight (psync, iodepth 32, 2 jobs,
+                 through the page cache), on data, range 32 MiB each, 0.08 s
+      result     read: 13,128 IOPS, 872 MB/s (831 MiB/s): 1,024 I/Os in 0.08 s, 64
+                 MiB moved
+      latency    read: mean 148 us, longest 8.92 ms
+      Little     13,128/s x 148 us = 1.95 in flight, and 2 were asked for: the law
+                 holds, the queue was full all the time
+
+      What limited it
+        With 2.00 in flight the rate is the latency: more depth gives more.
+        [one-at-a-time, proven]
+          - 2.00 in flight / 148 us = 13,477/s, as Little's law says, and 13,128/s
+            were measured
+          -> this shows latency, not what the volume can do: raise --iodepth for its
+             rate
+
+      What is wrong with the test
+        I/O went through the page cache (direct=1 was not given): reads that memory
+        holds never reach the disk. [buffered, void]
+          -> add direct=1; for the cache on purpose, say so and use fsync
+        Part of the reads came from memory, not from the disk. [reads-from-memory,
+        proven]
+          - the disk completed 0.00 of 1,024 reads: 100 % never reached it
+          -> use direct I/O (direct=1) on a range that was written before
+        0.08 s are too short to quote a figure from. [too-short, proven]
+          - 0.08 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 64 MiB were moved within 32 MiB
+          -> use a larger file, or the whole device
+        iodepth=32 was given, but the engine psync does one I/O at a time.
+        [depth-ignored, doubt]
+          -> use ioengine=io_uring or libaio, or more jobs
+        The run ended after 0.08 s, when 64 MiB had been gone over: it says nothing
+        of the time after. [ended-by-size, doubt]
+          -> add time_based=1 and runtime=300, over the whole device or a far larger
+             file
+        2 sequential jobs went over the same range: all but the first find their
+        blocks in caches. [same-range, doubt]
+          -> add offset_increment=10% (or a file per job), or test random I/O
+        The first seconds are among the figures: credits, cold caches and empty
+        queues weigh most in a short run. [no-ramp, note]
+          -> add ramp_time=10
+        The report does not show whether the blocks that were read had ever been
+        written: others are answered without the medium. [unwritten, note]
+          -> write the whole range once before reading it
+
+      What to run instead
+        for the rate:
+          fio --name=rate --filename=data --rw=read --bs=64k --ioengine=io_uring \
+            --iodepth=1 --direct=1 --numjobs=2 --group_reporting --time_based \
+            --runtime=300 --ramp_time=10 --randrepeat=0
+          volproof run data --rw read --bs 64KiB --iodepth 1 --numjobs 2 --runtime \
+            300s --ramp 10s
+    "#);
+}
+
+#[test]
+fn a_queue_that_the_page_cache_empties() {
+    insta::assert_snapshot!(told(&["3.33-cached.json"], promised()), @r#"
+    tests/fixtures/fio/3.33-cached.json  fio-3.33
+
+    cached
+      tested     4 KiB random reads, 16 in flight (libaio, iodepth 16, 1 job,
+                 through the page cache), on data, range 32 MiB, 2.00 s
+      result     read: 13,831 IOPS, 56.7 MB/s (54.0 MiB/s): 27,675 I/Os in 2.00 s,
+                 108 MiB moved
+      latency    read: mean 1.15 ms, half within 807 us, 95 % within 3.13 ms, 99 %
+                 within 4.42 ms, 99.9 % within 8.22 ms, longest 11.8 ms
+      Little     13,831/s x 1.15 ms = 16.0 in flight, and 16 were asked for: the law
+                 holds, the queue was full all the time
+
+      What limited it
+        See what is wrong with the test.
+
+      What is wrong with the test
+        I/O went through the page cache (direct=1 was not given): reads that memory
+        holds never reach the disk. [buffered, void]
+          -> add direct=1; for the cache on purpose, say so and use fsync
+        2.00 s are too short to quote a figure from. [too-short, proven]
+          - 2.00 s were measured; bursts and cycles longer than that are not seen
+          -> measure 300 s or more
+        The load went over a small range: a cache on the way may hold part of it.
+        [small-range, possible]
+          - 108 MiB were moved within 32 MiB
+          -> use a larger file, or the whole device
+        1.15 ms is what an I/O waits behind 15 others, not the latency of the
+        volume: 16 / 13,831/s. [queue-latency, doubt]
+          -> latency is quoted from one request at a time (iodepth=1, numjobs=1)
+        The first seconds are among the figures: credits, cold caches and empty
+        queues weigh most in a short run. [no-ramp, note]
+          -> add ramp_time=10
+        The report does not show whether the blocks that were read had ever been
+        written: others are answered without the medium. [unwritten, note]
+          -> write the whole range once before reading it
+
+      What to run instead
+        for the rate:
+          fio --name=rate --filename=data --rw=randread --bs=4k --ioengine=libaio \
+            --iodepth=16 --direct=1 --time_based --runtime=300 --ramp_time=10 \
+            --randrepeat=0
+          volproof run data --rw randread --bs 4KiB --iodepth 16 --runtime 300s \
+            --ramp 10s --promise alibaba:cloud_ssd@2018-07 --volume-size 800GiB
+        for the latency of the volume:
+          fio --name=latency --filename=data --rw=randread --bs=4k \
+            --ioengine=libaio --iodepth=1 --direct=1 --time_based --runtime=300 \
+            --ramp_time=10 --randrepeat=0
+          volproof run data --rw randread --bs 4KiB --iodepth 1 --runtime 300s \
+            --ramp 10s --promise alibaba:cloud_ssd@2018-07 --volume-size 800GiB
+
+    Verdict  INVALID against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
+      INVALID       IOPS in cached: 13,831, 69.2 % of 20,000 (volume, published)
+                    surely 12,859 to 14,802; the limit is 19,600
+                    I/O went through the page cache (direct=1 was not given): reads
+                    that memory holds never reach the disk; add direct=1; for the
+                    cache on purpose, say so and use fsync
+                    -> volproof run data --rw randread --bs 4KiB --iodepth 16
+                       --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
+                       --volume-size 800GiB
+      not tested    latency: 2.00 ms are promised for one request at a time, and no
+                    run did that
+                    -> volproof run data --rw randread --bs 4KiB --iodepth 1
+                       --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
+                       --volume-size 800GiB
+      promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
+      promised      throughput: min(80 + 0.5 x 800, 300) = 300
+    "#);
+}
+
+#[test]
+fn jobs_that_ran_together_and_hosts() {
+    let row = |name: &str, pid: u32| {
+        format!(
+            "{name}: (groupid=0, jobs=1): err= 0: pid={pid}: Fri Nov 17 10:46:21 2017\n  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(240MiB/61440msec)\n     \
+             lat (usec): min=100, max=4000, avg=1000.00, stdev=10.00\n  cpu          : usr=1.00%, sys=1.00%, ctx=1, majf=0, minf=1\n     \
+             issued rwts: total=61440,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    let header = |name: &str| {
+        format!(
+            "{name}: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1\n"
+        )
+    };
+    let text = format!("{}{}fio-3.28\n\n{}{}", header("a"), header("b"), row("a", 1), row("b", 2));
+    let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+    insta::assert_snapshot!(found[0].doubts[0].message, @"a, b ran at the same time (one reporting group): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
+    // Clones that fio told apart are one run; in client mode the hosts are, and their sum is not counted again.
+    let clones = format!("{}...\nfio-3.28\n\n{}{}", header("a"), row("a", 1), row("a", 2));
+    let found = explained("x".as_ref(), clones.as_bytes(), &ClaimArgs::default()).unwrap();
+    assert_eq!((found[0].runs.len(), found[0].runs[0].figures.iops), (1, Some(2000.0)));
+    let on = |host: &str, row: &str| row.lines().map(|l| format!("<{host}> {l}\n")).collect::<String>();
+    let hosts = format!("{}{}", on("h1", &row("a", 1)), on("h2", &row("a", 2)));
+    let found = explained("x".as_ref(), hosts.as_bytes(), &ClaimArgs::default()).unwrap();
+    assert_eq!((found[0].runs.len(), found[0].runs[0].figures.iops), (1, Some(2000.0)));
+    let with_sum = format!("{hosts}{}", row("All clients", 0));
+    let found = explained("x".as_ref(), with_sum.as_bytes(), &ClaimArgs::default()).unwrap();
+    assert_eq!(
+        found[0].runs.iter().map(|r| r.host.as_deref()).collect::<Vec<_>>(),
+        [Some("h1"), Some("h2"), None]
+    );
+    assert_eq!(found[0].doubts.len(), 0);
+}
+
+#[test]
+fn only_the_last_of_interim_reports_is_told() {
+    let text = told(&["3.33-interim.txt"], ClaimArgs::default());
+    assert_eq!(text.matches("What limited it").count(), 1, "{text}");
+    assert!(!text.contains("PARTIAL"), "{text}");
+}
+
+#[test]
+fn several_files_side_by_side() {
+    let text = told(&["2.2.8-published.txt", "3.33-cached.json"], ClaimArgs::default());
+    let table = &text[text.find("Side by side").unwrap()..];
+    insta::assert_snapshot!(table, @r#"
+    Side by side
+                                      IOPS MiB/s   mean    p50    p99 in flight    s
+    2.2.8-published…nd_Read_Testing 20,126  78.6 6.36ms 1.37ms 81.4ms       128 13.0
+    3.33-cached.json cached         13,831  54.0 1.15ms  807us 4.42ms      16.0 2.00
+    "#);
+}
+
+#[test]
+fn a_report_that_breaks_off_says_so_and_still_explains() {
+    let whole = std::fs::read_to_string("tests/fixtures/fio/2.2.8-published.txt").unwrap();
+    let cut = &whole[..whole.find("cpu :").unwrap()];
+    let found = explained("cut.txt".as_ref(), cut.as_bytes(), &ClaimArgs::default()).unwrap();
+    assert!(found[0].partial.as_ref().unwrap().contains("breaks off"));
+    assert!(found[0].runs[0].diagnosis.find("throttle").is_some());
+}
+
+#[test]
+fn what_is_no_result_is_refused() {
+    let refused =
+        |bytes: &[u8]| format!("{:#}", explained("x".as_ref(), bytes, &ClaimArgs::default()).unwrap_err());
+    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither text, JSON or terse lines of fio nor a Record"#);
+    insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
+    insta::assert_snapshot!(refused(b""), @r#"it is no result: neither text, JSON or terse lines of fio nor a Record"#);
+    let missing =
+        ExplainArgs { files: vec!["/nonexistent/x".into()], claim: ClaimArgs::default(), json: false };
+    insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
+}
+
+#[test]
+fn a_record_is_told_in_the_same_words() {
+    let record = std::fs::read("fuzz/seeds/record/simulated.json").unwrap();
+    let found = explained("record.json".as_ref(), &record, &ClaimArgs::default()).unwrap();
+    let run = &found[0].runs[0];
+    assert!(run.little.is_some() && run.result[0].contains("IOPS"), "{run:?}");
+}
+
+#[test]
+fn programs_get_json() {
+    let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
+    let (text, _) = answer(&ExplainArgs { files, claim: promised(), json: true }).unwrap();
+    let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(value[0]["tool"], "fio-2.2.8");
+    assert_eq!(value[0]["verdict"]["outcome"], "INCONCLUSIVE");
+    let run = &value[0]["runs"][0];
+    assert!((run["figures"]["iops"].as_f64().unwrap() - 20_126.2).abs() < 0.1);
+    assert_eq!(run["little_holds"], true);
+    let codes: Vec<&str> =
+        run["doubts"].as_array().unwrap().iter().filter_map(|d| d["code"].as_str()).collect();
+    assert!(codes.contains(&"ended-by-size") && codes.contains(&"queue-latency"), "{codes:?}");
+}
