@@ -74,9 +74,10 @@ pub const ROWS: &[FioOption] = &[
         .noted("logs are written as they are"),
     FioOption::new(Group::Logs, "log_store_compressed", Kind::Bool, "Keep logs compressed")
         .fio_only("logs are written as text"),
-    FioOption::new(Group::Logs, "log_unix_epoch", Kind::Bool, "Times of logs since 1970"),
+    FioOption::new(Group::Logs, "log_unix_epoch", Kind::Bool, "Times of logs since 1970")
+        .fio_only("times of logs are those of the run"),
     FioOption::new(Group::Logs, "log_alternate_epoch", Kind::Bool, "Times of logs by another clock")
-        .fio_only("times of logs are those of the run or of 1970"),
+        .fio_only("times of logs are those of the run"),
     FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, U32), "Which clock")
         .noted("it matters with log_alternate_epoch only"),
     FioOption::new(
