@@ -70,6 +70,13 @@ pub enum Command {
     /// Say in plain words what results of fio or stored Records show, what limited them and what is wrong with the test
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Box<ExplainArgs>),
+    /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
+    #[command(disable_help_flag = true)]
+    Fio {
+        /// Everything that fio takes
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FIO-ARGUMENTS")]
+        arguments: Vec<std::ffi::OsString>,
+    },
     /// List the presets
     Presets,
     /// What a volume type promises, and which volume promises what is needed

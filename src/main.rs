@@ -8,8 +8,12 @@ use volproof::cli::Cli;
 use volproof::run;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    match run::main(cli.command) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let done = match run::fio::called(&arguments) {
+        Some(rest) => run::fio::main(rest),
+        None => run::main(Cli::parse().command),
+    };
+    match done {
         Ok(code) => code,
         Err(failure) => {
             // Where nothing can be said the exit code still tells it.

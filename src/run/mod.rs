@@ -4,6 +4,7 @@
 //! Clearance; the Record is written after every step. Nothing here measures or judges. Front ends are here, and the work they share
 //! is in [`pipeline`].
 
+pub mod fio;
 mod measure;
 pub mod pipeline;
 mod plans;
@@ -120,6 +121,7 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }
+        Command::Fio { arguments } => fio::main(&arguments),
         Command::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);

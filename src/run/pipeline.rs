@@ -324,6 +324,11 @@ pub struct Ended {
 }
 
 impl Ended {
+    /// Whether the kernel's knobs are as they were.
+    pub fn put_back(&self) -> bool {
+        self.put_back
+    }
+
     /// The exit code of the contract in the help text.
     ///
     /// # Errors

@@ -6,10 +6,10 @@ use std::process::Command;
 use crate::{Bench, Ran, is_root};
 
 /// A loop device over a file of the bench; detached however the test ends.
-struct Loop(PathBuf);
+pub struct Loop(PathBuf);
 
 impl Loop {
-    fn over(file: &std::path::Path) -> Option<Loop> {
+    pub fn over(file: &std::path::Path) -> Option<Loop> {
         if !is_root() {
             println!("skipped: attaching a loop device needs root");
             return None;
@@ -22,7 +22,7 @@ impl Loop {
         Some(Loop(String::from_utf8(out.stdout).unwrap().trim().into()))
     }
 
-    fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         self.0.to_str().unwrap()
     }
 }

@@ -6,6 +6,7 @@
 mod devices;
 mod engines;
 mod files;
+mod fio;
 mod laid;
 mod refusals;
 mod schema;

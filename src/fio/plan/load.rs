@@ -51,6 +51,9 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
         sqpoll: engine == EngineKind::IoUring && on(job, "sqthread_poll"),
         ..Step::default()
     };
+    if step.trace && job.flag("log_unix_epoch") {
+        obstacles.fio_only("log_unix_epoch", "volproof's logs begin with the job");
+    }
     if whole(job, "numjobs") == Some(0) {
         obstacles.refused("numjobs=0", "there would be no job");
     }

@@ -1,0 +1,235 @@
+//! `volproof fio ARGS…`, and volproof called through a link named `fio`: fio's command line in, fio's reports out.
+//!
+//! ```text
+//! arguments -> Command -> Plan -> the pipeline -> Record -> Output -> normal | terse | json | json+ | logs
+//!                      -> the real fio, when an option needs it; refused where there is none
+//! ```
+//!
+//! The exit code is fio's: the number of jobs that failed, 1 for what cannot be read or run, 128 after a signal. The guard's 3 comes on top: block
+//! devices are written only with `--destroy`, here and when fio is handed the command. Files are treated as fio treats them. What volproof
+//! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
+
+mod devices;
+mod hand;
+mod live;
+mod logs;
+mod own;
+mod report;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::pipeline::{Job, Laid, Options};
+use super::{Failure, signals};
+use crate::cli::TuneMode;
+use crate::device::Root;
+use crate::engine::Timer;
+use crate::fio::command::{Command, Request, Surroundings};
+use crate::fio::mistake::Mistake;
+use crate::fio::plan::{self, Found, Native, Obstacle};
+use crate::fio::{argv, cmdhelp, showcmd};
+use live::Screen;
+use own::Own;
+
+/// What a signal ends the program with, as fio has it.
+const INTERRUPTED: u8 = 128;
+
+/// The arguments after `fio`, where the program was called so: as `volproof fio …`, or through a link named `fio`.
+pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
+    let (program, rest) = arguments.split_first()?;
+    if Path::new(program).file_name().is_some_and(|name| name == "fio") {
+        return Some(rest);
+    }
+    rest.split_first().filter(|(first, _)| *first == "fio").map(|(_, rest)| rest)
+}
+
+/// Does what fio would do with these arguments.
+///
+/// # Errors
+/// With fio's exit codes, and 3 from the guard.
+pub fn main(arguments: &[OsString]) -> Result<ExitCode, Failure> {
+    answer(arguments).map_err(|failure| Failure {
+        // fio knows no code 2.
+        code: if failure.code == 2 { 1 } else { failure.code },
+        ..failure
+    })
+}
+
+fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
+    let (own, rest) = Own::take(arguments).map_err(Failure::input)?;
+    let text = |argument: &OsString| argument.clone().into_string();
+    let words = rest.iter().map(text).collect::<Result<Vec<String>, _>>();
+    let words = words.map_err(|a| Failure::input(format!("'{}' is not UTF-8", a.display())))?;
+    let command = argv::parse(&words, &Surroundings::here()).map_err(|mistakes| mistaken(&mistakes))?;
+    if !own.quiet_doubts {
+        command.notes.iter().for_each(|note| eprintln!("volproof: {note}"));
+    }
+    if let Some(request) = &command.request {
+        return asked(request);
+    }
+    if command.showcmd {
+        return super::print(&showcmd::line(&command));
+    }
+    if command.parse_only || command.jobs.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let root = Root::system();
+    let look = |path: &Path| devices::look(&root, path);
+    if command.readonly && !command.jobs.iter().all(devices::reads_only) {
+        let why = "trim and write operations are not allowed with the --readonly parameter.";
+        return Err(Failure::input(why));
+    }
+    sinks(&command, &own, &look)?;
+    let seed = jiff::Timestamp::now().as_nanosecond() as u64;
+    match converted(&command, &look, seed) {
+        Ok(native) => {
+            guarded(&root, &command, &own, &look)?;
+            run(&root, &command, &own, native)
+        }
+        Err(needs) => {
+            let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
+            if !never.is_empty() {
+                return Err(hand::refusal("this cannot be run", &never));
+            }
+            let unseen = devices::unseen(&command);
+            if !unseen.is_empty() {
+                return Err(hand::refusal("this is not handed to fio", &unseen));
+            }
+            guarded(&root, &command, &own, &look)?;
+            Err(hand::over(&rest, &needs))
+        }
+    }
+}
+
+/// All mistakes of a command line or job file, as fio ends on them.
+fn mistaken(mistakes: &[Mistake]) -> Failure {
+    let lines: Vec<String> = mistakes.iter().map(Mistake::to_string).collect();
+    Failure { code: Mistake::EXIT, message: lines.join("\nvolproof: ") }
+}
+
+/// Help and version.
+fn asked(request: &Request) -> Result<ExitCode, Failure> {
+    let answer = cmdhelp::answer(request);
+    let ours = if *request == Request::Help { own::HELP } else { "" };
+    super::print(&(answer.text + ours))?;
+    Ok(ExitCode::from(answer.status))
+}
+
+/// The plan, or what needs the real fio.
+fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+    let flags = command.needs_fio.iter().map(|(flag, why)| Obstacle {
+        job: "command line".into(),
+        option: flag.clone(),
+        fio_can: true,
+        why: why.to_string(),
+    });
+    let flags: Vec<Obstacle> = flags.collect();
+    match plan::convert(&command.jobs, look, seed) {
+        Ok(native) if flags.is_empty() => Ok(native),
+        Ok(_) => Err(flags),
+        Err(needs) => Err(flags.into_iter().chain(needs).collect()),
+    }
+}
+
+/// Refuses to write reports over a block device.
+fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+    for (option, path) in [("--output", &command.output), ("--record", &own.record)] {
+        if let Some(path) = path
+            && matches!(look(path), Found::Block(_))
+        {
+            return Err(Failure {
+                code: 3,
+                message: format!(
+                    "{option}={}: it is a block device, and a report would overwrite it",
+                    path.display()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Every device that may be written is cleared, before a file is made or a program called.
+fn guarded(root: &Root, command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+    let written = devices::written(command, &|job| plan::targets(job, look), look);
+    devices::clear(root, &written, &own.destroy)
+}
+
+/// Runs a plan and reports as fio does.
+fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<ExitCode, Failure> {
+    let timer = Timer::choose(Path::new("/"));
+    let laid =
+        native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
+    let options = Options {
+        destroy: own.destroy.clone(),
+        tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),
+        until_conclusive: None,
+        laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),
+        others_go_on: true,
+        share_cpus: true,
+    };
+    if let Some(path) = &own.record {
+        super::writable(path, "--record")?;
+    }
+    let job = Job::survey(root.clone(), native.plan.clone(), options)?;
+    let mut sink = report::Sink::open(command)?;
+    let interrupts = signals()?;
+    if !own.quiet_doubts {
+        report::say_noted(command, &native);
+    }
+    sink.begin(command, &native)?;
+    let mut screen = Screen::new(command, &native, std::io::stdout().is_terminal());
+    let began = Instant::now();
+    let ended = job.run(&timer, &interrupts, &mut screen);
+    screen.finish();
+    let stopped = interrupts.load(Ordering::Relaxed) > 0;
+    if stopped {
+        sink.text("\nfio: terminating on signal 2\n")?;
+    }
+    let output = report::output(command, &native, &ended.record, &ended.failed, began.elapsed());
+    sink.results(&output, command.terse_version)?;
+    if let Some(path) = &own.record {
+        ended.record.save(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+    }
+    if !own.quiet_doubts {
+        report::say_doubts(&ended.record, own.record.as_deref());
+    }
+    let failed = failed_jobs(&native, &ended.failed);
+    if !ended.put_back() {
+        return Ok(ExitCode::from(crate::machine::NOT_RESTORED));
+    }
+    let code = if stopped { u32::from(INTERRUPTED) + failed } else { failed };
+    if failed == 0 && !stopped {
+        return ended.code();
+    }
+    Ok(ExitCode::from(code as u8))
+}
+
+/// Jobs and clones whose steps failed.
+fn failed_jobs(native: &Native, failed: &[(String, String)]) -> u32 {
+    let steps = native.plan.steps.iter().zip(&native.members);
+    steps.filter(|(step, _)| failed.iter().any(|(name, _)| *name == step.name)).map(|(_, m)| m.clones).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_subcommand_or_by_link() {
+        let called = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            called(&words).map(|rest| rest.len())
+        };
+        assert_eq!(called(&["/usr/local/bin/volproof", "fio", "--name=a", "-rw=read"]), Some(2));
+        assert_eq!(called(&["/opt/bin/fio", "fio", "--name=a"]), Some(2));
+        assert_eq!(called(&["volproof", "run", "fio"]), None);
+        assert_eq!(called(&["volproof"]), None);
+        assert_eq!(called(&[]), None);
+    }
+}

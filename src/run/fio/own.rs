@@ -1,0 +1,99 @@
+//! What volproof adds to fio's command line, and takes out of it again before anyone else reads it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// Options of our own.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Own {
+    /// `--destroy SERIAL`: consents to overwrite block devices.
+    pub destroy: Vec<String>,
+    /// `--record FILE`: where the Record goes.
+    pub record: Option<PathBuf>,
+    /// `--tune`: set the kernel's knobs for the devices and put them back; fio touches none.
+    pub tune: bool,
+    /// `--quiet-doubts`: keep doubts about the result to ourselves.
+    pub quiet_doubts: bool,
+}
+
+/// What `--help` says of them, below fio's own.
+pub const HELP: &str = "
+volproof's own, beside fio's:
+  --destroy=SERIAL\tOverwrite the block device with this serial, and no other
+  --record=FILE\t\tWrite volproof's Record of the run here
+  --tune\t\tSet the kernel's knobs for the devices, and put them back
+  --quiet-doubts\tSay nothing of doubts about the result
+";
+
+impl Own {
+    /// Takes our options out of the arguments.
+    ///
+    /// # Errors
+    /// One of them lacks its value, or has one that is no text.
+    pub fn take(arguments: &[OsString]) -> Result<(Own, Vec<OsString>), String> {
+        let mut own = Own::default();
+        let mut rest = Vec::new();
+        let mut arguments = arguments.iter();
+        while let Some(argument) = arguments.next() {
+            let (name, value) = divided(argument);
+            let mut value = || match value {
+                Some(value) => Ok(value.to_os_string()),
+                None => arguments.next().cloned().ok_or(format!("option '--{name}' requires an argument")),
+            };
+            match name.as_str() {
+                "destroy" => own.destroy.push(
+                    value()?.into_string().map_err(|v| format!("--destroy: {} is no serial", v.display()))?,
+                ),
+                "record" => own.record = Some(value()?.into()),
+                "tune" => own.tune = true,
+                "quiet-doubts" => own.quiet_doubts = true,
+                _ => rest.push(argument.clone()),
+            }
+        }
+        Ok((own, rest))
+    }
+}
+
+/// Name and value of an option with one dash or two; no name for anything else.
+fn divided(argument: &OsStr) -> (String, Option<&OsStr>) {
+    let bytes = argument.as_bytes();
+    let Some(text) = bytes.strip_prefix(b"--").or_else(|| bytes.strip_prefix(b"-")) else {
+        return (String::new(), None);
+    };
+    let (name, value) = match text.iter().position(|b| *b == b'=') {
+        Some(at) => (&text[..at], Some(OsStr::from_bytes(&text[at + 1..]))),
+        None => (text, None),
+    };
+    (OsString::from_vec(name.to_vec()).into_string().unwrap_or_default(), value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(words: &[&str]) -> Result<(Own, Vec<OsString>), String> {
+        Own::take(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn only_our_own_are_taken() {
+        let (own, rest) = take(&[
+            "--name=a",
+            "--destroy",
+            "S1",
+            "-destroy=S2",
+            "--tune",
+            "--record=r.json",
+            "job.fio",
+            "--quiet-doubts",
+            "-",
+        ])
+        .unwrap();
+        assert_eq!(own.destroy, ["S1", "S2"]);
+        assert!(own.tune && own.quiet_doubts && own.record == Some("r.json".into()));
+        assert_eq!(rest, ["--name=a", "job.fio", "-"]);
+        assert!(take(&["--destroy"]).unwrap_err().contains("requires an argument"));
+        assert_eq!(take(&["--name=destroy", "destroy"]).unwrap().0, Own::default());
+    }
+}

@@ -1,0 +1,273 @@
+//! Where fio's reports go and in which order: what is said before a run, its results in each form that was asked for.
+//!
+//! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use jiff::Timestamp;
+
+use crate::fio::cmdhelp::SPOKEN;
+use crate::fio::command::{Command, Format};
+use crate::fio::job::{Given, Job};
+use crate::fio::of_record::{self, Unified};
+use crate::fio::output::{self, Header, Output};
+use crate::fio::plan::Native;
+use crate::fio::{json_write, terse, text_write};
+use crate::record::Record;
+use crate::run::Failure;
+use crate::unit::{Bytes, Nanos};
+use crate::warn::Severity;
+
+/// Doubts that are told one by one.
+const DOUBTS: usize = 4;
+
+/// Where reports go.
+pub struct Sink {
+    out: Box<dyn Write>,
+    formats: Vec<Format>,
+}
+
+impl Sink {
+    /// The file that `--output` names, emptied, or standard output.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn open(command: &Command) -> Result<Sink, Failure> {
+        let out: Box<dyn Write> = match &command.output {
+            None => Box::new(std::io::stdout()),
+            Some(path) => Box::new(File::create(path).map_err(|e| {
+                Failure::input(format!("--output={}: {e}; name another file", path.display()))
+            })?),
+        };
+        Ok(Sink { out, formats: command.formats.clone() })
+    }
+
+    /// What fio says before a run, in its normal form.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn begin(&mut self, command: &Command, native: &Native) -> Result<(), Failure> {
+        let before = Output {
+            version: SPOKEN.into(),
+            global_options: globals(command),
+            jobs: command.jobs.iter().map(announced).collect(),
+            ..Output::default()
+        };
+        let layouts: String = native.layouts.iter().map(|l| l.line() + "\n").collect();
+        self.text(&(text_write::before(&before) + &layouts))
+    }
+
+    /// Text of the normal form.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if self.formats.contains(&Format::Normal) { self.write(text) } else { Ok(()) }
+    }
+
+    /// A report in every form.
+    ///
+    /// # Errors
+    /// Of writing.
+    pub fn results(&mut self, output: &Output, terse_version: u8) -> Result<(), Failure> {
+        let mut text = String::new();
+        if self.formats.contains(&Format::Terse) {
+            text += &terse::write(output, terse_version);
+        }
+        if self.formats.contains(&Format::JsonPlus) {
+            text += &json_write::write(output, true);
+        } else if self.formats.contains(&Format::Json) {
+            text += &json_write::write(output, false);
+        }
+        if self.formats.contains(&Format::Normal) {
+            text += &text_write::results(output);
+        }
+        self.write(&text)
+    }
+
+    fn write(&mut self, text: &str) -> Result<(), Failure> {
+        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
+            // A reader that has gone away (`| head`) is no error.
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.context("writing the report").map_err(Failure::from),
+        }
+    }
+}
+
+/// A job as it is announced before the run.
+fn announced(job: &Job) -> output::Job {
+    output::Job {
+        name: job.name.clone(),
+        group: job.group,
+        members: job.int("numjobs").unwrap_or(1).max(1) as u32,
+        options: options(&job.own),
+        header: Some(header(job)),
+        ..output::Job::default()
+    }
+}
+
+/// What fio's header line says of a job.
+pub fn header(job: &Job) -> Header {
+    Header {
+        rw: job.choice("rw").map_or("read", |rw| if rw == "readwrite" { "rw" } else { rw }).to_string(),
+        block: crate::fio::plan::block_ranges(job).map(|(low, high)| (Bytes(low), Bytes(high))),
+        engine: job.engine().to_string(),
+        depth: job.int("iodepth").unwrap_or(1).max(1) as u32,
+    }
+}
+
+/// Options as fio repeats them in its JSON.
+pub fn options(given: &[Given]) -> Vec<(String, String)> {
+    given.iter().map(|g| (g.option.name.to_string(), g.text.clone().unwrap_or_default())).collect()
+}
+
+/// Global options of the command: those of its first job stand for all.
+pub fn globals(command: &Command) -> Vec<(String, String)> {
+    command.jobs.first().map(|job| options(&job.globals)).unwrap_or_default()
+}
+
+/// Options that were taken without an effect here, in one line.
+pub fn say_noted(command: &Command, native: &Native) {
+    let mut names: Vec<&str> = Vec::new();
+    for name in command.noted.iter().map(|n| n.0.as_str()).chain(native.notes.iter().map(|n| n.option)) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if !names.is_empty() {
+        eprintln!(
+            "volproof: taken, but nothing here depends on it (see --cmdhelp=NAME): {}",
+            names.join(", ")
+        );
+    }
+}
+
+/// The gravest doubts about the result, in few lines.
+pub fn say_doubts(record: &Record, saved: Option<&Path>) {
+    let mut doubts: Vec<_> = record.warnings.iter().filter(|w| w.severity > Severity::Note).collect();
+    doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
+    doubts.dedup_by(|a, b| a.message == b.message);
+    for doubt in doubts.iter().take(DOUBTS) {
+        eprintln!("volproof: {}", doubt.message);
+    }
+    if doubts.len() > DOUBTS {
+        let rest = doubts.len() - DOUBTS;
+        match saved {
+            Some(path) => eprintln!("volproof: and {rest} more doubts: volproof show {}", path.display()),
+            None => eprintln!("volproof: and {rest} more doubts: --record FILE keeps them"),
+        }
+    }
+}
+
+/// Steps of one row of the report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Places of its steps in the plan.
+    pub steps: Vec<usize>,
+    /// The job whose name it has.
+    pub first: usize,
+    /// The job whose options it shows: fio's last one.
+    pub last: usize,
+    /// Reporting group.
+    pub group: u32,
+    /// Jobs and clones in it.
+    pub members: u32,
+}
+
+/// Rows in order: a job or clone each, or under `group_reporting` all neighbours of one group (`show_run_stats` in fio's stat.c).
+pub fn rows(jobs: &[Job], native: &Native) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (step, member) in native.members.iter().enumerate() {
+        let job = &jobs[member.job];
+        match rows.last_mut() {
+            Some(row) if job.flag("group_reporting") && row.group == job.group => {
+                row.steps.push(step);
+                row.last = member.job;
+                row.members += member.clones;
+            }
+            _ => rows.push(Row {
+                steps: vec![step],
+                first: member.job,
+                last: member.job,
+                group: job.group,
+                members: member.clones,
+            }),
+        }
+    }
+    rows
+}
+
+/// The report of a Record: its steps as the rows of the jobs they stand for.
+pub fn output(
+    command: &Command,
+    native: &Native,
+    record: &Record,
+    failed: &[(String, String)],
+    ran: Duration,
+) -> Output {
+    let steps = &native.plan.steps;
+    let rows = rows(&command.jobs, native).into_iter().map(|row| {
+        let part =
+            |i: &usize| Some((&steps[*i], record.steps.iter().find(|done| done.name == steps[*i].name)?));
+        let parts: Vec<_> = row.steps.iter().filter_map(part).collect();
+        let about = about(command, native, &row, failed);
+        let mut job = of_record::row(&about, &parts);
+        job.members = row.members;
+        job.pid = Some(std::process::id());
+        job
+    });
+    let alone = record.steps.iter().map(|s| &s.evidence);
+    let evidence: Vec<_> = alone.chain(record.together.iter().map(|t| &t.evidence)).collect();
+    let ran = Nanos(ran.as_nanos() as u64);
+    let output = of_record::report(globals(command), rows.collect(), &evidence, Timestamp::now(), ran);
+    Output { version: SPOKEN.into(), ..output }
+}
+
+/// What a row says that is not measured: fio takes it from the first job of a group, but for the options.
+fn about(command: &Command, native: &Native, row: &Row, failed: &[(String, String)]) -> of_record::Row {
+    let job = &command.jobs[row.first];
+    let reduced = job.flag("gtod_reduce");
+    let error = row.steps.iter().find_map(|i| {
+        let (_, why) = failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
+        Some((error_number(why), why.lines().next().unwrap_or_default().to_string()))
+    });
+    of_record::Row {
+        name: job.name.clone(),
+        group: row.group,
+        options: options(&command.jobs[row.last].own),
+        description: job.text("description"),
+        percentiles: job.floats("percentile_list"),
+        clat_percentiles: job.flag("clat_percentiles") && !reduced,
+        lat_percentiles: job.flag("lat_percentiles") && !reduced,
+        disable_clat: job.flag("disable_clat") || reduced,
+        disable_lat: job.flag("disable_lat") || reduced,
+        unified: match job.choice("unified_rw_reporting") {
+            Some("mixed" | "1") => Unified::Mixed,
+            Some("both" | "2") => Unified::Both,
+            _ => Unified::None,
+        },
+        continue_on_error: native.plan.continue_on_error,
+        error,
+    }
+}
+
+/// The number in the words of an error; what has none was no answer of the kernel, and counts as bad input does in fio.
+fn error_number(words: &str) -> i32 {
+    let number = words.split("(os error ").nth(1).and_then(|rest| rest.split(')').next());
+    number.and_then(|n| n.parse().ok()).unwrap_or(libc::EINVAL)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_an_error() {
+        assert_eq!(error_number("step j: Input/output error (os error 5): see dmesg"), 5);
+        assert_eq!(error_number("short: 0 of 4096 bytes"), libc::EINVAL);
+    }
+}
