@@ -1,6 +1,6 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -49,12 +49,21 @@ const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
     volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
     With --promise, the exit code is 1 when the promise was broken.";
 
+const MILLION_EXAMPLES: &str = "Examples:\n  \
+    volproof million /dev/vdb                               random reads, one job for each queue\n  \
+    volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL   as in the script\n  \
+    volproof million 10 128 4k randwrite 1024g /dev/nvme1n1 --destroy SERIAL\n  \
+    volproof million /data01/test 16 64 8k randwrite libaio 1 --overwrite";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum Command {
     /// Test folders, files and block devices
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),
+    /// The million-IOPS procedure of test100w.sh: queues to CPUs, knobs, 30 s of load, all put back
+    #[command(after_help = MILLION_EXAMPLES)]
+    Million(Box<MillionArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -158,11 +167,23 @@ pub struct RunArgs {
     /// What is promised
     #[command(flatten)]
     pub claim: ClaimArgs,
+    /// Run every step by volproof and by the installed fio in turn, and say whether they agree [default PAIRS: 6]
+    #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
+          value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub cross_check: Option<u32>,
     /// Measure a step again for as long as its verdict needs, up to MAX [default MAX: 30m]
     #[arg(long, value_name = "MAX", num_args = 0..=1, default_missing_value = "30m", requires = "kind",
           help_heading = "Verdict")]
     pub until_conclusive: Option<Nanos>,
 
+    /// Where results go
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Where results go.
+#[derive(clap::Args, Debug)]
+pub struct OutputArgs {
     /// Write the Record here; - for standard output [default: volproof-TIME.json in this folder]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
@@ -175,6 +196,40 @@ pub struct RunArgs {
     /// Print no progress and no tables
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+}
+
+impl OutputArgs {
+    /// Something else than the tables goes to standard output.
+    pub fn takes_stdout(&self) -> bool {
+        [&self.json, &self.csv, &self.html].iter().any(|o| o.as_deref() == Some(Path::new("-")))
+    }
+}
+
+/// The source procedure's words, and where results go.
+#[derive(clap::Args, Debug)]
+pub struct MillionArgs {
+    /// DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or as the script has them:
+    /// JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]
+    #[arg(value_name = "WORD", required = true, num_args = 1..)]
+    pub words: Vec<String>,
+    /// Measured time [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    pub runtime: Option<Nanos>,
+    /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
+    #[arg(long, value_name = "on|off", hide_possible_values = true)]
+    pub tune: Option<TuneMode>,
+    /// An existing file that is named may be overwritten
+    #[arg(long, help_heading = "Safety")]
+    pub overwrite: bool,
+    /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
+    #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
+    pub destroy: Vec<String>,
+    /// What is promised
+    #[command(flatten)]
+    pub claim: ClaimArgs,
+    /// Where results go
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// Which Record to print, and how.

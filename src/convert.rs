@@ -12,8 +12,9 @@ use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{Found, convert};
 use crate::fio::to_record::{is_imported, read_any, to_record};
+use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
-use crate::plan::{EngineKind, Plan, Start, Step, parse_file};
+use crate::plan::{Plan, parse_file};
 use crate::record::{Record, RecordError};
 use crate::report::html::repeat::plan_toml;
 use crate::report::text;
@@ -230,38 +231,9 @@ fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
     }
 }
 
-/// A plan for fio: each step a section that waits for the one before.
+/// A plan for fio: each step a section that waits as the plan says.
 fn plan_as_jobs(plan: &Plan) -> anyhow::Result<String> {
-    let mut text = format!("; plan {}\n", plan.name);
-    for (i, step) in plan.steps.iter().enumerate() {
-        if let Some(why) = inexpressible(step) {
-            bail!("step '{}' cannot be said in fio's language: {why}", step.name);
-        }
-        let targets = if step.targets.is_empty() { &plan.targets } else { &step.targets };
-        let _ = writeln!(text, "\n[{}]", step.name);
-        if i > 0 && step.start.is_after_all() {
-            text.push_str("stonewall\n");
-        }
-        if let Start::After(name) = &step.start {
-            let _ = writeln!(text, "wait_for={name}");
-        }
-        for (option, value) in of_record::options(step, targets).into_iter().filter(|(o, _)| o != "name") {
-            let _ = writeln!(text, "{option}={value}");
-        }
-    }
-    Ok(text)
-}
-
-fn inexpressible(step: &Step) -> Option<&'static str> {
-    if step.simulate.is_some() {
-        Some("fio has no simulated device")
-    } else if step.arrivals_per_second().is_some() {
-        Some("a rate is a schedule of arrivals here and a closed loop held back in fio")
-    } else if step.think.is_some() || step.trace {
-        Some("pauses and logs of every I/O are not carried over")
-    } else if step.engine == EngineKind::Null {
-        Some("the null engines of both measure themselves")
-    } else {
-        None
-    }
+    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
+    let places: Vec<Place> = plan.targets.iter().map(place).collect();
+    Ok(write_jobs::job_file(plan, &places)?)
 }

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod cli;
 pub mod convert;
+pub mod crosscheck;
 pub mod device;
 pub mod diagnose;
 pub mod doubts;

@@ -20,6 +20,7 @@ use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::sample::{Depth, Direction, PerDirection, Series, Stream};
 use crate::spec::promise::Promise;
+use crate::stats::compare::Comparison;
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
 use crate::topo::Placement;
@@ -65,9 +66,57 @@ pub struct Record {
     pub together: Vec<Together>,
     /// Doubts.
     pub warnings: Vec<Warning>,
+    /// What each step gave by volproof and by fio in turn (`--cross-check`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cross_checks: Vec<CrossCheck>,
     /// What the targets are promised, when it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,
+}
+
+/// One step by two tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrossCheck {
+    /// Name of the step in the plan that was asked for.
+    pub step: String,
+    /// What the other tool says of itself.
+    pub fio_version: String,
+    /// Pairs of runs, back to back.
+    pub pairs: u64,
+    /// Differences up to this share do not matter: the tools agree.
+    pub margin: f64,
+    /// Figures that both report.
+    pub metrics: Vec<CrossMetric>,
+}
+
+/// A figure of two tools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrossMetric {
+    /// What it is; nanoseconds where less is better.
+    pub name: String,
+    /// A smaller figure is the better one; the comparison is of its reciprocal then.
+    pub less_is_better: bool,
+    /// Median over volproof's runs.
+    pub volproof: f64,
+    /// Median over fio's runs.
+    pub fio: f64,
+    /// Volproof over fio, pair by pair; absent for fewer than two pairs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
+}
+
+/// The installed fio did the I/O of a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FioRun {
+    /// What it says of itself.
+    pub version: String,
+    /// How it was called; the job file came through its standard input.
+    pub command: Vec<String>,
+    /// The job file.
+    pub job_file: String,
 }
 
 /// The promise that the run is held against. Complete: it needs no catalogue, so that a stored Record is judged as it was then.
@@ -140,6 +189,9 @@ pub struct StepRecord {
     pub engine: EngineKind,
     /// What was agreed with the kernel.
     pub engine_features: Vec<String>,
+    /// The installed fio did the I/O: how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fio: Option<FioRun>,
     /// Start, RFC 3339, UTC.
     pub started: String,
     /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.

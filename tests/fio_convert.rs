@@ -192,7 +192,10 @@ fn options_become_job_files_and_plans() {
         plan.lines().count()
     );
     let back = folder.well(&["convert", "p.toml", "--to", "jobfile"]);
-    assert!(back.contains("[deep]\nrw=randread\nioengine=libaio\niodepth=32\n"), "{back}");
+    assert!(
+        back.contains("[deep]\nfilename=/data/f\nioengine=libaio\nrw=randread\nbs=4k\niodepth=32\n"),
+        "{back}"
+    );
     let why = folder.refused(&["convert", "a.fio", "--to", "record"]);
     assert!(why.contains("holds no result"), "{why}");
     std::fs::write(folder.path().join("m.fio"), "[m]\nioengine=mmap\nrw=read\nsize=1m\n").unwrap();

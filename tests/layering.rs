@@ -7,7 +7,7 @@ use std::path::Path;
 const LAYERS: &[&[&str]] = &[
     &["main"],
     &["cli", "run"],
-    &["check", "convert", "explain", "judge", "machine", "promise"],
+    &["check", "convert", "crosscheck", "explain", "judge", "machine", "promise"],
     &["ui"],
     &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
@@ -34,6 +34,8 @@ const WITHIN: &[(&str, &str)] = &[
     ("report", "verdict"),
     ("report", "diagnose"),
     ("explain", "judge"),
+    ("report", "fio"),
+    ("fio", "engine"),
 ];
 
 fn layer(module: &str) -> usize {

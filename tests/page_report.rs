@@ -151,7 +151,7 @@ fn virtual_time_has_no_kernel_counters_and_no_fio_command() {
     r.plan.steps[0].simulate = Some(Simulated { latency: Nanos::micros(80), ..Simulated::default() });
     let page = ours(&r);
     assert!(!page.contains("What the kernel counted") && page.contains("\"evidence\":null"));
-    assert!(page.contains("None: the device was played in virtual time"));
+    assert!(page.contains("fio has no simulated device"));
 }
 
 #[test]

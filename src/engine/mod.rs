@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::Clearance;
 use crate::plan::{EngineKind, Step};
+use crate::record::FioRun;
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use buffers::Buffers;
@@ -85,6 +86,9 @@ impl Timer {
 /// Why a step could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
+    /// A program that does the I/O for us could not.
+    #[error("{0}")]
+    Program(String),
     /// The engine does not exist here, and no other may take its place.
     #[error("engine {engine} cannot be used here: {why}")]
     Unavailable {
@@ -185,6 +189,8 @@ pub struct Outcome {
     pub set_up: Nanos,
     /// The user ended it early.
     pub interrupted: bool,
+    /// The installed fio did the I/O instead of workers of ours: how.
+    pub fio: Option<FioRun>,
 }
 
 /// What the watching thread is told, ten times a second or so.

@@ -14,9 +14,10 @@ use super::output::{
     depth_share, latency_share,
 };
 use super::percentile;
+use super::write_jobs::{self, Place};
 use crate::hist::{Histogram, bucket_middle};
 use crate::observe::Evidence;
-use crate::plan::{BlockSizes, Distribution, Step};
+use crate::plan::Step;
 use crate::record::{Record, StepRecord, Together};
 use crate::sample::{Depth, Direction, GRID, PerDirection, Series};
 use crate::unit::{Bytes, Nanos};
@@ -479,57 +480,13 @@ fn header(step: &Step) -> Header {
     }
 }
 
-/// What a step does, as options that a reader of the report knows. Not a job file: what fio cannot say is missing.
-pub fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
-    let seconds = |t: Nanos| {
-        if t.0.is_multiple_of(1_000_000_000) {
-            (t.0 / 1_000_000_000).to_string()
-        } else {
-            format!("{}us", t.0 / 1000)
-        }
-    };
-    let bytes = |b: Bytes| b.0.to_string();
-    let mut out = vec![
-        ("name", step.name.clone()),
-        ("rw", step.rw.to_string()),
-        ("ioengine", step.engine.to_string()),
-        ("iodepth", step.iodepth.to_string()),
-        ("numjobs", step.numjobs.to_string()),
-        ("direct", u8::from(step.direct).to_string()),
-    ];
-    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
-    match step.single_block() {
-        Some(block) => out.push(("bs", bytes(block))),
-        None => {
-            let split = |s: &BlockSizes| {
-                s.shares().iter().map(|(b, share)| format!("{}/{share}", b.0)).collect::<Vec<_>>().join(":")
-            };
-            out.push(("bssplit", sizes.into_iter().flatten().map(split).collect::<Vec<_>>().join(",")));
-        }
-    }
-    if step.rw.directions().len() > 1 {
-        out.push(("rwmixread", step.rwmix.to_string()));
-    }
-    if !targets.is_empty() {
-        let names: Vec<_> = targets.iter().map(|t| t.display().to_string().replace(':', "\\:")).collect();
-        out.push(("filename", names.join(":")));
-    }
-    let mut given = |name, value: Option<String>| out.extend(value.map(|v| (name, v)));
-    given("size", step.size.map(bytes));
-    given("offset", (step.offset.0 > 0).then(|| bytes(step.offset)));
-    given("io_size", step.io_size.map(bytes));
-    given("number_ios", step.ios.map(|n| n.to_string()));
-    given("runtime", (step.runtime.0 > 0).then(|| seconds(step.runtime)));
-    given("time_based", (step.runtime.0 > 0 && step.io_size.is_none()).then(|| "1".into()));
-    given("ramp_time", (step.ramp.0 > 0).then(|| seconds(step.ramp)));
-    given("fsync", (step.fsync > 0).then(|| step.fsync.to_string()));
-    given("rate_iops", step.rate_iops.map(|r| r.to_string()));
-    given("rate", step.rate_bw.map(bytes));
-    given(
-        "random_distribution",
-        (step.distribution != Distribution::Uniform).then(|| step.distribution.to_string()),
-    );
-    given("norandommap", step.norandommap.then(|| "1".into()));
-    given("cpus_allowed", step.cpus.as_ref().map(|c| c.to_string()));
-    out.into_iter().map(|(k, v)| (k.to_string(), v)).collect()
+/// What a step does, as options that a reader of the report knows; only the name of what fio cannot do.
+fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
+    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
+    // A row is that of all targets together, as of one job with all files.
+    let step = Step { round_robin: true, ..step.clone() };
+    let sections = write_jobs::sections(&step, &targets.iter().map(place).collect::<Vec<_>>(), 0);
+    let said = sections.unwrap_or_default().into_iter().flatten().filter(|(name, _)| *name != "randseed");
+    let named = std::iter::once(("name", step.name.clone())).chain(said);
+    named.map(|(name, value)| (name.to_string(), value)).collect()
 }

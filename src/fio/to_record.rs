@@ -133,6 +133,7 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
         tuning: None,
         steps: Vec::new(),
         together: Vec::new(),
+        cross_checks: Vec::new(),
         warnings: vec![imported(output)],
         claimed: None,
     };
@@ -307,6 +308,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         name: step.name.clone(),
         engine: step.engine,
         engine_features: Vec::new(),
+        fio: None,
         started: started.into(),
         set_up_ns: Nanos(0),
         started_after_ns: Nanos(0),

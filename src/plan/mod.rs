@@ -21,7 +21,7 @@ pub use file::parse as parse_file;
 pub use options::StepOptions;
 pub use presets::{PRESETS, Preset};
 pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Start, Think, WordError,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Pattern, Start, Think, WordError,
 };
 
 use crate::sample::Direction;
@@ -119,6 +119,9 @@ pub struct Step {
     pub ramp: Nanos,
     /// How requests reach the kernel.
     pub engine: EngineKind,
+    /// The installed fio does the I/O, with its engine of that name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fio: bool,
     /// The page cache is bypassed.
     pub direct: bool,
     /// A flush after so many writes; 0 for none.
@@ -235,6 +238,7 @@ impl Default for Step {
             runtime: Nanos::seconds(30),
             ramp: Nanos(0),
             engine: EngineKind::IoUring,
+            fio: false,
             direct: true,
             fsync: 0,
             datasync: true,

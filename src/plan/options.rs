@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Start, Think};
+use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Think};
 use super::{Simulated, Step};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -79,7 +79,7 @@ pub struct StepOptions {
     #[arg(long, value_name = "KIND", help_heading = "Time and rate", hide_possible_values = true)]
     pub arrival: Option<Arrival>,
 
-    /// io_uring, libaio, psync or null [default: io_uring]
+    /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on [default: io_uring]
     #[arg(
         long,
         value_name = "ENGINE",
@@ -87,7 +87,7 @@ pub struct StepOptions {
         help_heading = "Engine",
         hide_possible_values = true
     )]
-    pub engine: Option<EngineKind>,
+    pub engine: Option<EngineWord>,
     /// Go through the page cache (direct I/O otherwise)
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
     pub buffered: Option<bool>,
@@ -183,7 +183,9 @@ impl StepOptions {
         some(&mut step.rate_iops, &self.rate_iops);
         some(&mut step.rate_bw, &self.rate_bw);
         set(&mut step.arrival, &self.arrival);
-        set(&mut step.engine, &self.engine);
+        if let Some(word) = self.engine {
+            (step.engine, step.fio) = (word.engine, word.fio);
+        }
         if let Some(buffered) = self.buffered {
             step.direct = !buffered;
         }

@@ -228,6 +228,40 @@ impl fmt::Display for EngineKind {
     }
 }
 
+/// Who does the I/O, and how, as a user says it (`--engine`): `libaio`, or `fio:libaio` for the installed fio; `fio` alone takes its io_uring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineWord {
+    /// How requests reach the kernel.
+    pub engine: EngineKind,
+    /// The installed fio does it.
+    pub fio: bool,
+}
+
+impl fmt::Display for EngineWord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}{}", if self.fio { "fio:" } else { "" }, self.engine))
+    }
+}
+
+impl FromStr for EngineWord {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<EngineWord, WordError> {
+        let (fio, name) = match text.strip_prefix("fio") {
+            Some("") => (true, "io_uring"),
+            Some(rest) => (true, rest.strip_prefix(':').unwrap_or(text)),
+            None => (false, text),
+        };
+        let engine = <EngineKind as clap::ValueEnum>::from_str(name, false).map_err(|_| {
+            WordError(format!(
+                "'{text}' is not an engine: use io_uring, libaio, psync, null, fio or fio:libaio"
+            ))
+        })?;
+        Ok(EngineWord { engine, fio })
+    }
+}
+
+serde_as_text!(EngineWord);
+
 /// Spacing of arrivals under a rate (`--arrival`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]

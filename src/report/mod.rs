@@ -1,6 +1,7 @@
 //! What people and programs read: text, JSON and pages. Nothing here computes a result.
 
 pub mod check;
+pub mod crosscheck;
 pub mod html;
 pub mod promise;
 pub mod text;

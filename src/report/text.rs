@@ -18,6 +18,9 @@ pub fn record(record: &Record) -> String {
     let rows: Vec<Row> = record.steps.iter().flat_map(rows).collect();
     if rows.is_empty() {
         out.push_str("\nNothing was measured.\n");
+    } else if !record.cross_checks.is_empty() {
+        // A dozen rows for each step would bury what was asked: they are in the Record.
+        out.push_str(&super::crosscheck::text(&record.cross_checks));
     } else {
         out.push('\n');
         out.push_str(&rates(&rows));
@@ -235,11 +238,12 @@ fn costs(record: &Record) -> String {
             None => format!("depth {:.1} of {}", step.in_flight_mean, step.in_flight_asked),
         };
         let io = if plan.direct { "" } else { ", buffered" };
+        let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
         let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
         out.push_str(&wrap(
             "  ",
             &format!(
-                "{}: {} {}, {}{io}, {pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
+                "{}: {} {}, {by}{}{io}, {pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
                 step.name,
                 plan.blocks(),
                 plan.rw,

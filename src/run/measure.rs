@@ -41,7 +41,7 @@ pub struct Measured<'a> {
 pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { plan, step, engine, ready, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
-    let Outcome { series, ends, stuck, set_up, .. } = outcome;
+    let Outcome { series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths: Vec<_> = match ready.records_of(plan, step) {
         records if records.is_empty() => vec!["null".into()],
@@ -76,6 +76,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         name: step.name.clone(),
         engine,
         engine_features: ends.first().map(|e| e.features.clone()).unwrap_or_default(),
+        fio,
         started,
         started_after_ns: started_after,
         set_up_ns: set_up,

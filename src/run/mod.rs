@@ -6,6 +6,7 @@
 
 pub mod fio;
 mod measure;
+mod million;
 pub mod pipeline;
 mod plans;
 mod ready;
@@ -23,23 +24,24 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, PlanArgs, ReportArgs, RunArgs, ShowArgs};
+use crate::cli::{Cli, Command, OutputArgs, PlanArgs, ReportArgs, RunArgs, ShowArgs};
 use crate::convert;
+use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::explain;
 use crate::fio::to_record;
 use crate::guard::GuardError;
-use crate::judge;
+use crate::judge::{self, ClaimArgs};
 use crate::machine;
-use crate::plan::{PRESETS, Preset};
+use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::record::{Record, State};
 use crate::report::{html, text};
 use crate::tune::{Places, TuneError};
 use crate::ui::Ui;
 use crate::unit::Bytes;
-use pipeline::{Front, Job, Options};
+use pipeline::{Ended, Front, Job, Options};
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Debug)]
@@ -91,6 +93,7 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
     }
     match command {
         Command::Run(args) => run(&args),
+        Command::Million(args) => million::main(&args),
         Command::Plan(args) => plan(&args),
         Command::Check(args) => {
             let answer =
@@ -186,7 +189,13 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let record = to_record::load(&args.record).map_err(Failure::input)?;
-    print(&if args.csv { text::csv(&record) } else { text::record(&record) + &judge::text(&record) })
+    print(&if args.csv { text::csv(&record) } else { shown(&record) })
+}
+
+/// A Record as text. Runs that were made to compare tools are no test of the volume.
+fn shown(record: &Record) -> String {
+    let judged = if record.cross_checks.is_empty() { judge::text(record) } else { String::new() };
+    text::record(record) + &judged
 }
 
 fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
@@ -234,7 +243,7 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
 }
 
 /// Where the Record goes: known, and known to be writable, before anything is done.
-fn record_path(args: &RunArgs) -> Result<Option<PathBuf>, Failure> {
+fn record_path(args: &OutputArgs) -> Result<Option<PathBuf>, Failure> {
     let path = match &args.json {
         Some(p) if p == Path::new("-") => return Ok(None),
         Some(p) => p.clone(),
@@ -266,29 +275,55 @@ fn writable(path: &Path, option: &str) -> Result<(), Failure> {
 }
 
 fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let root = Root::system();
-    let timer = Timer::choose(Path::new("/"));
     let options = Options {
         destroy: args.what.destroy.clone(),
         tune: args.tune,
         until_conclusive: args.until_conclusive,
         ..Options::default()
     };
-    let job = Job::survey(root.clone(), plans::from_args(&args.what)?, options)?;
-    let claimed = judge::claimed(&args.claim, Some(&root), &job.disk_sizes())
+    let plan = plans::from_args(&args.what)?;
+    let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.runtime.is_some() });
+    measure_and_publish(plan, options, &args.claim, &args.output, cross)?.code()
+}
+
+/// Every step by both tools, in turn.
+struct Cross {
+    pairs: u32,
+    /// The length of a run was asked for.
+    runtime: bool,
+}
+
+/// Runs a plan and puts its results where they were asked for.
+fn measure_and_publish(
+    asked: Plan,
+    options: Options,
+    claim: &ClaimArgs,
+    output: &OutputArgs,
+    cross: Option<Cross>,
+) -> Result<Ended, Failure> {
+    let root = Root::system();
+    let timer = Timer::choose(Path::new("/"));
+    let plan = match &cross {
+        Some(cross) => crosscheck::alternating(&asked, cross.pairs, cross.runtime),
+        None => asked.clone(),
+    };
+    let job = Job::survey(root.clone(), plan, options)?;
+    let claimed = judge::claimed(claim, Some(&root), &job.disk_sizes())
         .map_err(|e| Failure::input(format!("{e:#}")))?;
-    let record_path = record_path(args)?;
-    if let Some(csv) = args.csv.as_deref().filter(|p| *p != Path::new("-")) {
-        writable(csv, "--csv")?;
-    }
-    if let Some(html) = args.html.as_deref().filter(|p| *p != Path::new("-")) {
-        writable(html, "--html")?;
+    let record_path = record_path(output)?;
+    for (path, option) in [(&output.csv, "--csv"), (&output.html, "--html")] {
+        if let Some(path) = path.as_deref().filter(|p| *p != Path::new("-")) {
+            writable(path, option)?;
+        }
     }
     let interrupts = signals()?;
-    let mut front = Saving { ui: Ui::new(args.quiet), path: record_path.as_deref() };
-    let ended = job.promised(claimed).run(&timer, &interrupts, &mut front);
-    publish(args, &ended.record, record_path.as_deref(), &ended.kept, &front.ui)?;
-    ended.code()
+    let mut front = Saving { ui: Ui::new(output.quiet), path: record_path.as_deref() };
+    let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut front);
+    if let Some(cross) = &cross {
+        ended.record.cross_checks = crosscheck::compare(&ended.record, &asked, cross.pairs);
+    }
+    publish(output, &ended.record, record_path.as_deref(), &ended.kept, &front.ui)?;
+    Ok(ended)
 }
 
 /// `run` itself: the Record is saved whenever it grew.
@@ -312,7 +347,7 @@ impl Front for Saving<'_> {
 
 /// Saves and prints a Record.
 fn publish(
-    args: &RunArgs,
+    args: &OutputArgs,
     record: &Record,
     path: Option<&Path>,
     kept: &[PathBuf],
@@ -345,7 +380,7 @@ fn publish(
     let stdout_taken =
         path.is_none() || [&args.csv, &args.html].iter().any(|o| o.as_deref() == Some(Path::new("-")));
     if !args.quiet && !stdout_taken {
-        print(&(text::record(record) + &judge::text(record)))?;
+        print(&(shown(record)))?;
     }
     for file in kept {
         ui.say(&format!("\nThe test file stays: {}", file.display()));

@@ -140,6 +140,7 @@ impl Job {
             steps: Vec::new(),
             together: Vec::new(),
             warnings,
+            cross_checks: Vec::new(),
             claimed,
             plan,
         };

@@ -4,6 +4,8 @@ use super::Failure;
 use super::targets::workers;
 use crate::cli::PlanArgs;
 use crate::engine::{self, Choice};
+use crate::fio::process::Fio;
+use crate::fio::write_jobs;
 use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
 use crate::warn::{Severity, Warning};
 
@@ -55,6 +57,11 @@ pub fn engines(plan: &Plan) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
     for step in &plan.steps {
         let choice =
             engine::choose(step.engine).map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
+        if step.fio {
+            let fio = |e: &dyn std::fmt::Display| Failure::input(format!("step '{}': {e}", step.name));
+            Fio::find().map_err(|e| fio(&e))?;
+            write_jobs::sections(step, &[], plan.seed).map_err(Failure::input)?;
+        }
         if let Some(why) = &choice.fallback {
             let message = format!("io_uring cannot be used: {why}; libaio took its place");
             if !warnings.iter().any(|w| w.message == message) {

@@ -15,6 +15,7 @@ use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Target, Timer, Trace, Watch};
+use crate::fio::process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Start, Step};
 use crate::record::{StepRecord, Together};
@@ -349,11 +350,17 @@ fn load(
         cpus: &p.cpus,
         gate,
     };
-    let result = engine::run(&load, setting.timer, &mut |watch: Watch<'_>| {
+    let mut watch = |watch: Watch<'_>| {
         let said = Said::Watch { elapsed: watch.elapsed, at: Instant::now(), fresh: watch.fresh.to_vec() };
         // The stage outlives its steps, and so does the channel.
         let _ = say.send((i, said));
         !stop.load(Ordering::Relaxed) && setting.interrupts.load(Ordering::Relaxed) == 0
-    });
+    };
+    let result = if p.step.fio {
+        let run = Fio::find().and_then(|fio| fio.run(&load, &mut watch));
+        run.map_err(|e| EngineError::Program(e.to_string()))
+    } else {
+        engine::run(&load, setting.timer, &mut watch)
+    };
     let _ = say.send((i, Said::Ended(Box::new(result))));
 }

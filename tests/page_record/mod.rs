@@ -79,6 +79,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
     StepRecord {
         name: name.into(),
         engine: EngineKind::IoUring,
+        fio: None,
         engine_features: vec!["registered buffers".into()],
         started: "2026-11-21T06:00:00Z".into(),
         started_after_ns: Nanos(0),
@@ -247,6 +248,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         steps: vec![step("mixed", seconds, disks)],
         together: Vec::new(),
         claimed: None,
+        cross_checks: Vec::new(),
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")
                 .in_step("mixed"),

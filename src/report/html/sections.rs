@@ -1,14 +1,13 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
 use std::fmt::Write;
-use std::path::Path;
 
 use super::charts::{self, StepCharts};
 use super::grids::{self, Grid};
-use super::repeat;
+use crate::fio::write_jobs::{self, Place};
 use crate::observe::CpuShare;
 use crate::plan::Step;
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TargetRecord};
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, StepTarget, TargetRecord};
 use crate::report::text::{grouped_doubts, together};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped, significant};
@@ -135,7 +134,7 @@ pub struct StepSection {
     /// Failed I/Os.
     pub errors: Vec<String>,
     /// The equivalent fio command, or why there is none.
-    pub fio: Result<String, &'static str>,
+    pub fio: Result<String, String>,
 }
 
 /// `1 h 00 min`, `6.00 s`.
@@ -295,11 +294,17 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
     }
-    let paths: Vec<&Path> = step.targets.iter().map(|t| t.path.as_path()).collect();
+    let seen_by_fio = |t: &StepTarget| Place {
+        path: t.path.display().to_string(),
+        size: record.targets.iter().find(|r| r.path == t.path).map(|r| r.size_bytes),
+    };
+    let targets: Vec<Place> = step.targets.iter().map(seen_by_fio).collect();
     let fio = match plan {
-        Some(p) => repeat::fio_command(p, step.engine, record.plan.seed, &paths)
-            .ok_or("None: the device was played in virtual time, which fio cannot do."),
-        None => Err("None: the plan in this Record has no step of that name."),
+        Some(p) => {
+            write_jobs::command_line(&Step { engine: step.engine, ..p.clone() }, &targets, record.plan.seed)
+                .map_err(|e| format!("None: {e}."))
+        }
+        None => Err("None: the plan in this Record has no step of that name.".into()),
     };
     let errors = step.errors.first.iter().map(|e| {
         let (path, d) = (e.path.display(), e.direction.name());

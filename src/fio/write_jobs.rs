@@ -1,0 +1,356 @@
+//! A Plan, or one step of it, as a fio job file: what runs on the installed fio, and what `convert` writes.
+//!
+//! Every option of the step is expressed or refused by name; fio's defaults that differ from ours are overridden. Rates are fio's: a closed
+//! loop that is held back, not arrivals on a schedule, so latency under a rate is service latency only.
+
+use std::fmt::Write;
+
+use crate::plan::{Arrival, BlockSizes, Distribution, Plan, Start, Step};
+use crate::unit::{Bytes, Nanos};
+
+/// Why a step has no counterpart in fio.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("step '{step}' cannot be said in fio's language: {why}")]
+pub struct Inexpressible {
+    /// Name of the step.
+    pub step: String,
+    /// What is in the way, and what to do instead.
+    pub why: String,
+}
+
+/// A target as fio is to see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Path to open.
+    pub path: String,
+    /// Usable size, where it is known.
+    pub size: Option<Bytes>,
+}
+
+/// Options of one job, in order.
+pub type Options = Vec<(&'static str, String)>;
+
+/// The whole plan: a section for each step and target, in the order and with the waits of the plan.
+///
+/// # Errors
+/// The first step that fio cannot do.
+pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> {
+    let mut text = format!("; plan {}\n", plan.name);
+    for (i, step) in plan.steps.iter().enumerate() {
+        let own: Vec<Place> = step.targets.iter().map(|t| place(t, places)).collect();
+        for (t, options) in
+            sections(step, if own.is_empty() { places } else { &own }, plan.seed)?.iter().enumerate()
+        {
+            let mut options = options.clone();
+            match &step.start {
+                Start::AfterAll if i > 0 && t == 0 => options.push(("stonewall", "1".into())),
+                Start::After(name) => options.push(("wait_for", name.clone())),
+                _ => {}
+            }
+            if plan.continue_on_error {
+                options.push(("continue_on_error", "io".into()));
+            }
+            write_section(&mut text, &step.name, &options);
+        }
+    }
+    Ok(text)
+}
+
+/// A target that a step names itself.
+fn place(path: &std::path::Path, known: &[Place]) -> Place {
+    let path = path.display().to_string();
+    known.iter().find(|p| p.path == path).cloned().unwrap_or(Place { path, size: None })
+}
+
+/// Adds a section to a job file.
+pub fn write_section(text: &mut String, name: &str, options: &Options) {
+    let _ = writeln!(text, "\n[{name}]");
+    for (option, value) in options {
+        let _ = writeln!(text, "{option}={value}");
+    }
+}
+
+/// The jobs of one step: one for each target, or one over all of them where the step goes round them.
+///
+/// # Errors
+/// When fio cannot do the step.
+pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<Options>, Inexpressible> {
+    if step.round_robin || places.is_empty() {
+        let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
+        let filename = (!paths.is_empty()).then(|| ("filename", paths.join(":")));
+        let smallest = places.iter().map(|p| p.size).min().flatten();
+        return Ok(vec![filename.into_iter().chain(options(step, smallest, seed)?).collect()]);
+    }
+    let one = |place: &Place| {
+        let filename = ("filename", escape(&place.path));
+        Ok(std::iter::once(filename).chain(options(step, place.size, seed)?).collect())
+    };
+    places.iter().map(one).collect()
+}
+
+/// The command that does one step, for a shell.
+///
+/// # Errors
+/// When fio cannot do the step.
+pub fn command_line(step: &Step, places: &[Place], seed: u64) -> Result<String, Inexpressible> {
+    let size = places.iter().map(|p| p.size).min().flatten();
+    let mut words: Vec<String> =
+        options(step, size, seed)?.iter().map(|(n, v)| format!("--{n}={v}")).collect();
+    let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
+    let files = if step.round_robin { vec![paths.join(":")] } else { paths };
+    for file in files {
+        words.extend([format!("--name={}", step.name), format!("--filename={file}")]);
+    }
+    let words: Vec<String> = words.iter().map(|w| shell(w)).collect();
+    Ok(format!("fio {}", words.join(" ")))
+}
+
+/// One word for a POSIX shell.
+pub fn shell(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+/// `:` separates files in fio.
+fn escape(path: &str) -> String {
+    path.replace(':', r"\:")
+}
+
+/// Everything but the target. `size` is that of the target, where it is known.
+fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexpressible> {
+    let refuse = |why: String| Err(Inexpressible { step: step.name.clone(), why });
+    if step.simulate.is_some() {
+        return refuse("fio has no simulated device".into());
+    }
+    let mut options: Options = Vec::new();
+    let mut set = |name: &'static str, value: String| options.push((name, value));
+    set("ioengine", step.engine.to_string());
+    set("rw", step.rw.to_string());
+    if step.rw.directions().len() == 2 {
+        set("rwmixread", step.rwmix.to_string());
+    }
+    blocks(step, &mut set);
+    set("iodepth", step.iodepth.to_string());
+    set("numjobs", step.numjobs.to_string());
+    set("direct", u8::from(step.direct).to_string());
+    range(step, size, &mut set);
+    if !step.ends_by_amount() {
+        set("time_based", "1".into());
+    }
+    for (name, value) in [("runtime", step.runtime), ("ramp_time", step.ramp), ("startdelay", step.delay)] {
+        if value.0 > 0 {
+            set(name, time(value));
+        }
+    }
+    if let Some(ios) = step.ios {
+        set("number_ios", ios.to_string());
+    }
+    if step.fsync > 0 {
+        set(if step.datasync { "fdatasync" } else { "fsync" }, step.fsync.to_string());
+    }
+    if step.end_fsync {
+        set("end_fsync", "1".into());
+    }
+    if let Err(why) = rate(step, &mut set) {
+        return refuse(why);
+    }
+    if let Some(think) = &step.think {
+        set("thinktime", (think.time.0 / 1000).to_string());
+        set("thinktime_blocks", think.blocks.to_string());
+        if think.spin.0 > 0 {
+            set("thinktime_spin", (think.spin.0 / 1000).to_string());
+        }
+    }
+    if step.distribution != Distribution::Uniform {
+        set("random_distribution", step.distribution.to_string());
+    }
+    if step.norandommap {
+        set("norandommap", "1".into());
+    }
+    set("randseed", seed.to_string());
+    if step.compressible > 0 {
+        set("buffer_compress_percentage", step.compressible.to_string());
+        set("refill_buffers", "1".into());
+    }
+    if let Some(cpus) = &step.cpus {
+        set("cpus_allowed", cpus.to_string());
+        set("cpus_allowed_policy", if step.cpus_shared { "shared" } else { "split" }.into());
+    }
+    for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {
+        if wanted {
+            set(name, "1".into());
+        }
+    }
+    if !step.direct && !step.invalidate {
+        set("invalidate", "0".into());
+    }
+    set("group_reporting", "1".into());
+    Ok(options)
+}
+
+/// fio's rate is that of one job and one direction; its schedule goes on while requests wait only when they are handed to another thread.
+fn rate(step: &Step, set: &mut impl FnMut(&'static str, String)) -> Result<(), String> {
+    let Some(all) = step.arrivals_per_second() else { return Ok(()) };
+    let job = all / f64::from(step.numjobs);
+    let reads = job * f64::from(step.rwmix) / 100.0;
+    let wanted = if step.rw.directions().len() == 2 { vec![reads, job - reads] } else { vec![job] };
+    if let Some(off) = wanted.iter().find(|r| (r.round() / **r - 1.0).abs() > 0.01) {
+        return Err(format!(
+            "{off:.3} I/Os a second for one job is not near a whole number, and fio's rates are: use fewer jobs"
+        ));
+    }
+    let wanted: Vec<String> = wanted.iter().map(|r| format!("{r:.0}")).collect();
+    set("rate_iops", wanted.join(","));
+    set("io_submit_mode", "offload".into());
+    if step.arrival == Arrival::Poisson {
+        set("rate_process", "poisson".into());
+    }
+    Ok(())
+}
+
+/// Block sizes, of reads and writes apart where they differ.
+fn blocks(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
+    if sizes.iter().flatten().all(|s| s.single().is_some()) {
+        let bytes: Vec<_> = sizes.iter().flatten().map(|s| bytes(s.largest())).collect();
+        set("bs", bytes.join(","));
+        return;
+    }
+    let split = |sizes: &BlockSizes| {
+        let shares: Vec<_> =
+            sizes.shares().iter().map(|(b, share)| format!("{}/{share}", bytes(*b))).collect();
+        shares.join(":")
+    };
+    set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
+}
+
+/// Which part of the target, and where each job begins in it.
+fn range(step: &Step, target: Option<Bytes>, set: &mut impl FnMut(&'static str, String)) {
+    let jobs = u64::from(step.numjobs);
+    let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
+    let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
+    let parts = step.offset_increment.is_none() && !step.rw.is_random() && jobs > 1;
+    match whole {
+        // Sequential jobs of ours get parts of their own.
+        Some(whole) if parts => {
+            let share = whole.0 / jobs / block * block;
+            set("size", bytes(Bytes(share)));
+            set("offset_increment", bytes(Bytes(share)));
+        }
+        None if parts => {
+            set("size", format!("{}%", 100 / jobs));
+            set("offset_increment", format!("{}%", 100 / jobs));
+        }
+        Some(whole) if step.size.is_some() || step.offset.0 > 0 => set("size", bytes(whole)),
+        _ => {}
+    }
+    if step.offset.0 > 0 {
+        set("offset", bytes(step.offset));
+    }
+    if let Some(increment) = step.offset_increment.filter(|i| i.0 > 0) {
+        set("offset_increment", bytes(increment));
+    }
+    if let Some(amount) = step.io_size {
+        set("io_size", bytes(amount));
+    }
+}
+
+/// A time with the largest unit that keeps it exact: a bare number would mean seconds or microseconds, depending on the option.
+fn time(value: Nanos) -> String {
+    match value.0 {
+        ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns / 1000),
+    }
+}
+
+/// A size as fio reads it with its default `kb_base=1024`.
+fn bytes(n: Bytes) -> String {
+    match n.exact().strip_suffix("iB") {
+        Some(short) => short.to_ascii_lowercase(),
+        None => n.0.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{EngineKind, Pattern};
+
+    fn at(path: &str) -> Place {
+        Place { path: path.into(), size: Some(Bytes::gib(1)) }
+    }
+
+    #[test]
+    fn the_command_says_the_same_as_the_step() {
+        let step = Step {
+            name: "rand write".into(),
+            rw: Pattern::RandWrite,
+            iodepth: 32,
+            ramp: Nanos::seconds(5),
+            ..Step::default()
+        };
+        let command = command_line(&step, &[at("/dev/disk/by-path/a:b c")], 42).unwrap();
+        insta::assert_snapshot!(command, @r"fio --ioengine=io_uring --rw=randwrite --bs=4k --iodepth=32 --numjobs=1 --direct=1 --time_based=1 --runtime=30s --ramp_time=5s --randseed=42 --group_reporting=1 '--name=rand write' '--filename=/dev/disk/by-path/a\:b c'");
+        let paced = Step { rw: Pattern::RandRw, rwmix: 75, numjobs: 2, rate_iops: Some(800.0), ..step };
+        let command = command_line(&paced, &[at("f")], 1).unwrap();
+        assert!(command.contains("--rate_iops=300,100 --io_submit_mode=offload"), "{command}");
+        let odd = Step { rate_iops: Some(1.0), ..paced };
+        assert!(command_line(&odd, &[at("f")], 1).unwrap_err().to_string().contains("use fewer jobs"));
+    }
+
+    #[test]
+    fn sequential_jobs_keep_parts_of_their_own() {
+        let step =
+            Step { rw: Pattern::Read, numjobs: 4, bs: BlockSizes::one(Bytes::mib(1)), ..Step::default() };
+        let options = sections(&step, &[at("f")], 1).unwrap();
+        assert!(
+            options[0].contains(&("size", "256m".into()))
+                && options[0].contains(&("offset_increment", "256m".into()))
+        );
+        let shared = Step { offset_increment: Some(Bytes(0)), ..step };
+        assert!(!sections(&shared, &[at("f")], 1).unwrap()[0].iter().any(|o| o.0 == "offset_increment"));
+    }
+
+    #[test]
+    fn a_plan_keeps_its_order_and_its_waits() {
+        let step = |name: &str, start| Step {
+            name: name.into(),
+            start,
+            engine: EngineKind::Libaio,
+            ..Step::default()
+        };
+        let plan = Plan {
+            name: "p".into(),
+            targets: vec!["f".into()],
+            file_size: None,
+            keep: false,
+            overwrite: false,
+            continue_on_error: true,
+            seed: 1,
+            steps: vec![
+                step("a", Start::AfterAll),
+                step("b", Start::WithPrevious),
+                step("c", Start::After("a".into())),
+                step("d", Start::AfterAll),
+            ],
+        };
+        let text = job_file(&plan, &[at("f")]).unwrap();
+        let of = |name: &str| text.split("\n[").find(|s| s.starts_with(name)).unwrap().to_string();
+        assert!(!of("a]").contains("stonewall") && !of("b]").contains("stonewall"));
+        assert!(of("c]").contains("wait_for=a") && of("d]").contains("stonewall=1"));
+        assert!(of("a]").contains("continue_on_error=io"));
+    }
+
+    #[test]
+    fn shell_words_are_quoted() {
+        assert_eq!(shell("/dev/vdb"), "/dev/vdb");
+        assert_eq!(shell("a b"), "'a b'");
+        assert_eq!(shell("it's $(x)"), r"'it'\''s $(x)'");
+        assert_eq!(shell(""), "''");
+    }
+}

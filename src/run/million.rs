@@ -1,0 +1,259 @@
+//! `million`: the source procedure `test100w.sh` as one command, on any device, in its three published forms.
+//!
+//! ```text
+//! RunFio 10 64 4k randwrite DEVICE                  jobs depth bs rw file
+//! RunFio 16 64 8k randwrite DEVICE libaio 1         ... engine direct
+//! RunFio 10 128 4k randwrite 1024g DEVICE           ... size before the file
+//! ```
+//!
+//! The device may also come first. What the script does is kept (queues to CPUs, `rq_affinity`, 30 s of load, the rate); in which points
+//! this differs is printed beside it, from the machine at hand.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::pipeline::Options;
+use super::{Failure, measure_and_publish, print};
+use crate::cli::MillionArgs;
+use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
+use crate::record::Record;
+use crate::report::text::wrap;
+use crate::topo::{QueueKind, Topology, like_script, place_on};
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::warn::Severity;
+
+/// What the procedure is named after.
+const MILLION: f64 = 1e6;
+/// The script waits so long after it has set the knobs; here the load runs meanwhile and is not counted.
+const SETTLE: Nanos = Nanos::seconds(5);
+
+/// The words of a call, in either order.
+#[derive(Clone, Debug, PartialEq)]
+struct Words {
+    target: PathBuf,
+    jobs: Option<u32>,
+    depth: u32,
+    bs: String,
+    rw: Pattern,
+    size: Option<Bytes>,
+    engine: EngineKind,
+    direct: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
+    let words = words(&args.words).map_err(Failure::input)?;
+    let topology = topology(&words.target);
+    let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
+    let plan = plan(args, &words, jobs)?;
+    if !args.output.quiet && !args.output.takes_stdout() {
+        print(&differences(&words, jobs, topology.as_ref()))?;
+    }
+    let options = Options { destroy: args.destroy.clone(), tune: args.tune, ..Options::default() };
+    let ended = measure_and_publish(plan, options, &args.claim, &args.output, None)?;
+    if !args.output.quiet && !args.output.takes_stdout() {
+        print(&answer(&ended.record))?;
+    }
+    ended.code()
+}
+
+/// Reads the words.
+fn words(given: &[String]) -> Result<Words, String> {
+    let usage = "write DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or the script's own order \
+                 JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]";
+    let mut rest = given.iter().map(String::as_str).peekable();
+    let is_number = |w: &str| w.bytes().all(|b| b.is_ascii_digit());
+    let is_size = |w: &str| w.starts_with(|c: char| c.is_ascii_digit()) && w.parse::<Bytes>().is_ok();
+    let first = rest.next_if(|w| !is_number(w));
+    let mut number = |what: &str| -> Result<Option<u32>, String> {
+        let Some(word) = rest.next() else { return Ok(None) };
+        word.parse().map(Some).map_err(|_| format!("{what} '{word}' is not a number: {usage}"))
+    };
+    let (jobs, depth) = (number("JOBS")?, number("DEPTH")?.unwrap_or(64));
+    let bs = rest.next().unwrap_or("4k").to_string();
+    let rw = match rest.next() {
+        Some(word) => word.parse::<Pattern>().map_err(|e| e.to_string())?,
+        // The script has no default; reads lose nothing.
+        None => Pattern::RandRead,
+    };
+    let size = rest.next_if(|w| is_size(w)).map(|w| w.parse::<Bytes>().expect("it was read before"));
+    let Some(target) = first.or_else(|| rest.next()) else { return Err(format!("no device: {usage}")) };
+    let engine = match rest.next() {
+        None => EngineKind::IoUring,
+        Some("io_uring") => EngineKind::IoUring,
+        Some("libaio") => EngineKind::Libaio,
+        Some("sync" | "psync" | "pvsync" | "pvsync2") => EngineKind::Psync,
+        Some(other) => {
+            return Err(format!(
+                "engine '{other}' is not one of io_uring, libaio, psync: `volproof fio --ioengine={other} ...` hands it to fio"
+            ));
+        }
+    };
+    let direct = match rest.next() {
+        None | Some("1") => true,
+        Some("0") => false,
+        Some(other) => return Err(format!("DIRECT '{other}' is neither 0 nor 1")),
+    };
+    if let Some(more) = rest.next() {
+        return Err(format!("'{more}' is one word too many: {usage}"));
+    }
+    Ok(Words { target: target.into(), jobs, depth, bs, rw, size, engine, direct })
+}
+
+/// The queues and CPUs of a block device; nothing for a file, whose queues are its filesystem's affair.
+fn topology(target: &Path) -> Option<Topology> {
+    use std::os::unix::fs::FileTypeExt;
+    let real = target.canonicalize().ok()?;
+    real.metadata().ok().filter(|m| m.file_type().is_block_device())?;
+    Topology::read(Path::new("/"), &[real.file_name()?.to_str()?]).ok()
+}
+
+/// One job for each hardware queue, on CPUs that may be used.
+fn queues(topology: &Topology) -> u32 {
+    let queues: usize = topology.disks.iter().map(|d| d.of_kind(QueueKind::Default).count()).sum();
+    queues.clamp(1, topology.cpus.usable().len().max(1)) as u32
+}
+
+fn plan(args: &MillionArgs, words: &Words, jobs: u32) -> Result<Plan, Failure> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if jobs as usize > cpus {
+        return Err(Failure::input(format!(
+            "{jobs} jobs are more than the {cpus} CPUs this process may use, and each is to have its own: \
+             use {cpus} jobs with a greater depth"
+        )));
+    }
+    let step = Step {
+        name: "million".into(),
+        rw: words.rw,
+        bs: words.bs.parse().map_err(Failure::input)?,
+        iodepth: words.depth,
+        numjobs: jobs,
+        size: words.size,
+        engine: words.engine,
+        direct: words.direct,
+        runtime: args.runtime.unwrap_or(Nanos::seconds(30)),
+        ramp: SETTLE,
+        start: Start::AfterAll,
+        ..Step::default()
+    };
+    let base = Preset::find("standard").expect("a preset of ours").plan();
+    let plan = Plan {
+        name: "million".into(),
+        targets: vec![words.target.clone()],
+        overwrite: args.overwrite,
+        steps: vec![step],
+        ..base
+    };
+    plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
+}
+
+/// In which points this is not the script.
+fn differences(words: &Words, jobs: u32, topology: Option<&Topology>) -> String {
+    let mut points: Vec<String> = Vec::new();
+    if let Some(topology) = topology {
+        let ours = place_on(topology, QueueKind::Default, jobs, true).ok();
+        for target in &topology.targets {
+            let script = like_script(topology, &target.disk, jobs, ours.as_ref());
+            if let Some(ours) = &ours {
+                let seats: Vec<String> = ours.seats.iter().map(|s| s.cpus.to_string()).collect();
+                let list = if script.list.is_empty() { "none" } else { script.list.as_str() };
+                points.push(format!(
+                    "CPUs of the jobs: {} here; the script gives fio --cpus_allowed={list}",
+                    seats.join(", ")
+                ));
+            }
+            points.extend(script.differences.iter().map(|d| format!("of that list: {d}")));
+        }
+    }
+    points.push("every knob that is changed is put back; the script leaves rq_affinity at 2".into());
+    points.push(format!(
+        "the load runs for {} before it is counted, where the script sleeps: a burst at the start is not measured",
+        SETTLE.clock()
+    ));
+    if words.rw.changes_data() {
+        points.push(
+            "a device in use is refused, and writing needs its serial; the script overwrites what it is told"
+                .into(),
+        );
+    }
+    if words.engine == EngineKind::IoUring {
+        points.push("the engine is io_uring; name libaio after the device to have the script's".into());
+    }
+    let mut text = String::from("Other than test100w.sh:\n");
+    for point in points {
+        text += &wrap("  - ", &point);
+    }
+    text + "\n"
+}
+
+/// The line that the procedure is about.
+fn answer(record: &Record) -> String {
+    let Some(step) = record.steps.first() else { return String::new() };
+    let iops = step.iops();
+    let part = format!("{} % of it", significant(iops / MILLION * 100.0));
+    let said = if record.warnings.iter().any(|w| w.severity == Severity::Blocker) {
+        format!("not shown, see the doubts: {part}")
+    } else if iops >= MILLION {
+        "reached".into()
+    } else {
+        format!("not reached: {part}")
+    };
+    wrap("\nOne million IOPS  ", &format!("{said} ({} IOPS)", grouped(iops.round() as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Words, String> {
+        words(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn the_three_published_calls_and_ours_mean_the_same() {
+        let plain = read("10 64 4k randwrite /dev/vdb").unwrap();
+        assert_eq!(
+            (plain.jobs, plain.depth, plain.bs.as_str(), plain.rw),
+            (Some(10), 64, "4k", Pattern::RandWrite)
+        );
+        assert_eq!((plain.size, plain.engine, plain.direct), (None, EngineKind::IoUring, true));
+        assert_eq!(read("/dev/vdb 10 64 4k randwrite").unwrap(), plain);
+
+        let blog = read("16 64 8k randwrite /data01/test libaio 1").unwrap();
+        assert_eq!(
+            (blog.target.to_str(), blog.engine, blog.direct),
+            (Some("/data01/test"), EngineKind::Libaio, true)
+        );
+        assert_eq!(read("/data01/test 16 64 8k randwrite libaio 1").unwrap(), blog);
+        assert!(!read("16 64 8k randread /data01/test sync 0").unwrap().direct);
+
+        let sized = read("10 128 4k randwrite 1024g /dev/nvme1n1").unwrap();
+        assert_eq!((sized.size, sized.depth), (Some(Bytes::gib(1024)), 128));
+        assert_eq!(read("/dev/nvme1n1 10 128 4k randwrite 1024g").unwrap(), sized);
+    }
+
+    #[test]
+    fn a_device_alone_is_read() {
+        let w = read("/dev/vdb").unwrap();
+        assert_eq!((w.jobs, w.depth, w.rw), (None, 64, Pattern::RandRead));
+    }
+
+    #[test]
+    fn mistakes_say_how_to_write_it() {
+        for (line, what) in [
+            ("", "no device"),
+            ("10 64 4k randwrite", "no device"),
+            ("/dev/vdb ten", "JOBS 'ten' is not a number"),
+            ("/dev/vdb 1 64 4k sideways", "not a pattern"),
+            ("/dev/vdb 1 64 4k read mmap", "hands it to fio"),
+            ("/dev/vdb 1 64 4k read libaio 2", "neither 0 nor 1"),
+            ("/dev/vdb 1 64 4k read 1g libaio 1 more", "one word too many"),
+        ] {
+            let e = read(line).unwrap_err();
+            assert!(e.contains(what), "{line}: {e}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The source procedure as one command.
+
+use super::{Bench, fits};
+
+#[test]
+fn a_file_is_driven_as_the_script_drives_it() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let line = "million 1 4 4k randread f.dat libaio 0 --runtime 300ms --json r.json";
+    let ran = bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    fits(&ran.out);
+    for words in ["Other than test100w.sh", "put back", "One million IOPS", "% of it"] {
+        assert!(ran.out.contains(words), "'{words}' is not in:\n{}", ran.out);
+    }
+    let record = bench.record();
+    let step = &record.plan.steps[0];
+    assert_eq!((step.iodepth, step.numjobs, step.direct), (4, 1, false));
+    assert_eq!(record.steps[0].engine, volproof::plan::EngineKind::Libaio);
+}
+
+#[test]
+fn what_the_script_would_overwrite_is_refused() {
+    let bench = Bench::new();
+    let file = bench.file("f.dat", 1);
+    let before = std::fs::read(&file).unwrap();
+    bench.run(&["million", "1", "4", "4k", "randwrite", "f.dat"]).ended(3).says(&["--overwrite"]);
+    assert_eq!(std::fs::read(&file).unwrap(), before);
+}
+
+#[test]
+fn more_jobs_than_cpus_are_refused_as_in_the_script() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    bench
+        .run(&["million", "4000", "64", "4k", "randread", "f.dat"])
+        .ended(2)
+        .says(&["4000 jobs are more than"]);
+}
