@@ -140,10 +140,10 @@ impl Histogram {
 
     /// Adds all samples of a stored histogram; exact.
     pub fn merge_sparse(&mut self, other: &Sparse) {
-        for &(index, n) in &other.buckets {
-            self.counts[index as usize] += n;
+        for (index, n) in other.buckets() {
+            self.counts[index] += n;
         }
-        if !other.buckets.is_empty() {
+        if !other.is_empty() {
             self.min = self.min.min(other.min.0);
             self.max = self.max.max(other.max.0);
             self.sum += other.sum.0;
@@ -240,7 +240,7 @@ impl Histogram {
             min: Nanos(self.min),
             max: Nanos(self.max),
             sum: Nanos(self.sum),
-            buckets: self.nonzero().map(|(i, n)| (i as u16, n)).collect(),
+            filled: self.nonzero().map(|(i, n)| Filled::new(i, n)).collect(),
         }
     }
 }
@@ -258,6 +258,30 @@ impl std::fmt::Debug for Histogram {
     }
 }
 
+/// A filled bucket: its index in the low [`Filled::INDEX`] bits, its count above, so that an hour of seconds fits into memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Filled(u64);
+
+impl Filled {
+    const INDEX: u32 = 12;
+    /// Counts end here: 52 days of a billion samples a second.
+    const MOST: u64 = u64::MAX >> Filled::INDEX;
+
+    fn new(index: usize, count: u64) -> Filled {
+        Filled(count.min(Filled::MOST) << Filled::INDEX | index as u64)
+    }
+
+    fn index(self) -> usize {
+        (self.0 & ((1 << Filled::INDEX) - 1)) as usize
+    }
+
+    fn count(self) -> u64 {
+        self.0 >> Filled::INDEX
+    }
+}
+
+const _: () = assert!(BUCKETS <= 1 << Filled::INDEX);
+
 /// A histogram that holds only its filled buckets: the form that is kept per second and written to the Record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sparse {
@@ -267,11 +291,16 @@ pub struct Sparse {
     pub max: Nanos,
     /// Sum of the samples.
     pub sum: Nanos,
-    /// Bucket index and count, ascending, counts above 0.
-    pub buckets: Vec<(u16, u64)>,
+    /// Ascending, counts above 0.
+    filled: Box<[Filled]>,
 }
 
 impl Sparse {
+    /// From filled buckets in ascending order, as another program counted them.
+    pub fn of(min: Nanos, max: Nanos, sum: Nanos, buckets: impl Iterator<Item = (usize, u64)>) -> Sparse {
+        Sparse { min, max, sum, filled: buckets.map(|(i, n)| Filled::new(i, n)).collect() }
+    }
+
     /// The full form.
     pub fn to_histogram(&self) -> Histogram {
         let mut full = Histogram::new();
@@ -279,16 +308,26 @@ impl Sparse {
         full
     }
 
+    /// Filled buckets in ascending order, with their counts.
+    pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.filled.iter().map(|f| (f.index(), f.count()))
+    }
+
+    /// True when it holds no sample.
+    pub fn is_empty(&self) -> bool {
+        self.filled.is_empty()
+    }
+
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|b| b.1).sum()
+        self.filled.iter().map(|f| f.count()).sum()
     }
 
     /// Adds all samples of another stored histogram; exact.
     pub fn merge(&mut self, other: &Sparse) {
-        if self.buckets.is_empty() {
+        if self.is_empty() {
             *self = other.clone();
-        } else if !other.buckets.is_empty() {
+        } else if !other.is_empty() {
             let mut full = self.to_histogram();
             full.merge_sparse(other);
             *self = full.to_sparse();
@@ -325,10 +364,10 @@ impl JsonSchema for Sparse {
 impl Serialize for Sparse {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut last = 0;
-        let mut buckets = Vec::with_capacity(self.buckets.len() * 2);
-        for &(index, n) in &self.buckets {
-            buckets.extend([u64::from(index) - last, n]);
-            last = u64::from(index);
+        let mut buckets = Vec::with_capacity(self.filled.len() * 2);
+        for (index, n) in self.buckets() {
+            buckets.extend([index as u64 - last, n]);
+            last = index as u64;
         }
         Stored { min_ns: self.min, max_ns: self.max, sum_ns: self.sum, buckets }.serialize(s)
     }
@@ -344,22 +383,24 @@ impl<'de> Deserialize<'de> for Sparse {
                 "histogram: 'buckets' holds pairs of step and count, but its length is odd",
             ));
         }
-        let mut buckets: Vec<(u16, u64)> = Vec::with_capacity(pairs.len());
+        let mut filled = Vec::with_capacity(pairs.len());
         let (mut index, mut total) = (0u64, 0u64);
         for &[step, n] in pairs {
             index = index.saturating_add(step);
-            total =
-                total.checked_add(n).ok_or_else(|| D::Error::custom("histogram: more than 2^64 samples"))?;
-            if n == 0 || index as usize >= BUCKETS || (step == 0 && !buckets.is_empty()) {
+            total = total.saturating_add(n);
+            if total > Filled::MOST {
+                return Err(D::Error::custom("histogram: more than 2^52 samples"));
+            }
+            if n == 0 || index as usize >= BUCKETS || (step == 0 && !filled.is_empty()) {
                 return Err(D::Error::custom(format!("histogram: bucket {index} with count {n} cannot be")));
             }
-            buckets.push((index as u16, n));
+            filled.push(Filled::new(index as usize, n));
         }
-        let inside = |ns: Nanos, at: Option<&(u16, u64)>| at.is_none_or(|b| bucket(ns.0) == usize::from(b.0));
-        if !inside(stored.min_ns, buckets.first()) || !inside(stored.max_ns, buckets.last()) {
+        let inside = |ns: Nanos, at: Option<&Filled>| at.is_none_or(|f| bucket(ns.0) == f.index());
+        if !inside(stored.min_ns, filled.first()) || !inside(stored.max_ns, filled.last()) {
             return Err(D::Error::custom("histogram: 'min_ns' or 'max_ns' lies outside its buckets"));
         }
-        Ok(Sparse { min: stored.min_ns, max: stored.max_ns, sum: stored.sum_ns, buckets })
+        Ok(Sparse { min: stored.min_ns, max: stored.max_ns, sum: stored.sum_ns, filled: filled.into() })
     }
 }
 
@@ -448,6 +489,7 @@ mod tests {
             r#"{"min_ns":0,"max_ns":0,"sum_ns":0,"buckets":[1,0]}"#,
             r#"{"min_ns":5,"max_ns":5,"sum_ns":0,"buckets":[1,1]}"#,
             r#"{"min_ns":1,"max_ns":1,"sum_ns":0,"buckets":[1,18446744073709551615,1,5]}"#,
+            r#"{"min_ns":1,"max_ns":1,"sum_ns":0,"buckets":[1,4503599627370496]}"#,
         ] {
             assert!(serde_json::from_str::<Sparse>(text).is_err(), "{text}");
         }

@@ -298,10 +298,10 @@ impl Series {
         if let Some(second) = &interval.second {
             let at = index / PER_SECOND as usize;
             for d in Direction::ALL {
-                if !second.service[d].buckets.is_empty() {
+                if !second.service[d].is_empty() {
                     merge_at(&mut self.stream_mut(d).service, at, &second.service[d]);
                 }
-                if !second.response[d].buckets.is_empty() {
+                if !second.response[d].is_empty() {
                     merge_at(&mut self.stream_mut(d).response, at, &second.response[d]);
                 }
             }

@@ -183,36 +183,32 @@ fn latency(stats: &Stats) -> Option<&Latency> {
 
 /// fio's bins in our form; the bucket layouts are the same.
 pub fn sparse(latency: &Latency) -> Sparse {
-    let mut buckets: Vec<(u16, u64)> = Vec::with_capacity(latency.bins.len());
+    let mut buckets: Vec<(usize, u64)> = Vec::with_capacity(latency.bins.len());
     for (middle, count) in latency.bins.iter().filter(|b| b.1 > 0) {
-        let index = bucket(middle.0) as u16;
+        let index = bucket(middle.0);
         match buckets.last_mut() {
             Some(last) if last.0 == index => last.1 += count,
             _ => buckets.push((index, *count)),
         }
     }
     let samples = latency.samples.unwrap_or(0) as f64;
-    Sparse { min: latency.min, max: latency.max, sum: Nanos((latency.mean * samples) as u64), buckets }
+    Sparse::of(latency.min, latency.max, Nanos((latency.mean * samples) as u64), buckets.into_iter())
 }
 
 /// What came between two totals. Smallest and largest are known exactly only where the report's own lie in the outermost bucket.
 fn difference(now: &Sparse, before: &Sparse) -> Sparse {
-    let mut earlier = before.buckets.iter().peekable();
+    let mut earlier = before.buckets().peekable();
     let mut buckets = Vec::new();
-    for (index, count) in &now.buckets {
-        while earlier.next_if(|e| e.0 < *index).is_some() {}
-        let was = earlier.next_if(|e| e.0 == *index).map_or(0, |e| e.1);
-        if *count > was {
-            buckets.push((*index, count - was));
+    for (index, count) in now.buckets() {
+        while earlier.next_if(|e| e.0 < index).is_some() {}
+        let was = earlier.next_if(|e| e.0 == index).map_or(0, |e| e.1);
+        if count > was {
+            buckets.push((index, count - was));
         }
     }
     let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return Sparse::default() };
-    Sparse {
-        min: Nanos(bucket_low(first.0.into())).max(now.min),
-        max: Nanos(bucket_high(last.0.into())).min(now.max),
-        sum: Nanos(now.sum.0.saturating_sub(before.sum.0)),
-        buckets,
-    }
+    let (min, max) = (Nanos(bucket_low(first.0)).max(now.min), Nanos(bucket_high(last.0)).min(now.max));
+    Sparse::of(min, max, Nanos(now.sum.0.saturating_sub(before.sum.0)), buckets.into_iter())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::moments::student;
+use super::percentile::pooled;
 use super::{BATCHES, CONFIDENCE};
 use crate::hist::{Sparse, bucket_high, bucket_low};
 use crate::unit::Nanos;
@@ -90,17 +91,14 @@ struct Cumulated {
 
 impl Cumulated {
     fn of(seconds: &[Sparse]) -> Option<Cumulated> {
-        let mut buckets: Vec<usize> =
-            seconds.iter().flat_map(|s| s.buckets.iter().map(|b| usize::from(b.0))).collect();
-        buckets.sort_unstable();
-        buckets.dedup();
-        let filled = || seconds.iter().filter(|s| !s.buckets.is_empty());
+        let buckets: Vec<usize> = pooled(seconds).nonzero().map(|b| b.0).collect();
+        let filled = || seconds.iter().filter(|s| !s.is_empty());
         let (min, max) = (filled().map(|s| s.min).min()?, filled().map(|s| s.max).max()?);
         let mut row = vec![0u64; buckets.len()];
         let mut rows = vec![row.clone()];
         for unit in seconds.chunks(seconds.len().div_ceil(UNITS)) {
-            for (index, n) in unit.iter().flat_map(|s| &s.buckets) {
-                if let Ok(column) = buckets.binary_search(&usize::from(*index)) {
+            for (index, n) in unit.iter().flat_map(Sparse::buckets) {
+                if let Ok(column) = buckets.binary_search(&index) {
                     row[column] += n;
                 }
             }

@@ -140,9 +140,8 @@ fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) 
     }
     // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
     let edge = bucket(value.0);
-    let counts_above =
-        |h: &Sparse| h.buckets.iter().filter(|b| usize::from(b.0) > edge).map(|b| b.1).sum::<u64>();
-    let counts_at = |h: &Sparse| h.buckets.iter().find(|b| usize::from(b.0) == edge).map_or(0, |b| b.1);
+    let counts_above = |h: &Sparse| h.buckets().filter(|b| b.0 > edge).map(|b| b.1).sum::<u64>();
+    let counts_at = |h: &Sparse| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
     let at: u64 = seconds.iter().map(counts_at).sum();
     let above: u64 = seconds.iter().map(counts_above).sum();
     let part = ((1.0 - share) * samples - above as f64) / (at as f64).max(1.0);

@@ -10,6 +10,7 @@ mod fio;
 mod fio_engine;
 mod laid;
 mod million;
+mod memory;
 mod refusals;
 mod schema;
 mod signals;
