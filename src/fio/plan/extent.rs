@@ -269,7 +269,10 @@ impl<'a> Files<'a> {
             return None;
         }
         let size = sizes[0];
-        self.lay_out(job, names, &found, offset + size);
+        if self.lay_out(job, names, &found, offset + size) {
+            obstacles.refused("allow_file_create=0", format!("{} is missing", names[0].display()));
+            return None;
+        }
         let total = size * count;
         let amount = (!load_is_timed(job)).then(|| {
             let limit = match io_size(job, total) {
@@ -321,8 +324,9 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Notes what is too short.
-    fn lay_out(&mut self, job: &Job, names: &[PathBuf], found: &[Found], needed: u64) {
+    /// Notes what is too short. True when a file is missing that may not be made.
+    fn lay_out(&mut self, job: &Job, names: &[PathBuf], found: &[Found], needed: u64) -> bool {
+        let mut missing = false;
         let mut layout = Layout { job: job.name.clone(), files: 0, bytes: Bytes(0) };
         for (path, found) in names.iter().zip(found) {
             let had = match found {
@@ -333,6 +337,7 @@ impl<'a> Files<'a> {
             let laid = self.laid.entry(path.clone()).or_default();
             laid.unlink |= job.flag("unlink");
             if needed > had {
+                missing |= *found == Found::Missing;
                 laid.size = laid.size.max(Bytes(needed));
                 layout.files += 1;
                 layout.bytes.0 += needed;
@@ -341,6 +346,7 @@ impl<'a> Files<'a> {
         if layout.files > 0 {
             self.layouts.push(layout);
         }
+        missing && !job.flag("allow_file_create")
     }
 }
 

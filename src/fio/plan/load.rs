@@ -115,7 +115,10 @@ fn engine(job: &Job, rw: Pattern) -> EngineKind {
 
 /// Sizes of the first direction of the pattern, and of writes where they differ.
 fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, Option<BlockSizes>) {
-    let plain = job.ints("bs");
+    let plain = match job.given("bsrange") {
+        Some(_) => block_ranges(job).map(|(low, _)| i64::try_from(low).ok()),
+        None => job.ints("bs"),
+    };
     let split = job.text("bssplit").map(|text| shares(&text, job));
     let of = |direction: usize, obstacles: &mut Obstacles<'_>| {
         let sizes = match &split {
@@ -360,4 +363,14 @@ pub fn block_ranges(job: &Job) -> [(u64, u64); 3] {
             None => [plain[d].unwrap_or(4096); 2].map(|n| bytes(n).0).into(),
         },
     })
+}
+
+/// `bsrange` has one size for each direction, and nothing beside it says otherwise.
+pub(super) fn range_is_a_size(job: &Job) -> bool {
+    job.ranges("bsrange").iter().flatten().all(|(low, high)| low == high)
+}
+
+/// Some direction has a rate.
+pub(super) fn has_rate(job: &Job) -> bool {
+    ["rate", "rate_iops"].iter().any(|name| job.ints(name).iter().flatten().any(|rate| *rate > 0))
 }

@@ -78,9 +78,10 @@ impl Obstacles<'_> {
         self.push(option.into(), true, why.into());
     }
 
-    /// fio would not do it either.
+    /// fio would not do it either, unless something that only fio does makes it possible there.
     fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
-        self.push(option.into(), false, why.into());
+        let foreign = self.found.iter().any(|o| o.job == self.job && o.fio_can);
+        self.push(option.into(), foreign, why.into());
     }
 
     fn push(&mut self, option: String, fio_can: bool, why: String) {
@@ -160,6 +161,12 @@ fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
     for limit in job.limits() {
         match limit.support {
             Support::Native => {}
+            // A range of one size is a size.
+            _ if limit.option == "bsrange" && load::range_is_a_size(job) => {}
+            // A schedule of ours waits for no completion, which is what helper threads are for.
+            _ if limit.option == "io_submit_mode" && load::has_rate(job) => notes.push(limit),
+            // It matters only where a file is missing: see `extent`.
+            _ if limit.option == "allow_file_create" => {}
             Support::Noted(_) => notes.push(limit),
             Support::FioOnly(why) => obstacles.fio_only(limit.text, why),
             Support::Refused(why) => obstacles.refused(limit.text, why),

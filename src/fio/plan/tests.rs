@@ -214,6 +214,8 @@ fn rates_are_of_each_job() {
     assert_eq!(rate(&["rate=300,300,300", "rw=randrw"]), (None, Some(600)));
     assert_eq!(rate(&["rate_iops=100", "bssplit=4k/50:8k/50"]), (None, Some(409_600)));
     assert_eq!(only(&["size=1m", "rate_iops=50", "rate_process=poisson"]).arrival, Arrival::Poisson);
+    assert_eq!(rate(&["rate_iops=50", "io_submit_mode=offload"]), (Some(50.0), None));
+    obstacle(&["size=1m", "io_submit_mode=offload"], "io_submit_mode", true);
     obstacle(&["size=1m", "rw=randrw", "rate=1m,2m"], "rate", true);
     obstacle(&["size=1m", "rate_iops=5", "thinktime=5"], "thinktime", true);
 }
@@ -230,6 +232,8 @@ fn sizes_of_blocks() {
     assert_eq!(bs(&["bssplit=4k/10:64k/50:32k/40"]), ("4KiB/10:64KiB/50:32KiB/40".into(), None));
     assert_eq!(bs(&["bssplit=4k/60:64k/:32k/"]), ("4KiB/60:64KiB/20:32KiB/20".into(), None));
     assert_eq!(bs(&["bssplit=4k/10,8k/100", "rw=randrw"]), ("4KiB".into(), Some("8KiB".into())));
+    assert_eq!(bs(&["bsrange=8k-8k"]), ("8KiB".into(), None));
+    obstacle(&["size=1m", "bsrange=4k-8k"], "bsrange", true);
     obstacle(&["size=1m", "bssplit=4k/80:8k/40"], "bssplit", false);
 }
 
@@ -289,6 +293,7 @@ fn what_only_fio_does_is_named() {
         (&["size=1m", "numjobs=0"], "numjobs"),
         (&["filename=/dev/small", "bs=2m"], "bs"),
         (&["filename=/dev/small", "offset=2m"], "offset"),
+        (&["size=1m", "allow_file_create=0"], "allow_file_create=0"),
     ] {
         obstacle(options, named, false);
     }

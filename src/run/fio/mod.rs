@@ -16,7 +16,7 @@ mod logs;
 mod own;
 mod report;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -53,18 +53,14 @@ pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
 /// # Errors
 /// With fio's exit codes, and 3 from the guard.
 pub fn main(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    answer(arguments).map_err(|failure| Failure {
-        // fio knows no code 2.
-        code: if failure.code == 2 { 1 } else { failure.code },
-        ..failure
-    })
+    answer(arguments)
 }
 
 fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    let (own, rest) = Own::take(arguments).map_err(Failure::input)?;
+    let (own, rest) = Own::take(arguments).map_err(input)?;
     let text = |argument: &OsString| argument.clone().into_string();
     let words = rest.iter().map(text).collect::<Result<Vec<String>, _>>();
-    let words = words.map_err(|a| Failure::input(format!("'{}' is not UTF-8", a.display())))?;
+    let words = words.map_err(|a| input(format!("'{}' is not UTF-8", a.display())))?;
     let command = argv::parse(&words, &Surroundings::here()).map_err(|mistakes| mistaken(&mistakes))?;
     if !own.quiet_doubts {
         command.notes.iter().for_each(|note| eprintln!("volproof: {note}"));
@@ -82,7 +78,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let look = |path: &Path| devices::look(&root, path);
     if command.readonly && !command.jobs.iter().all(devices::reads_only) {
         let why = "trim and write operations are not allowed with the --readonly parameter.";
-        return Err(Failure::input(why));
+        return Err(input(why));
     }
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
@@ -94,7 +90,10 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         Err(needs) => {
             let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
             if !never.is_empty() {
-                return Err(hand::refusal("this cannot be run", &never));
+                // fio counts the jobs that cannot be set up.
+                let jobs: BTreeSet<&str> = never.iter().map(|o| o.job.as_str()).collect();
+                let code = jobs.len().min(255) as u8;
+                return Err(Failure { code, ..hand::refusal("this cannot be run", &never) });
             }
             let unseen = devices::unseen(&command);
             if !unseen.is_empty() {
@@ -104,6 +103,16 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             Err(hand::over(&rest, &needs))
         }
     }
+}
+
+/// fio ends with 1 for everything that cannot be read or run.
+fn input(message: impl std::fmt::Display) -> Failure {
+    Failure { code: 1, message: message.to_string() }
+}
+
+/// The pipeline's code for bad input is fio's 1.
+fn as_fio(failure: Failure) -> Failure {
+    Failure { code: if failure.code == 2 { 1 } else { failure.code }, ..failure }
 }
 
 /// All mistakes of a command line or job file, as fio ends on them.
@@ -157,7 +166,7 @@ fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<
 /// Every device that may be written is cleared, before a file is made or a program called.
 fn guarded(root: &Root, command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
     let written = devices::written(command, &|job| plan::targets(job, look), look);
-    devices::clear(root, &written, &own.destroy)
+    devices::clear(root, &written, &own.destroy).map_err(as_fio)
 }
 
 /// Runs a plan and reports as fio does.
@@ -174,10 +183,10 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
         share_cpus: true,
     };
     if let Some(path) = &own.record {
-        super::writable(path, "--record")?;
+        super::writable(path, "--record").map_err(as_fio)?;
     }
-    let job = Job::survey(root.clone(), native.plan.clone(), options)?;
-    let mut sink = report::Sink::open(command)?;
+    let job = Job::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
+    let mut sink = report::Sink::open(command).map_err(as_fio)?;
     let interrupts = signals()?;
     if !own.quiet_doubts {
         report::say_noted(command, &native);
@@ -194,7 +203,7 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
     let output = report::output(command, &native, &ended.record, &ended.failed, began.elapsed());
     sink.results(&output, command.terse_version)?;
     if let Some(path) = &own.record {
-        ended.record.save(path).map_err(|e| Failure::input(format!("{}: {e}", path.display())))?;
+        ended.record.save(path).map_err(|e| input(format!("{}: {e}", path.display())))?;
     }
     if !own.quiet_doubts {
         report::say_doubts(&ended.record, own.record.as_deref());
@@ -205,7 +214,7 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
     }
     let code = if stopped { u32::from(INTERRUPTED) + failed } else { failed };
     if failed == 0 && !stopped {
-        return ended.code();
+        return ended.code().map_err(as_fio);
     }
     Ok(ExitCode::from(code as u8))
 }
