@@ -258,6 +258,8 @@ fn the_real_fio_does_what_only_it_can() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fits(&ran.err);
     assert_eq!(bytes(&json(&ran), "write"), [64 << 10]);
+    let interim = ["fio", "--name=j", "--size=64k", "--status-interval=1", "--bandwidth-log"];
+    bench.run(&interim).ended(0).says(&["runs this: --status-interval, --bandwidth-log"]);
     let mut alone = bench.command(&line);
     let ran = Ran::of(alone.env("PATH", bench.path()).output().unwrap()).ended(1);
     ran.says(&["fio is not installed", "verify=crc32c (j)", "does not check data"]);

@@ -137,7 +137,16 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
         fio_can: true,
         why: why.to_string(),
     });
-    let flags: Vec<Obstacle> = flags.collect();
+    let ours = |option: &str, why: &str| Obstacle {
+        job: "command line".into(),
+        option: option.into(),
+        fio_can: true,
+        why: why.into(),
+    };
+    let interim =
+        command.status_interval.map(|_| ours("--status-interval", "volproof reports when the run has ended"));
+    let bandwidth = command.bandwidth_log.then(|| ours("--bandwidth-log", "logs are those of each job"));
+    let flags: Vec<Obstacle> = flags.chain(interim).chain(bandwidth).collect();
     match plan::convert(&command.jobs, look, seed) {
         Ok(native) if flags.is_empty() => Ok(native),
         Ok(_) => Err(flags),
