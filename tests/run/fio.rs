@@ -210,6 +210,9 @@ fn forms_of_the_report() {
     let bins = report["jobs"][0]["read"]["clat_ns"]["bins"].as_object().unwrap();
     let counted: u64 = bins.values().map(|n| n.as_u64().unwrap()).sum();
     assert_eq!(counted, report["jobs"][0]["read"]["total_ios"].as_u64().unwrap());
+    let quiet =
+        json(&bench.run(&[&["fio", "--disk_util=0", "--output-format=json"], &job[..]].concat()).ended(0));
+    assert!(quiet.get("disk_util").is_none());
     let minimal = bench.run(&[&["fio", "--minimal"], &job[..]].concat()).ended(0).out;
     assert!(minimal.starts_with("3;fio-3.33;j;0;0;") && minimal.lines().count() == 1, "{minimal}");
 }

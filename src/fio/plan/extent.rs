@@ -11,6 +11,7 @@ use super::super::job::Job;
 use super::super::number::{Size, Value};
 use super::Obstacles;
 use crate::plan::{EngineKind, Step};
+use crate::sample::Direction;
 use crate::unit::Bytes;
 
 /// What lies at a path.
@@ -271,6 +272,11 @@ impl<'a> Files<'a> {
         let size = sizes[0];
         if self.lay_out(job, names, &found, offset + size) {
             obstacles.refused("allow_file_create=0", format!("{} is missing", names[0].display()));
+            return None;
+        }
+        let lays_out = found.iter().any(|f| !matches!(f, Found::Block(_)) && had(f) < offset + size);
+        if lays_out && job.flag("overwrite") && !load.rw.directions().contains(&Direction::Read) {
+            obstacles.fio_only("overwrite=1", "a file that is only written is allocated, not filled first");
             return None;
         }
         let total = size * count;

@@ -51,6 +51,9 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
         sqpoll: engine == EngineKind::IoUring && on(job, "sqthread_poll"),
         ..Step::default()
     };
+    if let Some(turns) = job.suffix("file_service_type").filter(|turns| turns != "1") {
+        obstacles.fio_only(format!("file_service_type={turns}"), "files take turns I/O by I/O");
+    }
     if step.trace && job.flag("log_unix_epoch") {
         obstacles.fio_only("log_unix_epoch", "volproof's logs begin with the job");
     }
@@ -323,7 +326,7 @@ pub(super) fn continues(job: &Job) -> bool {
 pub(super) fn seed(job: &Job, given: u64) -> u64 {
     match job.given("randseed") {
         Some(_) => whole(job, "randseed").unwrap_or(REPEATED),
-        None if job.flag("randrepeat") => REPEATED,
+        None if job.flag("randrepeat") || job.flag("allrandrepeat") => REPEATED,
         None => given,
     }
 }

@@ -267,6 +267,7 @@ fn seeds_repeat_unless_told_not_to() {
     let seed = |options: &[&str]| native(&[job("j", &[&["size=1m"], options].concat())]).plan.seed;
     assert_eq!(seed(&[]), seed(&["bs=8k"]));
     assert_eq!(seed(&["randrepeat=0"]), 7);
+    assert_eq!(seed(&["randrepeat=0", "allrandrepeat=1"]), seed(&[]));
     assert_eq!(seed(&["randseed=99"]), 99);
 }
 
@@ -278,6 +279,8 @@ fn what_only_fio_does_is_named() {
         (&["size=1m", "ioengine=mmap"], "ioengine=mmap"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
+        (&["size=1m", "rw=write", "overwrite=1"], "overwrite=1"),
+        (&["size=1m", "nrfiles=2", "file_service_type=roundrobin:8"], "file_service_type=8"),
         (&["size=1m", "filename=/dev/null"], "filename=/dev/null"),
         (&["size=1m", "ioengine=null"], "ioengine=null"),
         (&["size=1m", "continue_on_error=all"], "continue_on_error"),

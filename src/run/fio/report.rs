@@ -224,7 +224,8 @@ pub fn output(
     let evidence: Vec<_> = alone.chain(record.together.iter().map(|t| &t.evidence)).collect();
     let ran = Nanos(ran.as_nanos() as u64);
     let output = of_record::report(globals(command), rows.collect(), &evidence, Timestamp::now(), ran);
-    Output { version: SPOKEN.into(), ..output }
+    let disks = if command.jobs.iter().any(|job| job.flag("disk_util")) { output.disks } else { Vec::new() };
+    Output { version: SPOKEN.into(), disks, ..output }
 }
 
 /// What a row says that is not measured: fio takes it from the first job of a group, but for the options.
