@@ -1,0 +1,149 @@
+//! What one direction did in the window: counts, rates with their intervals, latencies by percentile.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hist::{Histogram, Sparse};
+use crate::sample::{Direction, PerDirection, Series, Stream};
+use crate::stats::percentile::{self, STANDARD};
+use crate::stats::rate::Estimate;
+use crate::unit::{Bytes, Nanos};
+
+/// What one direction did in the window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DirectionSummary {
+    /// I/Os completed without error.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// I/Os a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// The rate with its interval and what it is worth; absent for a window below 100 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Estimate>,
+    /// From submission to completion.
+    pub service_latency_ns: LatencySummary,
+    /// From the intended start to completion, arrivals without completion included; only under a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response_latency_ns: Option<LatencySummary>,
+}
+
+/// Latencies in nanoseconds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LatencySummary {
+    /// How many.
+    pub samples: u64,
+    /// Exact.
+    pub min: Nanos,
+    /// Exact sum over count.
+    pub mean: f64,
+    /// Standard deviation, from buckets (error below 1 %).
+    pub deviation: f64,
+    /// Exact.
+    pub max: Nanos,
+    /// By name, such as `99.9`; those with fewer than ten samples above them are left out.
+    pub percentiles: BTreeMap<String, Nanos>,
+    /// Those of them that seconds disagree on so much that fewer than ten independent samples lie above: a look, not a figure to quote.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unsettled: Vec<String>,
+    /// Of the samples, those known only to be longer than what is recorded for them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub censored: u64,
+}
+
+pub(super) fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+impl LatencySummary {
+    /// From histograms of each second, and samples that belong to no second.
+    fn of(mut parts: Cow<'_, [Sparse]>, extra: &Histogram, censored: u64) -> Option<LatencySummary> {
+        if !extra.is_empty() {
+            parts.to_mut().push(extra.to_sparse());
+        }
+        let all = percentile::pooled(parts.iter());
+        let samples = all.count() as f64;
+        let carried = STANDARD.iter().filter(|(_, share)| percentile::printable(samples, *share));
+        let settled = percentile::table(&parts, &STANDARD);
+        let unsettled = |name: &str| !settled.iter().any(|p| p.name == name);
+        Some(LatencySummary {
+            samples: all.count(),
+            min: all.min()?,
+            mean: all.mean()?,
+            deviation: all.deviation()?,
+            max: all.max()?,
+            percentiles: carried
+                .clone()
+                .filter_map(|(n, q)| Some((n.to_string(), all.quantile(*q)?)))
+                .collect(),
+            unsettled: carried.map(|(n, _)| n.to_string()).filter(|n| unsettled(n)).collect(),
+            censored,
+        })
+    }
+}
+
+/// Responses that belong to no second of the window: late ones, and those known only to be longer.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// Completed after the window, per direction.
+    pub late: PerDirection<Histogram>,
+    /// Never completed, per direction (arrivals that were never sent count for the first direction of the step).
+    pub censored: PerDirection<Histogram>,
+}
+
+impl DirectionSummary {
+    /// Summary of a direction over one or several targets that ran together; none when nothing happened.
+    pub fn of(d: Direction, series: &[&Series], tails: &[&Tail]) -> Option<DirectionSummary> {
+        let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
+        if streams.is_empty() {
+            return None;
+        }
+        let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default().as_seconds().max(1e-9);
+        let (mut ios, mut bytes) = (0, 0);
+        for stream in &streams {
+            let total = stream.track.total();
+            ios += total.ios;
+            bytes += total.bytes.0;
+        }
+        let whole_bins = (window * 10.0 + 1e-6) as usize;
+        let mut bins = vec![0u64; whole_bins];
+        for stream in &streams {
+            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b += n);
+        }
+        // One target's histograms are used where they are: an hour of them is large.
+        let columns = |pick: fn(&Stream) -> &Vec<Sparse>| -> Cow<'_, [Sparse]> {
+            if let [one] = streams.as_slice() {
+                return Cow::Borrowed(pick(one));
+            }
+            let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
+            let mut out = vec![Sparse::default(); n];
+            for stream in &streams {
+                out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
+            }
+            Cow::Owned(out)
+        };
+        let mut extra = Histogram::new();
+        let mut censored = 0;
+        for tail in tails {
+            extra.merge(&tail.late[d]);
+            extra.merge(&tail.censored[d]);
+            censored += tail.censored[d].count();
+        }
+        Some(DirectionSummary {
+            ios,
+            bytes: Bytes(bytes),
+            iops: ios as f64 / window,
+            bytes_per_second: bytes as f64 / window,
+            rate: Estimate::of(&bins),
+            service_latency_ns: LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?,
+            response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
+        })
+    }
+}
