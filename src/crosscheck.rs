@@ -3,7 +3,7 @@
 //! The unit of comparison is a pair of runs back to back, because a shared machine drifts by more than two tools differ; the order within a pair
 //! is reversed every time. What is compared is each tool's own account: rate, p50 and p99 of total latency, CPU time of its load threads.
 
-use crate::plan::{Plan, Step};
+use crate::plan::{Plan, Start, Step};
 use crate::record::{CrossCheck, CrossMetric, Record, StepRecord};
 use crate::stats::compare::Comparison;
 use crate::unit::Nanos;
@@ -13,46 +13,52 @@ pub const MARGIN: f64 = 0.05;
 /// Longest window of one run when none is asked for: a dozen of them make one comparison.
 const WINDOW: Nanos = Nanos::seconds(10);
 
-/// The plan in which each step stands `2 * pairs` times, by both tools in turn. `runtime` is whether the length of a run was asked for.
+/// The plan in which each stage stands `2 * pairs` times, by both tools in turn: what runs together runs by one tool. `runtime` is whether
+/// the length of a run was asked for.
 pub fn alternating(plan: &Plan, pairs: u32, runtime: bool) -> Plan {
     let mut steps = Vec::new();
-    for step in &plan.steps {
-        for pair in 0..pairs {
-            for fio in [pair % 2 == 1, pair % 2 == 0] {
-                let mut one = Step { fio, ..step.clone() };
-                one.name = format!("{} {} {}", step.name, if fio { "fio" } else { "volproof" }, pair + 1);
-                if !runtime && !one.ends_by_amount() {
-                    one.runtime = one.runtime.min(WINDOW);
-                }
-                steps.push(one);
+    for stage in plan.steps.chunk_by(|_, next| !next.start.is_after_all()) {
+        for pair in 1..=pairs {
+            for fio in [pair % 2 == 0, pair % 2 == 1] {
+                steps.extend(stage.iter().map(|step| one(step, fio, pair, runtime)));
             }
         }
     }
     Plan { steps, ..plan.clone() }
 }
 
+fn one(step: &Step, fio: bool, pair: u32, runtime: bool) -> Step {
+    let mut one = Step { fio, name: named(&step.name, fio, pair), ..step.clone() };
+    if let Start::After(other) = &step.start {
+        one.start = Start::After(named(other, fio, pair));
+    }
+    if !runtime && !one.ends_by_amount() {
+        one.runtime = one.runtime.min(WINDOW);
+    }
+    one
+}
+
+/// Name of a run of a step.
+fn named(step: &str, fio: bool, pair: u32) -> String {
+    format!("{step} {} {pair}", if fio { "fio" } else { "volproof" })
+}
+
 /// What the runs of an [`alternating`] plan say, step by step of the plan it was made from; runs that are missing leave their pair out.
 pub fn compare(record: &Record, original: &Plan, pairs: u32) -> Vec<CrossCheck> {
-    let find = |planned: &Step| record.steps.iter().find(|s| s.name == planned.name);
-    let mut planned = record.plan.steps.chunks(2 * pairs.max(1) as usize);
-    let mut found = Vec::new();
-    for step in &original.steps {
-        let Some(runs) = planned.next() else { break };
-        let mut both: Vec<(&StepRecord, &StepRecord)> = Vec::new();
-        for pair in runs.chunks_exact(2) {
-            let (ours, theirs) = if pair[0].fio { (&pair[1], &pair[0]) } else { (&pair[0], &pair[1]) };
-            both.extend(find(ours).zip(find(theirs)));
-        }
+    let find = |name: String| record.steps.iter().find(|s| s.name == name);
+    let check = |step: &Step| {
+        let run = |fio, pair| find(named(&step.name, fio, pair));
+        let both: Vec<_> = (1..=pairs).filter_map(|pair| run(false, pair).zip(run(true, pair))).collect();
         let version = both.first().and_then(|b| b.1.fio.as_ref()).map(|f| f.version.clone());
-        found.push(CrossCheck {
+        CrossCheck {
             step: step.name.clone(),
             fio_version: version.unwrap_or_default(),
             pairs: both.len() as u64,
             margin: MARGIN,
             metrics: METRICS.iter().filter_map(|m| metric(m, &both)).collect(),
-        });
-    }
-    found
+        }
+    };
+    original.steps.iter().map(check).collect()
 }
 
 /// One figure that both tools report; nanoseconds where less is better.
@@ -86,17 +92,51 @@ fn metric(metric: &Metric, runs: &[(&StepRecord, &StepRecord)]) -> Option<CrossM
         .collect();
     let turned = |v: &(f64, f64)| if metric.less_is_better { (1.0 / v.0, 1.0 / v.1) } else { *v };
     let pairs: Vec<_> = values.iter().map(turned).collect();
+    // Geometric means, so that the ratio of the two columns is the ratio that was compared.
+    let mean = |of: fn(&(f64, f64)) -> f64| {
+        (!values.is_empty())
+            .then(|| (values.iter().map(|v| of(v).ln()).sum::<f64>() / values.len() as f64).exp())
+    };
     Some(CrossMetric {
         name: metric.name.into(),
         less_is_better: metric.less_is_better,
-        volproof: median(values.iter().map(|v| v.0).collect())?,
-        fio: median(values.iter().map(|v| v.1).collect())?,
+        volproof: mean(|v| v.0)?,
+        fio: mean(|v| v.1)?,
         comparison: Comparison::of(&pairs, MARGIN),
     })
 }
 
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let n = values.len();
-    (n > 0).then(|| (values[(n - 1) / 2] + values[n / 2]) / 2.0)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Preset;
+
+    #[test]
+    fn what_runs_together_is_run_by_one_tool() {
+        let step = |name: &str, start| Step { name: name.into(), start, ..Step::default() };
+        let steps = vec![
+            step("w", Start::AfterAll),
+            step("r", Start::WithPrevious),
+            step("x", Start::After("w".into())),
+        ];
+        let plan = Plan { steps, ..Preset::find("quick").unwrap().plan() };
+        let both = alternating(&plan, 2, false);
+        assert_eq!(both.problem(), None);
+        let said: Vec<String> = both.steps.iter().map(|s| format!("{} {}", s.name, s.start)).collect();
+        insta::assert_snapshot!(said.join("\n"), @r"
+        w volproof 1 after-all
+        r volproof 1 with-previous
+        x volproof 1 after:w volproof 1
+        w fio 1 after-all
+        r fio 1 with-previous
+        x fio 1 after:w fio 1
+        w fio 2 after-all
+        r fio 2 with-previous
+        x fio 2 after:w fio 2
+        w volproof 2 after-all
+        r volproof 2 with-previous
+        x volproof 2 after:w volproof 2
+        ");
+        assert!(both.steps.iter().all(|s| s.runtime <= WINDOW));
+    }
 }

@@ -193,8 +193,10 @@ impl Histogram {
         if n < 2 {
             return Some(0.0);
         }
-        let squares: f64 =
-            self.nonzero().map(|(i, c)| c as f64 * (bucket_middle(i) as f64 - mean).powi(2)).sum();
+        // No sample lies outside the exact ends, so neither may the middle that stands for it.
+        let (low, high) = (self.min as f64, self.max as f64);
+        let middle = |i| (bucket_middle(i) as f64).clamp(low, high);
+        let squares: f64 = self.nonzero().map(|(i, c)| c as f64 * (middle(i) - mean).powi(2)).sum();
         Some((squares / (n - 1) as f64).sqrt())
     }
 

@@ -96,9 +96,9 @@ pub struct CrossMetric {
     pub name: String,
     /// A smaller figure is the better one; the comparison is of its reciprocal then.
     pub less_is_better: bool,
-    /// Median over volproof's runs.
+    /// Geometric mean over volproof's runs.
     pub volproof: f64,
-    /// Median over fio's runs.
+    /// Geometric mean over fio's runs.
     pub fio: f64,
     /// Volproof over fio, pair by pair; absent for fewer than two pairs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

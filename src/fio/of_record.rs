@@ -480,13 +480,17 @@ fn header(step: &Step) -> Header {
     }
 }
 
-/// What a step does, as options that a reader of the report knows; only the name of what fio cannot do.
+/// What a step does, as options that a reader of the report knows; what fio cannot do is left out.
 fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
     let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
+    let places: Vec<Place> = targets.iter().map(place).collect();
     // A row is that of all targets together, as of one job with all files.
-    let step = Step { round_robin: true, ..step.clone() };
-    let sections = write_jobs::sections(&step, &targets.iter().map(place).collect::<Vec<_>>(), 0);
-    let said = sections.unwrap_or_default().into_iter().flatten().filter(|(name, _)| *name != "randseed");
+    let step = Step { round_robin: true, simulate: None, ..step.clone() };
+    let without_rate = || Step { rate_iops: None, rate_bw: None, ..step.clone() };
+    let sections = write_jobs::sections(&step, &places, 0)
+        .or_else(|_| write_jobs::sections(&without_rate(), &places, 0))
+        .unwrap_or_default();
+    let said = sections.into_iter().flatten().filter(|(name, _)| *name != "randseed");
     let named = std::iter::once(("name", step.name.clone())).chain(said);
     named.map(|(name, value)| (name.to_string(), value)).collect()
 }

@@ -171,7 +171,8 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     if step.norandommap {
         set("norandommap", "1".into());
     }
-    set("randseed", seed.to_string());
+    // fio reads signed numbers.
+    set("randseed", (seed & (u64::MAX >> 1)).to_string());
     if step.compressible > 0 {
         set("buffer_compress_percentage", step.compressible.to_string());
         set("refill_buffers", "1".into());

@@ -9,7 +9,7 @@ use crate::unit::{Nanos, grouped};
 pub fn text(checks: &[CrossCheck]) -> String {
     let mut out = String::new();
     for check in checks {
-        let runs = format!("{}, {} alternating pairs, medians", check.fio_version, check.pairs);
+        let runs = format!("{}, {} alternating pairs, geometric means", check.fio_version, check.pairs);
         out += &wrap(&format!("\nCross-check  {}  ", check.step), &runs);
         out += &format!(
             "  {:12} {:>10} {:>10} {:>7}  {:14}  {}\n",
@@ -43,7 +43,7 @@ fn row(m: &CrossMetric, margin: f64) -> String {
                 (Outcome::Undecided, Some(n)) => format!("open: {n} pairs"),
                 (Outcome::Undecided, None) => "open".into(),
             };
-            (turn(c.ratio), format!("{:.3} to {:.3}", a.min(b), a.max(b)), says)
+            (turn(c.ratio), format!("{} to {}", end(a.min(b)), end(a.max(b))), says)
         }
     };
     format!(
@@ -52,6 +52,15 @@ fn row(m: &CrossMetric, margin: f64) -> String {
         figure(m.volproof),
         figure(m.fio)
     )
+}
+
+/// An end of an interval of ratios; beyond a hundredfold its figures mean nothing.
+fn end(ratio: f64) -> String {
+    match ratio {
+        r if r < 0.01 => "<0.01".into(),
+        r if r > 99.0 => ">99".into(),
+        r => format!("{r:.3}"),
+    }
 }
 
 #[cfg(test)]
@@ -88,7 +97,7 @@ mod tests {
         assert!(text.lines().all(|l| l.chars().count() <= crate::report::text::WIDTH), "{text}");
         insta::assert_snapshot!(text, @"
 
-Cross-check  randread-4k  fio-3.33, 6 alternating pairs, medians
+Cross-check  randread-4k  fio-3.33, 6 alternating pairs, geometric means
                  volproof        fio   ratio  95 % interval   says
   IOPS             20,126     20,100   1.002  1.001 to 1.002  agree, 5 %
   CPU per I/O     4.00 us    8.20 us   0.488  0.488 to 0.488  volproof better

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::plan::{Plan, Start, Step};
+use crate::plan::{EngineWord, Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
 use crate::sample::Direction;
 use crate::tune::Attempt;
@@ -431,7 +431,7 @@ fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, 
         quoted(&step.name),
         d.name().into(),
         quoted(target),
-        step.engine.to_string(),
+        EngineWord { engine: step.engine, fio: step.fio.is_some() }.to_string(),
         format!("{:.3}", step.window_ns.as_seconds()),
         s.ios.to_string(),
         s.bytes.0.to_string(),

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::pipeline::Options;
+use super::targets::Laid;
 use super::{Failure, measure_and_publish, print};
 use crate::cli::MillionArgs;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
@@ -49,11 +50,13 @@ pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
     let topology = topology(&words.target);
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
-    if !args.output.quiet && !args.output.takes_stdout() {
-        print(&differences(&words, jobs, topology.as_ref()))?;
+    let mut options = Options { destroy: args.destroy.clone(), tune: args.tune, ..Options::default() };
+    if let (false, Some(size)) = (words.target.exists(), words.size) {
+        // As with fio, a file of the size that is named is made, and stays.
+        options.laid.insert(words.target.clone(), Laid { size, unlink: false });
     }
-    let options = Options { destroy: args.destroy.clone(), tune: args.tune, ..Options::default() };
-    let ended = measure_and_publish(plan, options, &args.claim, &args.output, None)?;
+    let foreword = differences(&words, jobs, topology.as_ref());
+    let ended = measure_and_publish(plan, options, &args.claim, &args.output, None, &foreword)?;
     if !args.output.quiet && !args.output.takes_stdout() {
         print(&answer(&ended.record))?;
     }

@@ -283,7 +283,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let plan = plans::from_args(&args.what)?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.runtime.is_some() });
-    measure_and_publish(plan, options, &args.claim, &args.output, cross)?.code()
+    measure_and_publish(plan, options, &args.claim, &args.output, cross, "")?.code()
 }
 
 /// Every step by both tools, in turn.
@@ -293,13 +293,14 @@ struct Cross {
     runtime: bool,
 }
 
-/// Runs a plan and puts its results where they were asked for.
+/// Runs a plan and puts its results where they were asked for. The foreword is printed when nothing is wrong with the input.
 fn measure_and_publish(
     asked: Plan,
     options: Options,
     claim: &ClaimArgs,
     output: &OutputArgs,
     cross: Option<Cross>,
+    foreword: &str,
 ) -> Result<Ended, Failure> {
     let root = Root::system();
     let timer = Timer::choose(Path::new("/"));
@@ -315,6 +316,9 @@ fn measure_and_publish(
         if let Some(path) = path.as_deref().filter(|p| *p != Path::new("-")) {
             writable(path, option)?;
         }
+    }
+    if !foreword.is_empty() && !output.quiet && !output.takes_stdout() {
+        print(foreword)?;
     }
     let interrupts = signals()?;
     let mut front = Saving { ui: Ui::new(output.quiet), path: record_path.as_deref() };

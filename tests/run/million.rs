@@ -36,3 +36,13 @@ fn more_jobs_than_cpus_are_refused_as_in_the_script() {
         .ended(2)
         .says(&["4000 jobs are more than"]);
 }
+
+#[test]
+fn a_file_of_the_size_that_is_named_is_made_as_in_the_script() {
+    let bench = Bench::new();
+    let line = "million 1 4 4k randwrite 2m new.dat libaio 1 --runtime 200ms --json r.json";
+    bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    assert_eq!(std::fs::metadata(bench.path().join("new.dat")).unwrap().len(), 2 << 20);
+    let refused = bench.run(&["million", "1", "4", "4k", "randread", "none.dat"]).ended(2);
+    assert!(refused.out.is_empty(), "nothing is said of a run that does not come:\n{}", refused.out);
+}
