@@ -86,7 +86,7 @@ fn the_published_report_is_read_as_a_token_bucket() {
     A full bucket at the start explains the 126/s above the cap.
     "#);
     insta::assert_snapshot!(bucket.evidence.join("\n"), @r#"
-    6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.00 % lay in between, and the others took 1.37 ms (median)
+    6.35 % of the I/Os took 79.4 ms to 83.0 ms, 0.53 % lay in between, and the others took 1.37 ms (median)
     128 in flight / (6.35 % x 20,126/s) = 100 ms: a quota of 2,016 I/Os each 100 ms, a period that throttles use
     each quota is used up in about 19.0 ms, at about 106,207/s
     20,126/s are 101 % of the promised 20,000 (volume IOPS)

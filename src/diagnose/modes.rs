@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 pub struct Modes {
     /// Share of the I/Os that were held, 0 to 1.
     pub held: f64,
-    /// Share between the two.
+    /// Share between the two: beyond twice the median of those that passed (from the next edge of a band), and not held.
     pub between: f64,
     /// Median of those that passed.
     pub passed: Nanos,
@@ -46,7 +46,7 @@ impl Modes {
                 best = Some((between, i, beyond));
             }
         }
-        let (between, last_passed, first_held) = best?;
+        let (_, last_passed, first_held) = best?;
         let held = total - cumulative[first_held];
         let gap = s.bands[last_passed].up_to;
         // Percentiles are finer than bands where a report has both.
@@ -64,6 +64,10 @@ impl Modes {
         } else {
             s.near_quantile((1.0 - held) / 2.0)?
         };
+        // The emptiest stretch finds the modes, but what is told of the middle reaches down to those that passed.
+        let wide = Nanos(passed.0.saturating_mul(SPAN));
+        let first_between = s.bands.partition_point(|b| b.above < wide).min(last_passed + 1);
+        let between = cumulative[first_held] - cumulative[first_between];
         Some(Modes { held, between, passed, held_from, held_to })
     }
 

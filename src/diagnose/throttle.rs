@@ -59,7 +59,7 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
     let mut evidence = vec![format!(
         "{} % of the I/Os took {held}, {} % lay in between, and the others took {} (median)",
         significant(b.modes.held * 100.0),
-        significant(b.modes.between * 100.0),
+        significant(b.modes.between.max(0.0) * 100.0),
         b.modes.passed,
     )];
     let law = format!(

@@ -11,6 +11,9 @@ const SMALL_RANGE: Bytes = Bytes::gib(32);
 /// Shorter runs have no interval that should be quoted.
 const SHORT: Nanos = Nanos::seconds(60);
 
+/// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second.
+const COUNTERS_EARLY: f64 = 0.25;
+
 /// The finding that a doubt of the Record makes.
 fn from_doubt(case: &Case<'_>, code: &str, headline: &str) -> Option<Finding> {
     let run = case.run?;
@@ -42,22 +45,41 @@ pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
     }
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
-    // Tools read the disk's counters a moment before the end: a few percent are missing then.
-    let missing = 1.0 - (device.ios + device.merges) / ios;
-    (s.reads? && missing > 0.05).then(|| {
-        let finding = Finding::new(
-            "reads-from-memory",
-            Confidence::Proven,
-            WORDS,
-            "use direct I/O (direct=1) on a range that was written before",
-        )
-        .because(format!(
-            "the disk completed {} of {} reads: {} % never reached it",
-            rate(device.ios),
-            rate(ios),
-            significant(missing * 100.0)
-        ))
-        .number("missing_share", missing);
+    // Tools read the disk's counters a moment before the end: that much is missing then.
+    let allowed = match s.window.map(Nanos::as_seconds) {
+        Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
+        _ => 0.05,
+    };
+    // Of I/Os of several sizes only the large ones may be split, and counts compare nothing: bytes do.
+    let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
+    let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
+    let (missing, evidence) = match bytes {
+        Some((seen, moved)) if moved > 0.0 => {
+            (1.0 - seen / moved, format!("the disk moved {} of {}", Bytes(seen as u64), Bytes(moved as u64)))
+        }
+        _ => (
+            1.0 - (device.ios + device.merges) / ios,
+            format!("the disk completed {} of {} reads", rate(device.ios + device.merges), rate(ios)),
+        ),
+    };
+    (s.reads? && missing > allowed).then(|| {
+        // The counters are another tool's, and so is their moment: they prove nothing by themselves.
+        let (confidence, advice) = match s.direct {
+            Some(true) => (
+                Confidence::Possible,
+                "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
+            ),
+            Some(false) => {
+                (Confidence::Likely, "use direct I/O (direct=1) on a range that was written before")
+            }
+            None => (
+                Confidence::Possible,
+                "make sure that direct=1 was set and that the range was written before",
+            ),
+        };
+        let finding = Finding::new("reads-from-memory", confidence, WORDS, advice)
+            .because(format!("{evidence}: {} % never reached it", significant(missing * 100.0)))
+            .number("missing_share", missing);
         if s.direct == Some(true) { finding } else { finding.blocking() }
     })
 }

@@ -68,7 +68,8 @@ impl Conditions {
             let range = moved.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(header.block[0]);
             c.block.get_or_insert(range);
         }
-        if c.block.is_none() {
+        let several = ["bssplit", "bsrange", "blocksize_range"];
+        if c.block.is_none() && job.option(output, &several).is_none() {
             c.block = of_amounts(job).map(|b| (b, b));
         }
         // Without a latency target fio prints the job's own depth there.

@@ -10,6 +10,8 @@ mod field;
 mod line;
 mod row;
 
+use std::collections::HashMap;
+
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
@@ -159,7 +161,10 @@ impl Reader {
                 return;
             }
             // The line that names the job was not copied.
-            let name = self.headers.last().map_or("unnamed", |(name, ..)| name).to_string();
+            let name = match self.headers.as_slice() {
+                [(name, ..)] => name.clone(),
+                _ => "unnamed".into(),
+            };
             self.unfinished
                 .get_or_insert(format!("the first line of a job is missing before line {}", line.number));
             self.open(Row::new(
@@ -314,12 +319,7 @@ impl Reader {
             partial = Some("only the sums of the groups are there".into());
             output.jobs = groups;
         }
-        for (i, job) in output.jobs.iter_mut().enumerate() {
-            let named = headers.iter().find(|(name, group, _)| *name == job.name && *group == job.group);
-            let named = named.or_else(|| headers.iter().find(|(name, ..)| *name == job.name));
-            let only = headers.first().filter(|_| headers.len() == 1);
-            job.header = named.or(only).or(headers.get(i)).map(|(.., h)| h.clone());
-        }
+        own_headers(&headers, &mut output.jobs);
         let without: Vec<&str> = headers
             .iter()
             .filter(|(name, group, _)| output.jobs.iter().all(|j| j.name != *name && j.group != *group))
@@ -345,6 +345,38 @@ impl Reader {
             }),
             (true, None) => Err(ReadError::Nothing { kind: "text report" }),
         }
+    }
+}
+
+/// Gives each row the header of its own job, known by name and group. A row without one stays without: the workload of another
+/// job says nothing of it. Clones share one header; of several jobs of one name each row takes its own, where all are there.
+fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [Job]) {
+    let mut by_job: HashMap<(&str, u32), Vec<&Header>> = HashMap::new();
+    for (name, group, header) in headers {
+        by_job.entry((name, *group)).or_default().push(header);
+    }
+    let mut rows: HashMap<(String, u32), usize> = HashMap::new();
+    for job in jobs.iter() {
+        *rows.entry((job.name.clone(), job.group)).or_default() += 1;
+    }
+    let alike = |own: &[&Header]| own.iter().all(|h| *h == own[0]);
+    let all: Vec<&Header> = headers.iter().map(|(.., h)| h).collect();
+    let mut told: HashMap<(String, u32), usize> = HashMap::new();
+    for job in jobs {
+        let key = (job.name.clone(), job.group);
+        let sum = ["All clients", "all jobs"].contains(&job.name.as_str());
+        let own = match by_job.get(&(job.name.as_str(), job.group)) {
+            Some(own) if alike(own) => own.first(),
+            Some(own) if rows.get(&key) == Some(&own.len()) => {
+                let nth = told.entry(key).or_default();
+                *nth += 1;
+                own.get(*nth - 1)
+            }
+            // A sum over all is of one workload where all had the same.
+            None if sum && alike(&all) => all.first(),
+            _ => None,
+        };
+        job.header = own.map(|h| (*h).clone());
     }
 }
 
