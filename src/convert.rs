@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{Found, convert};
-use crate::fio::to_record::{is_imported, read_any, to_record};
+use crate::fio::to_record::{read_any, to_record};
 use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
 use crate::plan::{Plan, parse_file};
@@ -132,7 +132,7 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
         (form, Source::Reports(outputs)) => {
             Ok(outputs.iter().map(|o| report(o, form, args.terse_version)).collect())
         }
-        (_, Source::Record(record)) if is_imported(&record) => {
+        (_, Source::Record(record)) if record.is_imported() => {
             bail!("it was made from a report of fio and holds less than that did: convert the report itself")
         }
         (form, Source::Record(record)) => {

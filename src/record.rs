@@ -187,6 +187,10 @@ pub struct StepRecord {
     pub engine: EngineKind,
     /// What was agreed with the kernel.
     pub engine_features: Vec<String>,
+    /// Facts of an import that the report does not tell and that are taken as volproof's defaults: `engine`, `direct`, `depth`,
+    /// `pattern`, `block size`. They are values of the plan and of this step, and not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
     /// The installed fio did the I/O: how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fio: Option<FioRun>,
@@ -428,7 +432,27 @@ pub fn json_schema() -> serde_json::Value {
     schema
 }
 
+/// Code of the warning that a Record made of a report of fio carries.
+pub const IMPORTED: &str = "imported-from-fio";
+
+impl StepRecord {
+    /// A fact that an import does not know.
+    pub fn assumes(&self, fact: &str) -> bool {
+        self.assumed.iter().any(|a| a == fact)
+    }
+}
+
 impl Record {
+    /// It was made of a report of fio: it has no samples, and knows nothing of the machine.
+    pub fn is_imported(&self) -> bool {
+        self.warnings.iter().any(|w| w.code == IMPORTED)
+    }
+
+    /// When it began; absent where an import does not know.
+    pub fn began(&self) -> Option<&str> {
+        (!self.is_imported() || !self.started.starts_with("1970-")).then_some(self.started.as_str())
+    }
+
     /// The step of that name in the plan.
     pub fn plan_step(&self, name: &str) -> Option<&Step> {
         self.plan.steps.iter().find(|s| s.name == name)

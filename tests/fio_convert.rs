@@ -222,3 +222,31 @@ fn a_record_becomes_every_form_of_fio() {
     assert!(folder.well(&["convert", "r.json", "--to", "plan"]).contains("simulate"));
     assert!(folder.refused(&["convert", "r.json", "--to", "jobfile"]).contains("no simulated device"));
 }
+
+#[test]
+fn what_a_report_does_not_tell_is_named_and_not_told_as_fact() {
+    let folder = Folder::new();
+    folder.well(&["convert", "fio.json", "--to", "terse", "-o", "fio.terse"]);
+    let shown = folder.well(&["show", "fio.terse"]);
+    for invented in [", psync", "buffered", " of 1,", "machine  ", "0 CPUs", "1970", "~", "too short  "] {
+        assert!(!shown.contains(invented), "{invented}: {shown}");
+    }
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for told in [
+        "when it was; assumed, since it does not tell: engine psync, direct no, depth 1, pattern randread",
+        "32.0 in flight, 30 s",
+        "time not known",
+    ] {
+        assert!(words.contains(told), "{told}: {shown}");
+    }
+    assert!(shown.lines().all(|l| l.chars().count() <= 80), "{shown}");
+    let page = folder.well(&["report", "fio.terse", "-o", "-"]);
+    let page = &page[..page.find("<script").unwrap()];
+    for invented in ["through the page cache", "<dt>Engine", "<dt>Memory", "1970-01", "asked for"] {
+        assert!(!page.contains(invented), "{invented}");
+    }
+    // Options tell these things: they are facts.
+    let shown = folder.well(&["show", "fio.json"]);
+    assert!(shown.contains("deep: 4KiB randread, libaio, depth 32.0 of 32, 30 s"), "{shown}");
+    assert!(!shown.contains("assumed") && !shown.contains('~') && shown.contains("not known"), "{shown}");
+}

@@ -251,3 +251,32 @@ fn a_run_that_was_cut_short_says_so_beside_its_verdict() {
     let page = ours(&r);
     assert!(page.contains("Interrupted") && page.contains("Promised and delivered"));
 }
+
+#[test]
+fn tools_that_were_compared_stand_side_by_side() {
+    use volproof::record::{CrossCheck, CrossMetric};
+    let mut record = record(20, 1);
+    let metric = CrossMetric {
+        name: "IOPS".into(),
+        less_is_better: false,
+        volproof: 20_126.0,
+        fio: 20_100.0,
+        comparison: None,
+    };
+    record.cross_checks.push(CrossCheck {
+        step: "randread-4k".into(),
+        fio_version: "fio-3.33".into(),
+        pairs: 1,
+        margin: 0.05,
+        metrics: vec![metric],
+    });
+    let page = ours(&record);
+    assert!(page.contains("volproof and fio side by side"));
+    let table = volproof::report::crosscheck::text(&record.cross_checks);
+    for line in table.lines().filter(|l| !l.is_empty()) {
+        assert!(text(&page).contains(line.trim()), "{line}");
+    }
+    // The best of the repeats is no result, and nothing is judged.
+    assert!(page.contains("<h1 id=\"headline\">volproof and fio, measured in turns.</h1>"));
+    assert!(!page.contains("What limited it"));
+}

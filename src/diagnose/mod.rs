@@ -213,7 +213,7 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
             let promise = record.claimed.as_ref().map(|c| &c.promise);
             Some(of_case(&Case {
                 summary: Summary::of_step(plan, step, &record.targets, promise),
-                run: Some(run),
+                run: (!record.is_imported()).then_some(run),
             }))
         })
         .collect();

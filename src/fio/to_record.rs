@@ -14,16 +14,13 @@ use crate::environment::Environment;
 use crate::observe::Evidence;
 use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, LatencySummary, Record, RecordError, SCHEMA, SCHEMA_VERSION,
-    State, StepRecord, StepTarget, Together,
+    CpuRecord, DirectionSummary, ErrorRecord, IMPORTED, LatencySummary, Record, RecordError, SCHEMA,
+    SCHEMA_VERSION, State, StepRecord, StepTarget, Together,
 };
 use crate::sample::{Direction, Series};
 use crate::stats::percentile::{STANDARD, printable};
 use crate::unit::{Bytes, Nanos};
 use crate::warn::{Severity, Warning};
-
-/// Code of the warning that every imported Record carries.
-pub const IMPORTED: &str = "imported-from-fio";
 
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
@@ -88,11 +85,6 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
     }
 }
 
-/// A Record was made from a report of fio: it has no samples.
-pub fn is_imported(record: &Record) -> bool {
-    record.warnings.iter().any(|w| w.code == IMPORTED)
-}
-
 /// The last of the reports as a Record; the earlier ones are interim.
 ///
 /// # Errors
@@ -134,7 +126,7 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
         steps: Vec::new(),
         together: Vec::new(),
         cross_checks: Vec::new(),
-        warnings: vec![imported(output)],
+        warnings: Vec::new(),
         claimed: None,
     };
     if outputs.len() > 1 {
@@ -162,7 +154,7 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
             ));
             continue;
         }
-        let mut step = step(job, output);
+        let (mut step, assumed) = step(job, output);
         step.name = unused(&record.plan, &job.name, job.host.as_deref());
         // The jobs of a group ran together.
         if group == Some(job.group) {
@@ -178,29 +170,65 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
             }
         }
         record.plan.continue_on_error |= job.errors.is_some();
-        record.steps.push(step_record(job, &step, &started));
+        record.steps.push(StepRecord { assumed, ..step_record(job, &step, &started) });
         record.plan.steps.push(step);
     }
     record.together.retain(|t| t.steps.len() > 1);
+    record.warnings.insert(0, imported(output, &record));
     if record.steps.is_empty() {
         return Err("no row of the report can be told apart into reads and writes");
     }
     Ok(record)
 }
 
-fn imported(output: &Output) -> Warning {
+fn imported(output: &Output, record: &Record) -> Warning {
     let version = if output.version.is_empty() { "fio" } else { &output.version };
     let mut unknown = vec!["samples over time", "the machine", "facts about the target"];
     let latencies = output.jobs.iter().flat_map(|j| j.directions.0.iter().flatten());
     if latencies.flat_map(|s| [&s.clat, &s.lat]).flatten().all(|l| l.samples.is_none()) {
         unknown.push("how many latencies there were");
     }
+    if output.timestamp_ms.is_none() {
+        unknown.push("when it was");
+    }
+    let assumed = assumed(record);
+    let assumed =
+        if assumed.is_empty() { assumed } else { format!("; assumed, since it does not tell: {assumed}") };
     Warning::new(
         Severity::Warning,
         IMPORTED,
-        format!("the figures are those of a report of {version}; not in it: {}", unknown.join(", ")),
+        format!("the figures are those of a report of {version}; not in it: {}{assumed}", unknown.join(", ")),
         "no interval, steady state or diagnosis over time can be given; run the plan with volproof for those",
     )
+}
+
+/// Each assumed fact with its value, and with the steps it is assumed for where that is not all of them.
+fn assumed(record: &Record) -> String {
+    let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
+    for (step, plan) in record.steps.iter().zip(&record.plan.steps) {
+        for fact in &step.assumed {
+            let value = match fact.as_str() {
+                ENGINE => plan.engine.to_string(),
+                DIRECT => if plan.direct { "yes" } else { "no" }.into(),
+                DEPTH => plan.iodepth.to_string(),
+                PATTERN => plan.rw.to_string(),
+                _ => plan.blocks(),
+            };
+            let words = format!("{fact} {value}");
+            match facts.iter_mut().find(|(w, _)| *w == words) {
+                Some((_, steps)) => steps.push(&step.name),
+                None => facts.push((words, vec![&step.name])),
+            }
+        }
+    }
+    let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
+        all if all.len() == record.steps.len() => words.clone(),
+        [a, b, c, rest @ ..] if !rest.is_empty() => {
+            format!("{words} ({a}, {b}, {c} and {} more)", rest.len())
+        }
+        some => format!("{words} ({})", some.join(", ")),
+    };
+    facts.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// A name that no step has yet.
@@ -217,20 +245,43 @@ fn unused(plan: &Plan, name: &str, host: Option<&str>) -> String {
     found
 }
 
-/// What the options say of the load; volproof's defaults where they say nothing.
-fn step(job: &Job, output: &Output) -> Step {
+/// Facts of a step that a report may not tell.
+const ENGINE: &str = "engine";
+const DIRECT: &str = "direct";
+const DEPTH: &str = "depth";
+const PATTERN: &str = "pattern";
+const BLOCK: &str = "block size";
+
+/// What the options say of the load, and which facts are assumed because nothing tells them.
+///
+/// Where a report lists options, those that it does not list had fio's defaults; only flags are not listed.
+fn step(job: &Job, output: &Output) -> (Step, Vec<String>) {
     let option = |names: &[&str]| job.option(output, names).filter(|v| !v.is_empty());
     let flag = |names: &[&str]| job.option(output, names).map(|v| v != "0");
     let header = job.header.as_ref();
     let rw = option(&["rw", "readwrite"]).map(|rw| rw.split(':').next().unwrap_or(rw).to_string());
-    let rw =
-        rw.or(header.map(|h| h.rw.clone())).and_then(|rw| rw.parse().ok()).unwrap_or_else(|| pattern(job));
+    let rw = rw.or(header.map(|h| h.rw.clone())).and_then(|rw| rw.parse().ok());
+    let depth = option(&["iodepth"]).and_then(|n| n.parse().ok()).or(header.map(|h| h.depth));
+    let direct = flag(&["direct"]).or(flag(&["buffered"]).map(|b| !b));
+    let engine_name = option(&["ioengine"]).or(header.map(|h| h.engine.as_str()));
+    let listed = !job.options.is_empty() || !output.global_options.is_empty();
+    let blocking = ["psync", "sync", "vsync", "pvsync", "pvsync2"];
+    let same = |name: &str| engine(name) != EngineKind::Psync || blocking.contains(&name);
+    let mut assumed: Vec<&str> = [
+        (ENGINE, engine_name.map_or(listed, same)),
+        (DIRECT, direct.is_some()),
+        (DEPTH, depth.is_some() || (listed && option(&["iodepth"]).is_none())),
+        (PATTERN, rw.is_some()),
+    ]
+    .into_iter()
+    .filter_map(|(fact, known)| (!known).then_some(fact))
+    .collect();
     let mut step = Step {
-        rw,
-        iodepth: option(&["iodepth"]).and_then(|n| n.parse().ok()).or(header.map(|h| h.depth)).unwrap_or(1),
+        rw: rw.unwrap_or_else(|| pattern(job)),
+        iodepth: depth.unwrap_or(1),
         numjobs: job.members.max(1),
-        direct: flag(&["direct"]).or(flag(&["buffered"]).map(|b| !b)).unwrap_or(false),
-        engine: engine(option(&["ioengine"]).or(header.map(|h| h.engine.as_str())).unwrap_or("psync")),
+        direct: direct.unwrap_or(false),
+        engine: engine(engine_name.unwrap_or("psync")),
         runtime: job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default(),
         fsync: option(&["fsync", "fdatasync"]).and_then(|n| n.parse().ok()).unwrap_or(0),
         rwmix: option(&["rwmixread"]).and_then(|n| n.parse().ok()).unwrap_or(50),
@@ -240,8 +291,12 @@ fn step(job: &Job, output: &Output) -> Step {
     let given = option(&["bs", "blocksize"]).and_then(|b| bytes(b.split(',').next().unwrap_or(b)));
     let one = header.map(|h| h.block[usize::from(step.rw.directions()[0] == Direction::Write)]);
     let one = one.filter(|(min, max)| min == max).map(|b| b.0);
-    if let Some(block) = given.or(one).filter(|b| b.0 > 0) {
-        step.bs = BlockSizes::one(block);
+    let mixed = ["bsrange", "blocksize_range", "bssplit"].iter().any(|o| option(&[o]).is_some());
+    let silent = listed && !mixed && option(&["bs", "blocksize"]).is_none();
+    match given.or(one).filter(|b| b.0 > 0 && !mixed) {
+        Some(block) => step.bs = BlockSizes::one(block),
+        None if silent => {}
+        None => assumed.push(BLOCK),
     }
     if let Some(names) = option(&["filename"]) {
         step.targets = names.split(':').map(PathBuf::from).collect();
@@ -249,7 +304,7 @@ fn step(job: &Job, output: &Output) -> Step {
     if flag(&["time_based"]) != Some(true) {
         step.io_size = option(&["io_size", "size"]).and_then(bytes);
     }
-    step
+    (step, assumed.into_iter().map(String::from).collect())
 }
 
 /// An amount in fio's units; none where it depends on the target.
@@ -308,6 +363,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         name: step.name.clone(),
         engine: step.engine,
         engine_features: Vec::new(),
+        assumed: Vec::new(),
         fio: None,
         started: started.into(),
         set_up_ns: Nanos(0),
@@ -392,8 +448,8 @@ fn latency(l: &Latency, ios: u64) -> LatencySummary {
         mean: l.mean,
         deviation: l.deviation,
         max: l.max,
-        // Whether seconds agree on them is not known.
-        unsettled: percentiles.keys().cloned().collect(),
+        // Whether seconds agree on them is not known: there are none that could differ.
+        unsettled: Vec::new(),
         percentiles,
         censored: 0,
     }

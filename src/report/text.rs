@@ -23,7 +23,7 @@ pub fn record(record: &Record) -> String {
         out.push_str(&super::crosscheck::text(&record.cross_checks));
     } else {
         out.push('\n');
-        out.push_str(&rates(&rows));
+        out.push_str(&rates(&rows, if record.is_imported() { "not known" } else { "too short" }));
         out.push('\n');
         out.push_str(&latencies("Service latency, from submission to completion", &rows, |s| {
             Some(&s.service_latency_ns)
@@ -49,8 +49,8 @@ pub fn record(record: &Record) -> String {
 
 fn heading(record: &Record) -> String {
     let e = &record.environment;
-    let mut out =
-        format!("volproof {}   plan {}   {}\n", record.volproof_version, record.plan.name, record.started);
+    let began = record.began().unwrap_or("time not known");
+    let mut out = format!("volproof {}   plan {}   {began}\n", record.volproof_version, record.plan.name);
     for target in &record.targets {
         out.push_str(&wrap(
             "target   ",
@@ -60,7 +60,9 @@ fn heading(record: &Record) -> String {
     let kind = if e.virtual_machine { ", virtual machine" } else { "" };
     let what =
         format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
-    out.push_str(&wrap("machine  ", &what));
+    if !record.is_imported() {
+        out.push_str(&wrap("machine  ", &what));
+    }
     if let Some(tuning) = &record.tuning {
         out.push_str(&wrap("tuning   ", &self::tuning(tuning)));
     }
@@ -157,7 +159,8 @@ fn label(name: &str, most: usize) -> String {
     name.chars().take(most - 1 - end).chain(['…']).chain(name.chars().skip(n - end)).collect()
 }
 
-fn rates(rows: &[Row<'_>]) -> String {
+/// `without` stands where there is no interval.
+fn rates(rows: &[Row<'_>], without: &str) -> String {
     let mut lines = Vec::new();
     for row in rows {
         let s = row.summary;
@@ -165,7 +168,7 @@ fn rates(rows: &[Row<'_>]) -> String {
             Some(i) => {
                 format!("{} .. {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second))
             }
-            None => "too short".into(),
+            None => without.into(),
         };
         lines.push(vec![
             row.name.clone(),
@@ -235,19 +238,20 @@ fn costs(record: &Record) -> String {
         let Some(plan) = record.plan_step(&step.name) else { continue };
         let pace = match &step.open_loop {
             Some(o) => format!("{:.0} IOPS offered", o.offered_per_second),
+            None if step.assumes("depth") => format!("{:.1} in flight", step.in_flight_mean),
             None => format!("depth {:.1} of {}", step.in_flight_mean, step.in_flight_asked),
         };
-        let io = if plan.direct { "" } else { ", buffered" };
+        let io = if plan.direct || step.assumes("direct") { "" } else { "buffered, " };
+        let engine = if step.assumes("engine") { io.into() } else { format!("{}, {io}", step.engine) };
         let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
         let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
         out.push_str(&wrap(
             "  ",
             &format!(
-                "{}: {} {}, {by}{}{io}, {pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
+                "{}: {}{by}{}{pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
                 step.name,
-                plan.blocks(),
-                plan.rw,
-                step.engine,
+                load(plan, step),
+                engine,
                 step.window_ns.as_seconds(),
                 step.cpu.user_ns_per_io / 1e3,
                 step.cpu.system_ns_per_io / 1e3,
@@ -255,6 +259,14 @@ fn costs(record: &Record) -> String {
         ));
     }
     out
+}
+
+/// Block size and pattern, as far as they are known, and a comma.
+fn load(plan: &Step, step: &StepRecord) -> String {
+    let block = (!step.assumes("block size")).then(|| plan.blocks());
+    let pattern = (!step.assumes("pattern")).then(|| plan.rw.to_string());
+    let words: Vec<String> = block.into_iter().chain(pattern).collect();
+    if words.is_empty() { String::new() } else { words.join(" ") + ", " }
 }
 
 /// Which steps ran while this one did, and how long after the first of them it began.

@@ -92,6 +92,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         drained_ios: ends.iter().map(|e| e.drained.0).sum(),
         drained_max_ns: ends.iter().map(|e| e.drained.1).max().unwrap_or_default(),
         lost_ios: ends.iter().map(|e| u64::from(e.lost)).sum(),
+        assumed: Vec::new(),
         stuck_workers: stuck,
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series

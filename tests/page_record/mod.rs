@@ -126,6 +126,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         drained_ios: 3,
         drained_max_ns: Nanos::millis(1),
         lost_ios: 0,
+        assumed: Vec::new(),
         stuck_workers: 0,
         open_loop: None,
         targets: vec![StepTarget {

@@ -18,6 +18,7 @@ use askama::Template;
 
 use crate::diagnose;
 use crate::record::Record;
+use crate::report::crosscheck;
 use grids::Grid;
 use judgement::{ClaimCard, Judged, Limits, UntestedCard};
 use sections::{Doubt, Fact, LATENCY_HEADS, Row, Status, StepSection};
@@ -37,6 +38,8 @@ struct Page<'a> {
     claims: Vec<ClaimCard>,
     untested: Vec<UntestedCard>,
     notes: Vec<String>,
+    /// How the tools compare, as the text tells it; empty where that was not asked.
+    comparison: String,
     limits: Limits,
     heads: [&'static str; 8],
     steps: Vec<StepSection>,
@@ -89,8 +92,11 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         (0..record.steps.len()).map(|i| sections::step(record, i)).unzip();
     let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
-    let found = diagnose::of_record(record);
-    let judged = judgement::judged(record, &found).unwrap_or_else(|| Judged::without_promise(record));
+    // Runs that were made to compare tools are no test of the volume.
+    let compared = !record.cross_checks.is_empty();
+    let found = if compared { Vec::new() } else { diagnose::of_record(record) };
+    let judged = Some(record).filter(|_| !compared).and_then(|r| judgement::judged(r, &found));
+    let judged = judged.unwrap_or_else(|| Judged::without_promise(record));
     let page = Page {
         title: format!("{}{on}", record.plan.name),
         headline: judged.headline,
@@ -98,6 +104,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         claims: judged.claims,
         untested: judged.untested,
         notes: judged.notes,
+        comparison: crosscheck::text(&record.cross_checks).trim().to_string(),
         limits: judgement::limits(&found),
         heads: LATENCY_HEADS,
         steps,

@@ -176,6 +176,8 @@ pub fn headline(record: &Record) -> String {
         .collect();
     match all.as_slice() {
         [] => "Nothing was measured.".into(),
+        // The best of the repeats is no result.
+        _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
         [(step, d, s)] => {
             let size = record.plan_step(&step.name).and_then(|p| p.single_block());
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
@@ -271,6 +273,10 @@ pub fn target(t: &TargetRecord) -> Vec<Fact> {
 /// The machine.
 pub fn environment(record: &Record) -> Vec<Fact> {
     let e = &record.environment;
+    if record.is_imported() {
+        let host = (!e.hostname.is_empty()).then(|| fact("Host", &e.hostname));
+        return host.into_iter().chain([fact("volproof", &record.volproof_version)]).collect();
+    }
     let mut facts = vec![fact("Host", &e.hostname), fact("Kernel", format!("Linux {}", e.kernel))];
     facts.extend(e.distribution.as_deref().map(|d| fact("Distribution", d)));
     facts.push(fact("CPU", format!("{}, {} online", e.cpu_model, e.cpus_online)));
@@ -300,6 +306,9 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     };
     let targets: Vec<Place> = step.targets.iter().map(seen_by_fio).collect();
     let fio = match plan {
+        _ if !step.assumed.is_empty() => {
+            Err(format!("None: the report does not tell {}.", step.assumed.join(", ")))
+        }
         Some(p) => {
             write_jobs::command_line(&Step { engine: step.engine, ..p.clone() }, &targets, record.plan.seed)
                 .map_err(|e| format!("None: {e}."))
@@ -313,7 +322,7 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     let section = StepSection {
         name: step.name.clone(),
         what: plan.map(|p| what(p, step)).unwrap_or_default(),
-        rows: rows(step, &charts),
+        rows: rows(step, &charts, if record.is_imported() { "not known" } else { "too short" }),
         facts: driven(record, step, plan),
         steady: steadiness(&charts),
         charts: places(step, &charts),
@@ -329,13 +338,19 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
 fn what(plan: &Step, step: &StepRecord) -> String {
     let pace = match &step.open_loop {
         Some(o) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
+        None if step.assumes("depth") => String::new(),
         None => format!("depth {}", step.in_flight_asked),
     };
-    let cached = if plan.direct { "" } else { ", through the page cache" };
-    format!("{} {}, {pace}, {}{cached}, {}", plan.blocks(), plan.rw, step.engine, span(step.window_ns))
+    let known = |fact: &str, words: String| if step.assumes(fact) { String::new() } else { words };
+    let load = format!("{} {}", known("block size", plan.blocks()), known("pattern", plan.rw.to_string()));
+    let cached = if plan.direct { String::new() } else { known("direct", "through the page cache".into()) };
+    let words =
+        [load.trim().into(), pace, known("engine", step.engine.to_string()), cached, span(step.window_ns)];
+    words.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-fn rows(step: &StepRecord, charts: &StepCharts) -> Vec<Row> {
+/// `without` stands where there is no interval.
+fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<Row> {
     let mixed = step.directions().count() > 1;
     let link = format!("#{}", charts.id);
     let row = |name: String, part: bool, s: &DirectionSummary, spark: String| Row {
@@ -345,7 +360,7 @@ fn rows(step: &StepRecord, charts: &StepCharts) -> Vec<Row> {
         iops: iops(s.iops),
         interval: match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
             Some(i) => format!("{} – {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second)),
-            None => "too short".into(),
+            None => without.into(),
         },
         mb: significant(s.bytes_per_second / 1e6),
         mib: significant(s.bytes_per_second / Bytes::MIB.0 as f64),
@@ -402,7 +417,14 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
         fact("Measured", span(step.window_ns)),
         fact(
             "Requests in flight",
-            format!("{} on average, {} asked for", significant(step.in_flight_mean), step.in_flight_asked),
+            match step.assumes("depth") {
+                true => format!("{} on average", significant(step.in_flight_mean)),
+                false => format!(
+                    "{} on average, {} asked for",
+                    significant(step.in_flight_mean),
+                    step.in_flight_asked
+                ),
+            },
         ),
         fact("Engine", step.engine_features.iter().fold(step.engine.to_string(), |a, f| a + ", " + f)),
         fact(
@@ -415,7 +437,8 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
             ),
         ),
     ];
-    if let Some(p) = plan {
+    facts.retain(|f| f.name != "Engine" || !step.assumes("engine"));
+    if let Some(p) = plan.filter(|_| !step.assumes("depth")) {
         facts.insert(1, fact("Jobs", format!("{} per target, depth {} each", p.numjobs, p.iodepth)));
         if p.ramp.0 > 0 {
             facts.insert(1, fact("Ramp before", nanos(p.ramp)));
@@ -510,10 +533,11 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
             caption: format!(
                 "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}",
                 if step.open_loop.is_some() { ", from the intended start" } else { "" },
-                match (charts.steady_from, charts.steady.as_ref().is_some_and(|s| s.steady())) {
+                match (charts.steady_from, charts.steady.as_ref().filter(|s| s.window.is_some())) {
                     (None, _) => "",
-                    (_, true) => " Shaded: the steady part.",
-                    (_, false) => " Shaded: what follows the warm-up; it was not steady.",
+                    (_, None) => " Shaded: what follows the warm-up; whether it was steady is not known.",
+                    (_, Some(s)) if s.steady() => " Shaded: the steady part.",
+                    (_, Some(_)) => " Shaded: what follows the warm-up; it was not steady.",
                 },
                 if charts.changes.is_empty() { "" } else { " Dashed: changes of level." },
             ),
