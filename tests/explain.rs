@@ -16,8 +16,9 @@ fn promised() -> ClaimArgs {
 
 fn told(files: &[&str], claim: ClaimArgs) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
-    let (text, failed) = answer(&ExplainArgs { files, claim, json: false }).unwrap();
-    assert!(!failed);
+    let told = answer(&ExplainArgs { files, claim, json: false }).unwrap();
+    assert!(!told.failed && told.refused.is_empty(), "{told:?}");
+    let text = told.text;
     for line in text.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -533,7 +534,7 @@ fn a_record_is_told_in_the_same_words() {
 #[test]
 fn programs_get_json() {
     let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
-    let (text, _) = answer(&ExplainArgs { files, claim: promised(), json: true }).unwrap();
+    let text = answer(&ExplainArgs { files, claim: promised(), json: true }).unwrap().text;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value[0]["tool"], "fio-2.2.8");
     assert_eq!(value[0]["verdict"]["outcome"], "INCONCLUSIVE");
@@ -614,4 +615,42 @@ fn reads_that_the_disk_counted_after_fio_looked_are_not_from_memory() {
     let sectors = |n: u64| format!(r#""read_sectors":{n},"write_sectors":0,"#);
     assert_eq!(found(&on_a_disk(1000, 1, mixed, &sectors(16_000), 20_000)), None);
     assert!(found(&on_a_disk(2000, 1, mixed, &sectors(8_000), 20_000)).is_some());
+}
+
+#[test]
+fn nothing_of_several_reports_or_files_vanishes() {
+    let json = std::fs::read_to_string("tests/fixtures/fio/3.33-cached.json").unwrap();
+    let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
+    let both = explained("x".as_ref(), format!("{json}\n{text}").as_bytes(), &ClaimArgs::default()).unwrap();
+    let names: Vec<(&str, &str)> =
+        both.iter().flat_map(|e| e.runs.iter().map(move |r| (e.tool.as_str(), r.name.as_str()))).collect();
+    assert_eq!(names, [("fio-3.33", "cached"), ("fio-3.28", "a")]);
+    // Status lines around JSON are no other report.
+    let status = format!("Jobs: 1 (f=1): [r(1)][50.0%]\n{json}");
+    let alone = explained("x".as_ref(), status.as_bytes(), &ClaimArgs::default()).unwrap();
+    assert_eq!((alone.len(), &alone[0].partial), (1, &None));
+    // A file that is none is told, and hides nothing of the others.
+    let files = ["tests/fixtures/fio/3.33-cached.json", "/nonexistent/x", "Cargo.toml"].map(PathBuf::from);
+    let told =
+        answer(&ExplainArgs { files: files.to_vec(), claim: ClaimArgs::default(), json: false }).unwrap();
+    assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
+    insta::assert_snapshot!(told.refused.join("\n"), @r#"
+    cannot read /nonexistent/x: No such file or directory (os error 2)
+    cannot explain Cargo.toml: it is no result: neither text, JSON or terse lines of fio nor a Record
+    "#);
+}
+
+#[test]
+fn a_terse_row_that_is_cut_is_refused_and_rounded_figures_are_about() {
+    let cut = "3;fio-3.33;a;0;0;822204;273976;68494;3001;1;1479;2.640752";
+    let refused = explained("x".as_ref(), cut.as_bytes(), &ClaimArgs::default()).unwrap_err();
+    insta::assert_snapshot!(format!("{refused:#}"), @"line 1 breaks off: no row is whole, copy the report to its end");
+    let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
+    let of = |text: &str| {
+        let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+        found[0].runs[0].result[0].clone()
+    };
+    assert!(of(&text).starts_with("read: 1,000 IOPS"), "{}", of(&text));
+    let rounded = &text[..text.find("     issued").unwrap()];
+    assert!(of(rounded).starts_with("read: about 1,000 IOPS"), "{}", of(rounded));
 }

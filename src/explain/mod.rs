@@ -133,21 +133,40 @@ pub struct RunFigures {
     pub seconds: Option<f64>,
 }
 
-/// The answer to what was asked, and whether a promise was broken.
+/// The answer to what was asked.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// All that could be explained.
+    pub text: String,
+    /// A promise was broken.
+    pub failed: bool,
+    /// Why the other files could not be explained.
+    pub refused: Vec<String>,
+}
+
+/// Explains all files that can be.
 ///
 /// # Errors
-/// Of input: a file that cannot be read or is no result, a promise that cannot be told.
-pub fn answer(args: &ExplainArgs) -> anyhow::Result<(String, bool)> {
+/// Of input: no file can be read or none is a result, a promise that cannot be told.
+pub fn answer(args: &ExplainArgs) -> anyhow::Result<Answer> {
     if args.files.iter().filter(|f| f.as_os_str() == "-").count() > 1 {
         bail!("standard input can be named once only");
     }
-    let mut all = Vec::new();
+    let (mut all, mut refused) = (Vec::new(), Vec::new());
     for file in &args.files {
-        let bytes = content(file)?;
-        all.extend(
-            explained(file, &bytes, &args.claim)
-                .with_context(|| format!("cannot explain {}", file.display()))?,
-        );
+        let told = content(file).and_then(|bytes| {
+            explained(file, &bytes, &args.claim).with_context(|| format!("cannot explain {}", file.display()))
+        });
+        match told {
+            Ok(found) => all.extend(found),
+            // One bad file of several hides nothing of the others.
+            Err(e) => refused.push(e),
+        }
+    }
+    if all.is_empty()
+        && let Some(first) = refused.drain(..).next()
+    {
+        return Err(first);
     }
     let failed = all.iter().any(|e| e.verdict.as_ref().is_some_and(Verdict::failed));
     let text = if args.json {
@@ -155,7 +174,8 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<(String, bool)> {
     } else {
         text::all(&all)
     };
-    Ok((text, failed))
+    let refused = refused.iter().map(|e| format!("{e:#}")).collect();
+    Ok(Answer { text, failed, refused })
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
@@ -178,31 +198,74 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result
         let record = Record::parse(text, file.to_path_buf())?;
         return Ok(vec![own::explained(file, record, claim)?]);
     }
-    let (form, outputs) = outputs(bytes)?;
-    let whole = last_of_each_run(outputs);
-    whole.into_iter().map(|output| of_output(file, form, &output, claim)).collect()
+    let mut all = Vec::new();
+    for (form, outputs) in outputs(bytes)? {
+        for output in last_of_each_run(outputs) {
+            if output.jobs.is_empty()
+                && let Some(why) = &output.partial
+            {
+                bail!("{why}: no row is whole, copy the report to its end");
+            }
+            all.push(of_output(file, form, &output, claim)?);
+        }
+    }
+    Ok(all)
 }
 
-/// Reports of fio in whatever form they are; JSON first, because it says most and text may stand around it.
-fn outputs(bytes: &[u8]) -> anyhow::Result<(Form, Vec<Output>)> {
+/// Reports of fio in all forms that are there. JSON comes first, because it says most; a report that is there in several forms
+/// (`--output-format=json,normal`) is told once.
+fn outputs(bytes: &[u8]) -> anyhow::Result<Vec<(Form, Vec<Output>)>> {
     let json = json_read::read(bytes);
-    if let Ok(found) = json {
-        return Ok((Form::Json, found));
-    }
     let text = text_read::read(bytes);
-    if let Ok(found) = text {
-        return Ok((Form::Text, found));
+    let mut all: Vec<(Form, Vec<Output>)> = Vec::new();
+    let add = |all: &mut Vec<(Form, Vec<Output>)>, form, found: Vec<Output>| {
+        let known = |o: &Output| all.iter().flat_map(|(_, known)| known).any(|known| same_run(known, o));
+        let new: Vec<Output> = found.into_iter().filter(|o| !known(o)).collect();
+        if !new.is_empty() {
+            all.push((form, new));
+        }
+    };
+    let mut failed = Vec::new();
+    match json {
+        Ok(found) => add(&mut all, Form::Json, found),
+        Err(e) => failed.push(e),
+    }
+    match text {
+        Ok(found) => add(&mut all, Form::Text, found),
+        // Around JSON, status lines are all that there is of the text.
+        Err(_) if !all.is_empty() => {}
+        Err(e) => failed.push(e),
     }
     if let Ok(found) = terse::read(bytes) {
-        return Ok((Form::Terse, vec![found]));
+        add(&mut all, Form::Terse, vec![found]);
     }
     // What came nearest to a report says where it fails.
-    let nearest = [json, text].into_iter().filter_map(Result::err);
-    let placed = nearest.into_iter().find(|e| !matches!(e, json_read::ReadError::Nothing { .. }));
+    let placed = failed.into_iter().find(|e| !matches!(e, json_read::ReadError::Nothing { .. }));
     match placed {
-        Some(e) => Err(e.into()),
-        None => bail!("it is no result: neither text, JSON or terse lines of fio nor a Record"),
+        Some(e) if all.is_empty() => return Err(e.into()),
+        Some(e) => {
+            for output in all.iter_mut().flat_map(|(_, outputs)| outputs) {
+                output
+                    .partial
+                    .get_or_insert_with(|| format!("another report in the file cannot be read: {e}"));
+            }
+        }
+        None if all.is_empty() => {
+            bail!("it is no result: neither text, JSON or terse lines of fio nor a Record")
+        }
+        None => {}
     }
+    Ok(all)
+}
+
+/// Two forms of one run: the same jobs with the same times, which every form tells in milliseconds.
+fn same_run(a: &Output, b: &Output) -> bool {
+    let jobs = |o: &Output| -> Vec<(String, Vec<u64>)> {
+        let times = |j: &Job| subject::parts(j).iter().map(|(_, s)| s.runtime.0 / 1_000_000).collect();
+        o.jobs.iter().map(|j| (j.name.clone(), times(j))).collect()
+    };
+    let (a, b) = (jobs(a), jobs(b));
+    !b.is_empty() && b.iter().all(|job| a.contains(job))
 }
 
 /// Interim reports (`--status-interval`) are left out where the last one of their run is there.
@@ -298,7 +361,7 @@ fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> any
     if merged.len() > MOST_RUNS {
         notes.push(format!("{} more runs are in it and not told", merged.len() - MOST_RUNS));
     }
-    if merged.is_empty() {
+    if merged.is_empty() && output.partial.is_none() {
         notes.push("no job moved any data".into());
     }
     let runs = merged.iter().zip(told).zip(better).map(

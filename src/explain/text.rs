@@ -194,6 +194,11 @@ pub fn result(job: &Job, s: &Summary) -> Vec<String> {
             };
             let ios = stats.ios.unwrap_or((stats.iops * seconds) as u64);
             let told = line(name, iops, stats.bytes_per_second, ios, stats.runtime);
+            // Without the count of I/Os the rate is as it was printed, rounded, and the count is made of it.
+            let told = match stats.ios {
+                Some(_) => told,
+                None => told.replacen(": ", ": about ", 1),
+            };
             format!("{told}, {} moved", stats.bytes)
         })
         .collect();

@@ -120,9 +120,12 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             }
         }
         Command::Explain(args) => {
-            let (text, failed) = explain::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
-            print(&text)?;
-            Ok(ExitCode::from(u8::from(failed)))
+            let told = explain::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            print(&told.text)?;
+            match told.refused.is_empty() {
+                true => Ok(ExitCode::from(u8::from(told.failed))),
+                false => Err(Failure::input(told.refused.join("\nvolproof: "))),
+            }
         }
         Command::Fio { arguments } => fio::main(&arguments),
         Command::Presets => {
