@@ -50,6 +50,8 @@ struct Size {
     /// Drawn when a draw from 0..2^32 is below this and not below the one before.
     below: u64,
     length: u32,
+    /// Distance of random offsets.
+    unit: u64,
     offsets: Offsets,
 }
 
@@ -133,6 +135,10 @@ pub struct Generator {
     /// Position of each direction, for sequential patterns.
     position: [u64; 2],
     sequential: bool,
+    /// Added to the end of a sequential I/O, as a number modulo 2^64.
+    stride: u64,
+    /// Where sequential I/O goes on behind an end of its part.
+    again: u64,
     writes_per_flush: u32,
     writes_since_flush: u32,
 }
@@ -150,13 +156,19 @@ impl Generator {
                 .iter()
                 .map(|(bytes, percent)| {
                     sum += u64::from(*percent);
-                    let blocks = region.length.0 / bytes.0;
+                    let unit = step.align.unwrap_or(*bytes).0;
+                    let blocks = (region.length.0 - bytes.0) / unit + 1;
                     let offsets = Offsets::random(&step.distribution, !step.norandommap, blocks, &mut rng);
-                    Size { below: (sum << 32) / 100, length: bytes.0 as u32, offsets }
+                    Size { below: (sum << 32) / 100, length: bytes.0 as u32, unit, offsets }
                 })
                 .collect()
         };
         let sizes = [sizes(directions.first()), sizes(directions.get(1))];
+        let block = step.largest_block().0;
+        let again = match step.stride.0 {
+            back @ ..0 => region.length.0.saturating_add_signed(back) / block * block,
+            _ => 0,
+        };
         Generator {
             rng,
             region,
@@ -165,6 +177,8 @@ impl Generator {
             sizes,
             position: [0; 2],
             sequential: !step.rw.is_random(),
+            stride: step.stride.0 as u64,
+            again,
             writes_per_flush: step.fsync,
             writes_since_flush: 0,
         }
@@ -173,8 +187,11 @@ impl Generator {
     /// This generator's I/Os from a source of their own, when they are plain random reads.
     pub fn reads(&self) -> Option<Reads> {
         match (self.sizes[0].as_slice(), &self.sizes[1]) {
-            ([Size { length, offsets: Offsets::Permuted(blocks), .. }], mixed)
-                if mixed.is_empty() && !self.sequential && self.directions[0] == Direction::Read =>
+            ([Size { length, unit, offsets: Offsets::Permuted(blocks), .. }], mixed)
+                if mixed.is_empty()
+                    && !self.sequential
+                    && *unit == u64::from(*length)
+                    && self.directions[0] == Direction::Read =>
             {
                 let (blocks, start) = (blocks.clone(), self.region.start.0);
                 Some(Reads { blocks, start, length: *length, rng: self.rng.clone() })
@@ -213,13 +230,13 @@ impl Source for Generator {
         let length = u64::from(size.length);
         let offset = if self.sequential {
             let mut at = self.position[which];
-            if at + length > self.region.length.0 {
-                at = 0;
+            if at > self.region.length.0 - length {
+                at = self.again;
             }
-            self.position[which] = at + length;
+            self.position[which] = (at + length).wrapping_add(self.stride);
             at
         } else {
-            size.offsets.next(&mut self.rng) * length
+            size.offsets.next(&mut self.rng) * size.unit
         };
         (direction, self.region.start.0 + offset, size.length)
     }
@@ -228,7 +245,7 @@ impl Source for Generator {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Pattern;
+    use crate::plan::{Pattern, Stride};
     use proptest::prelude::*;
 
     fn region(kib: u64) -> Region {
@@ -282,6 +299,36 @@ mod tests {
     }
 
     #[test]
+    fn sequential_io_passes_over_a_stride_and_wraps() {
+        let kib = |stride: &str, rw: Pattern, n: usize| -> Vec<u64> {
+            let step = Step { rw, stride: stride.parse().unwrap(), ..Step::default() };
+            let mut g = Generator::new(&step, region(100), 5);
+            (0..n).map(|_| (g.next().1 - 8192) / 1024).collect()
+        };
+        assert_eq!(kib("8k", Pattern::Read, 11), [0, 12, 24, 36, 48, 60, 72, 84, 96, 0, 12]);
+        assert_eq!(kib("12k", Pattern::Write, 8), [0, 16, 32, 48, 64, 80, 96, 0]);
+        let back: Vec<u64> = [0].into_iter().chain((0..=92).rev().step_by(4)).chain([92, 88]).collect();
+        assert_eq!(kib("-8k", Pattern::Read, back.len()), back, "the last block is never read");
+        assert_eq!(kib("-20k", Pattern::Write, 9), [0, 80, 64, 48, 32, 16, 0, 80, 64]);
+        assert_eq!(kib("-4k", Pattern::Read, 3), [0, 0, 0], "back to where it came from");
+        assert_eq!(kib("200k", Pattern::Read, 2), [0, 0]);
+        assert_eq!(kib("-200k", Pattern::Read, 3), [0, 0, 0]);
+    }
+
+    #[test]
+    fn random_offsets_are_aligned_to_what_the_step_says() {
+        let step = Step { bs: "8k".parse().unwrap(), align: Some(Bytes::kib(4)), ..Step::default() };
+        let mut g = Generator::new(&step, region(100), 5);
+        assert!(g.reads().is_none(), "plain random reads are aligned to their size");
+        let mut pass: Vec<u64> = (0..24).map(|_| (g.next().1 - 8192) / 1024).collect();
+        pass.sort_unstable();
+        assert_eq!(pass, (0..24).map(|n| n * 4).collect::<Vec<_>>(), "each offset once, the last at 92");
+        let wide = Step { norandommap: true, align: Some(Bytes::kib(64)), ..step };
+        let mut g = Generator::new(&wide, region(100), 5);
+        assert!((0..100).all(|_| matches!((g.next().1 - 8192) / 1024, 0 | 64)));
+    }
+
+    #[test]
     fn a_mix_keeps_its_shares() {
         let step =
             Step { rw: Pattern::RandRw, rwmix: 70, bs: "4k/75:64k/25".parse().unwrap(), ..Step::default() };
@@ -304,14 +351,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_io_lies_in_its_region(kib in 64u64..4096, seed in any::<u64>(), pattern in 0usize..8, mix in 0u32..=100) {
+        fn every_io_lies_in_its_region(kib in 64u64..4096, seed in any::<u64>(), pattern in 0usize..8, mix in 0u32..=100, skip in -40i64..40) {
             let names = ["read", "write", "randread", "randwrite", "rw", "randrw", "trim", "randtrim"];
             let step = Step {
                 rw: names[pattern].parse().unwrap(),
                 rwmix: mix,
                 bs: "4k/50:20k/50".parse().unwrap(),
+                stride: Stride(skip * 4096),
                 ..Step::default()
             };
+            prop_assume!(step.stride.0 >= 0 || step.stride.0 <= -20_480);
             let r = region(kib);
             let mut g = Generator::new(&step, r, seed);
             for _ in 0..300 {

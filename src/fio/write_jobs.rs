@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::plan::{Arrival, BlockSizes, Distribution, Plan, Start, Step};
+use crate::plan::{Arrival, BlockSizes, Distribution, Plan, Start, Step, Stride};
 use crate::unit::{Bytes, Nanos};
 
 /// Why a step has no counterpart in fio.
@@ -129,11 +129,27 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     let mut options: Options = Vec::new();
     let mut set = |name: &'static str, value: String| options.push((name, value));
     set("ioengine", step.engine.to_string());
-    set("rw", step.rw.to_string());
+    match step.stride {
+        Stride(0) => set("rw", step.rw.to_string()),
+        Stride(skip) if skip < 0 && (step.offset.0 > 0 || step.numjobs > 1) => {
+            let why = "going backwards, fio wraps to the end of the part only where the part is the start of the target";
+            return refuse(why.into());
+        }
+        Stride(skip) => {
+            let sign = if skip < 0 { "-" } else { "" };
+            set("rw", format!("{}:{sign}{}", step.rw, bytes(Bytes(skip.unsigned_abs()))));
+        }
+    }
     if step.rw.directions().len() == 2 {
         set("rwmixread", step.rwmix.to_string());
     }
     blocks(step, &mut set);
+    if let Some(align) = step.align {
+        if !step.norandommap {
+            return refuse("fio draws aligned offsets independently: set norandommap".into());
+        }
+        set("ba", bytes(align));
+    }
     set("iodepth", step.iodepth.to_string());
     set("numjobs", step.numjobs.to_string());
     set("direct", u8::from(step.direct).to_string());
@@ -315,6 +331,21 @@ mod tests {
         );
         let shared = Step { offset_increment: Some(Bytes(0)), ..step };
         assert!(!sections(&shared, &[at("f")], 1).unwrap()[0].iter().any(|o| o.0 == "offset_increment"));
+    }
+
+    #[test]
+    fn gaps_and_alignment_are_said() {
+        let has = |step: &Step, wanted: (&'static str, &str)| {
+            sections(step, &[at("f")], 1).unwrap()[0].contains(&(wanted.0, wanted.1.into()))
+        };
+        let back = Step { rw: Pattern::Read, stride: Stride(-8192), ..Step::default() };
+        assert!(has(&back, ("rw", "read:-8k")));
+        assert!(has(&Step { stride: Stride(114_688), ..back.clone() }, ("rw", "read:112k")));
+        assert!(sections(&Step { offset: Bytes(4096), ..back }, &[at("f")], 1).is_err());
+        let aligned = Step { align: Some(Bytes(4096)), norandommap: true, ..Step::default() };
+        assert!(has(&aligned, ("ba", "4k")));
+        let covering = Step { norandommap: false, ..aligned };
+        assert!(sections(&covering, &[at("f")], 1).unwrap_err().why.contains("set norandommap"));
     }
 
     #[test]

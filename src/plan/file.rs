@@ -50,7 +50,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Pattern, Start, Think};
+    use crate::plan::{Pattern, Start, Stride, Think};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_only_plan_files_say_is_read() {
-        let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nround-robin = true\n\
+        let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nalign = '4k'\nround-robin = true\n\
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
                     cpus-shared = true\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
@@ -80,6 +80,7 @@ mod tests {
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
         assert_eq!((a.ios, a.think, a.offset_increment), (Some(9), Some(think), Some(Bytes(0))));
+        assert_eq!((a.stride, a.align), (Stride(-8192), Some(Bytes::kib(4))));
         assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
@@ -87,9 +88,19 @@ mod tests {
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
         let plain = serde_json::to_string(&Step::default()).unwrap();
-        for key in
-            ["targets", "round_robin", "start", "delay", "bs_write", "ios", "think", "datasync", "trace"]
-        {
+        for key in [
+            "targets",
+            "round_robin",
+            "start",
+            "delay",
+            "bs_write",
+            "ios",
+            "think",
+            "datasync",
+            "trace",
+            "stride",
+            "align",
+        ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }
     }

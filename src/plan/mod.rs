@@ -21,7 +21,8 @@ pub use file::parse as parse_file;
 pub use options::StepOptions;
 pub use presets::{PRESETS, Preset};
 pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Pattern, Start, Think, WordError,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Pattern, Start, Stride, Think,
+    WordError,
 };
 
 use crate::sample::Direction;
@@ -99,6 +100,14 @@ pub struct Step {
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub offset_increment: Option<Bytes>,
+    /// Sequential I/O passes over so many bytes after each I/O, or goes back so far when negative; behind either end of its part it
+    /// goes on at the other.
+    #[serde(default, skip_serializing_if = "Stride::is_zero")]
+    pub stride: Stride,
+    /// Random offsets are multiples of this, counted from the start of the part; of the size of each I/O when absent.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub align: Option<Bytes>,
     /// A job ends after so many bytes; only the runtime ends it when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -232,6 +241,8 @@ impl Default for Step {
             size: None,
             offset: Bytes(0),
             offset_increment: None,
+            stride: Stride(0),
+            align: None,
             io_size: None,
             ios: None,
             think: None,

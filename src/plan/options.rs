@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Think};
+use super::workload::{
+    Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Stride, Think,
+};
 use super::{Simulated, Step};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -121,6 +123,13 @@ pub struct StepOptions {
     #[arg(skip)]
     #[serde(with = "text::option")]
     pub offset_increment: Option<Bytes>,
+    /// Bytes passed over after each sequential I/O
+    #[arg(skip)]
+    pub stride: Option<Stride>,
+    /// Alignment of random offsets
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub align: Option<Bytes>,
     /// I/Os of a job
     #[arg(skip)]
     pub ios: Option<u64>,
@@ -198,6 +207,8 @@ impl StepOptions {
         set(&mut step.delay, &self.delay);
         some(&mut step.bs_write, &self.bs_write);
         some(&mut step.offset_increment, &self.offset_increment);
+        set(&mut step.stride, &self.stride);
+        some(&mut step.align, &self.align);
         some(&mut step.ios, &self.ios);
         some(&mut step.think, &self.think);
         set(&mut step.datasync, &self.datasync);

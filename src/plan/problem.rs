@@ -8,7 +8,7 @@ use crate::unit::{Bytes, Nanos};
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, engine, blocks, simulated];
+        let rules = [counts, times, pacing, engine, blocks, places, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -95,6 +95,21 @@ fn blocks(s: &Step) -> Option<String> {
     Some(format!("size {size} is smaller than one block of {block}"))
 }
 
+fn places(s: &Step) -> Option<String> {
+    let block = s.largest_block();
+    if !s.stride.is_zero() && s.rw.is_random() {
+        Some("stride is what sequential I/O passes over: use a sequential rw, or leave it out".into())
+    } else if s.stride.0 < 0 && s.stride.0.unsigned_abs() < block.0 {
+        Some(format!("stride {} goes back by less than a block of {block}: use -{block} or more", s.stride))
+    } else if s.align == Some(Bytes(0)) {
+        Some("align 0 is no distance: use 512 or more, or leave it out".into())
+    } else if s.align.is_some() && !s.rw.is_random() {
+        Some("align is for random I/O: use a random rw, or leave it out".into())
+    } else {
+        None
+    }
+}
+
 fn simulated(s: &Step) -> Option<String> {
     let device = s.simulate.as_ref()?;
     if s.engine != EngineKind::Null {
@@ -145,7 +160,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Think;
+    use crate::plan::{Stride, Think};
 
     #[track_caller]
     fn bad(change: fn(&mut Step), says: &str) {
@@ -166,6 +181,10 @@ mod tests {
         bad(|s| (s.engine, s.iodepth) = (EngineKind::Psync, 8), "numjobs=8");
         bad(|s| s.rw = Pattern::RandTrim, "psync");
         bad(|s| s.size = Some(Bytes(512)), "smaller than one block");
+        bad(|s| s.stride = Stride(4096), "use a sequential rw");
+        bad(|s| (s.rw, s.stride) = (Pattern::Read, Stride(-512)), "less than a block");
+        bad(|s| s.align = Some(Bytes(0)), "align 0");
+        bad(|s| (s.rw, s.align) = (Pattern::Read, Some(Bytes(512))), "use a random rw");
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");

@@ -17,6 +17,35 @@ use crate::unit::{Bytes, Nanos, text};
 #[error("{0}")]
 pub struct WordError(pub String);
 
+/// Bytes passed over after each sequential I/O: the next one begins so much behind its end, or before it when negative.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stride(pub i64);
+
+impl Stride {
+    /// Every I/O begins where the one before has ended.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+}
+
+impl fmt::Display for Stride {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        f.pad(&format!("{sign}{}", Bytes(self.0.unsigned_abs()).exact()))
+    }
+}
+
+impl FromStr for Stride {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<Stride, WordError> {
+        let (back, size) = text.strip_prefix('-').map_or((false, text), |size| (true, size));
+        let size: Bytes = size.parse().map_err(|e| WordError(format!("stride: {e}")))?;
+        let bytes = i64::try_from(size.0)
+            .map_err(|_| WordError(format!("stride: {} is above 8 EiB", size.exact())))?;
+        Ok(Stride(if back { -bytes } else { bytes }))
+    }
+}
+
 /// Serde and schema through `Display` and `FromStr`.
 macro_rules! serde_as_text {
     ($t:ty) => {
@@ -118,6 +147,7 @@ impl FromStr for Pattern {
     }
 }
 
+serde_as_text!(Stride);
 serde_as_text!(Pattern);
 
 /// Block sizes with their shares in percent (`--bs 4k` or `--bs 4k/70:64k/30`). Shares add up to 100.

@@ -296,6 +296,8 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
         for (what, value) in blocks
             .chain([("offset", step.offset)])
             .chain(step.offset_increment.map(|d| ("offset-increment", d)))
+            .chain(step.align.map(|a| ("align", a)))
+            .chain([("stride", Bytes(step.stride.0.unsigned_abs()))])
         {
             if !value.0.is_multiple_of(unit) {
                 return bad(format!(

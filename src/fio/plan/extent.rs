@@ -280,8 +280,30 @@ impl<'a> Files<'a> {
             return None;
         }
         let total = size * count;
+        if load.stride.0 < 0 && offset > 0 {
+            obstacles
+                .fio_only("offset", "going backwards, fio wraps to another place than the end of the part");
+            return None;
+        }
+        if !load.stride.is_zero() && (size % least != 0 || load.stride.0.unsigned_abs() > size) {
+            obstacles
+                .fio_only("size", "gaps are whole blocks of a part that is whole blocks too, and longer");
+            return None;
+        }
+        if !load.stride.is_zero() && count > 1 {
+            obstacles.fio_only("filename", "gaps are left in one file, not in several in turn");
+            return None;
+        }
+        let pass = (load.stride.0 > 0 && !load_is_timed(job)).then(|| {
+            let end = found.iter().map(had).max().unwrap_or(0).max(offset + size);
+            one_pass(size, least, load.stride.0.unsigned_abs(), offset == 0 && end == size)
+        });
+        if pass.is_some() && io_size(job, total).is_some() {
+            obstacles.fio_only("io_size", "fio begins again only at the end of some passes with gaps");
+            return None;
+        }
         let amount = (!load_is_timed(job)).then(|| {
-            let limit = match io_size(job, total) {
+            let limit = match io_size(job, total).or(pass) {
                 Some(limit) => limit,
                 None => {
                     let whole = match load.bs.single() {
@@ -446,6 +468,14 @@ fn increment(job: &Job) -> Option<Bytes> {
         None => Some(Bytes(0)),
         _ => None,
     }
+}
+
+/// How much a job does that leaves gaps: fio ends where the next I/O would begin behind the part, unless that is behind the end of the file
+/// too and some of the file is left behind the last I/O; then it begins again.
+fn one_pass(size: u64, block: u64, stride: u64, to_the_end: bool) -> u64 {
+    let ios = size.saturating_sub(block) / (block + stride) + 1;
+    let end = (ios - 1) * (block + stride) + block;
+    if to_the_end && end < size { size - size % block } else { ios * block }
 }
 
 /// `io_size`: how much is done where that is not `size`.

@@ -7,7 +7,7 @@ use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
 use super::{Obstacles, bytes};
-use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Step, Think};
+use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Step, Stride, Think};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -68,6 +68,8 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
             "volproof goes on after all errors of a run or none",
         );
     }
+    step.stride = stride(job, &step, obstacles);
+    align(job, &mut step, obstacles);
     pace(job, &mut step, obstacles);
     step.think = think(job, &step, obstacles);
     step
@@ -93,16 +95,62 @@ fn writes(rw: Pattern) -> bool {
 
 fn pattern(job: &Job, obstacles: &mut Obstacles<'_>) -> Pattern {
     let word = job.choice("rw").unwrap_or("read");
-    if let Some(suffix) = job.suffix("rw").filter(|s| !matches!(s.as_str(), "" | "0"))
-        && !(suffix == "1" && word.starts_with("rand"))
+    if let Some(suffix) = job.suffix("rw").filter(|s| !matches!(s.as_str(), "" | "0" | "1"))
+        && word.starts_with("rand")
     {
-        obstacles.fio_only(
-            format!("rw={word}:{suffix}"),
-            "sequential I/O leaves no gaps, random I/O draws each offset",
-        );
+        obstacles.fio_only(format!("rw={word}:{suffix}"), "random I/O draws each offset");
     }
     // What is no pattern of ours is among the limits of the table.
     word.parse().unwrap_or(Pattern::Read)
+}
+
+/// What sequential I/O passes over after each I/O, where that is the same in fio (`get_next_seq_offset` in io_u.c) and here: whole blocks of
+/// one size in one direction and one file. `extent` looks at where the part begins and ends.
+fn stride(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Stride {
+    let Some(suffix) = job.suffix("rw").filter(|s| !s.is_empty() && !step.rw.is_random()) else {
+        return Stride(0);
+    };
+    let (back, size) = suffix.strip_prefix('-').map_or((false, suffix.as_str()), |size| (true, size));
+    let option = || format!("rw={}:{suffix}", step.rw);
+    let skip = match size_of(size, job).map(i64::try_from) {
+        // A size is above 0.
+        Err(_) if size == "0" => return Stride(0),
+        Ok(Ok(skip)) => skip,
+        Ok(Err(_)) | Err(_) => {
+            obstacles.fio_only(option(), "volproof passes over a plain number of bytes");
+            return Stride(0);
+        }
+    };
+    let block = step.bs.single().map_or(0, |b| b.0);
+    if step.rw.directions().len() > 1 {
+        obstacles.fio_only(option(), "reads and writes would leave gaps of their own");
+    } else if block == 0 || !skip.unsigned_abs().is_multiple_of(block) {
+        obstacles.fio_only(option(), "the gap is not of whole blocks of one size");
+    } else if job.int("loops").is_some_and(|n| n > 1) {
+        obstacles.fio_only(option(), "every loop would begin at the start again");
+    }
+    Stride(if back { -skip } else { skip })
+}
+
+/// `blockalign` where it differs from the smallest block: fio then draws offsets independently (`fixup_options`).
+fn align(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
+    if job.given("ba").is_none() || !step.rw.is_random() {
+        return;
+    }
+    let all = job.ints("ba");
+    let directions = step.rw.directions().iter();
+    let wanted: Vec<u64> = directions.filter_map(|d| all[*d as usize]).map(|n| bytes(n).0).collect();
+    let least = |sizes: &BlockSizes| sizes.shares().iter().map(|s| s.0.0).min().unwrap_or(0);
+    let Some(align) = wanted.first().copied() else { return };
+    if wanted.iter().any(|a| *a != align) || wanted.len() < step.rw.directions().len() {
+        obstacles.fio_only("ba", "reads and writes are aligned differently");
+    } else if align == least(&step.bs) && step.bs_write.is_none() && step.bs.single().is_some() {
+        // What happens anyway.
+    } else if align % 512 != 0 {
+        obstacles.fio_only(format!("ba={align}"), "offsets are whole sectors");
+    } else {
+        (step.align, step.norandommap) = (Some(Bytes(align)), true);
+    }
 }
 
 /// The engine that stands for fio's. A trim is a blocking call in fio whatever the engine.

@@ -275,7 +275,16 @@ fn seeds_repeat_unless_told_not_to() {
 fn what_only_fio_does_is_named() {
     for (options, named) in [
         (&["size=1m", "verify=crc32c"][..], "verify=crc32c"),
-        (&["size=1m", "rw=read:8k"], "rw=read:8k"),
+        (&["size=1m", "rw=read:6k"], "rw=read:6k"),
+        (&["size=1m", "rw=rw:8k"], "rw=rw:8k"),
+        (&["size=1m", "rw=read:8k", "loops=2"], "rw=read:8k"),
+        (&["size=1m", "rw=read:8k", "io_size=2m"], "io_size"),
+        (&["size=1m", "rw=read:-8k", "offset=4k"], "offset"),
+        (&["size=1m", "rw=read:8k", "nrfiles=2"], "filename"),
+        (&["size=1m", "rw=read:-2m"], "size"),
+        (&["size=1m", "rw=randread", "ba=100"], "ba=100"),
+        (&["size=1m", "rw=randrw", "ba=4k,8k"], "ba"),
+        (&["size=1m", "rw=randread:8"], "rw=randread:8"),
         (&["size=1m", "ioengine=mmap"], "ioengine=mmap"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
@@ -300,4 +309,34 @@ fn what_only_fio_does_is_named() {
     ] {
         obstacle(options, named, false);
     }
+}
+
+#[test]
+fn gaps_between_sequential_ios_end_where_fio_ends() {
+    let gaps = |options: &[&str]| {
+        let s = only(options);
+        (s.stride.0, s.io_size.map(|b| b.0 >> 10))
+    };
+    assert_eq!(gaps(&["size=100k", "rw=read:-8k"]), (-8192, Some(100)));
+    assert_eq!(gaps(&["size=100k", "rw=read:8k"]), (8192, Some(36)), "0, 12, ... 96 and the end of the file");
+    assert_eq!(gaps(&["size=100k", "rw=read:96k", "time_based", "runtime=1"]).1, None);
+    assert_eq!(
+        gaps(&["size=100k", "rw=write:16k"]),
+        (16_384, Some(100)),
+        "80, 0: something is left behind 84"
+    );
+    assert_eq!(gaps(&["size=100k", "filename=old", "rw=write:16k"]).1, Some(20), "the file goes on");
+    assert_eq!(gaps(&["size=100k", "rw=read:0"]), (0, Some(100)));
+}
+
+#[test]
+fn aligned_offsets_are_drawn_independently() {
+    let aligned = |options: &[&str]| {
+        let s = only(options);
+        (s.align.map(|a| a.0), s.norandommap)
+    };
+    assert_eq!(aligned(&["size=1m", "rw=randread", "bs=8k", "ba=4k"]), (Some(4096), true));
+    assert_eq!(aligned(&["size=1m", "rw=randread", "ba=4k"]), (None, false), "as it is anyway");
+    assert_eq!(aligned(&["size=1m", "rw=randrw", "bssplit=512/50:4k/50", "ba=4k"]), (Some(4096), true));
+    assert_eq!(aligned(&["size=1m", "rw=read", "bs=8k", "ba=4k"]), (None, false), "only random I/O");
 }

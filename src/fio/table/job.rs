@@ -87,8 +87,7 @@ pub const ROWS: &[FioOption] = &[
         .under("rw"),
     FioOption::new(Group::Workload, "ba", each(1, i64::MAX), "Align random offsets to this")
         .alias("blockalign")
-        .under("rw")
-        .fio_only("offsets are aligned to the I/O size"),
+        .under("rw"),
     FioOption::new(Group::Workload, "bsrange", Kind::Ranges, "Sizes drawn from a range")
         .alias("blocksize_range")
         .under("rw")
