@@ -383,3 +383,87 @@ fn what_has_no_effect_here_is_said_once() {
     assert!(said[0].contains("iodepth_batch"), "{}", ran.err);
     assert_eq!(bench.run(&[&line[..], &["--quiet-doubts"]].concat()).ended(0).err, "");
 }
+
+#[test]
+fn no_way_of_naming_a_device_passes_the_guard() {
+    let bench = Bench::new();
+    let file = bench.file("disk", 16);
+    let Some(disk) = Loop::over(&file) else { return };
+    let node = disk.path();
+    symlink(node, bench.path().join("olnk")).unwrap();
+    for log in ["W_bw.1.log", "V_lat.log", "local-v-0-verify.state", "agg-read_bw.log"] {
+        symlink(node, bench.path().join(log)).unwrap();
+    }
+    std::fs::create_dir(bench.path().join("d")).unwrap();
+    symlink(node, bench.path().join("d/inner")).unwrap();
+    let named = |form: &str| form.replace("NODE", node);
+    let write = ["fio", "--name=w", "--rw=write", "--bs=64k", "--size=1m"];
+    for form in [" NODE", "NODE ", "\tNODE", "NODE#x", "NODE ; x", "NODE\u{1}", "olnk", " olnk:NODE "] {
+        let name = format!("--filename={}", named(form));
+        for engine in ["--ioengine=mmap", "--ioengine=psync"] {
+            bench.run(&[&write[..], &[&name, engine]].concat()).ended(3);
+        }
+    }
+    for more in [
+        &["--write_iolog=olnk", "--filename=f"][..],
+        &["--write_iolog=olnk", "--filename=f", "--rw=read"],
+        &["--write_bw_log=W", "--filename=f"],
+        &["--write_bw_log=W", "--filename=f", "--verify=md5"],
+        &["--write_lat_log=V", "--per_job_logs=0", "--filename=f"],
+        &["--bandwidth-log", "--filename=f", "--rw=read"],
+        &["--directory=d", "--filename=inner", "--ioengine=mmap"],
+        &["--directory=.:d", "--filename=inner", "--numjobs=2", "--ioengine=mmap"],
+        &["--merge_blktrace_file=olnk", "--filename=f"],
+        &["--mem=mmaphuge:olnk", "--filename=f"],
+    ] {
+        bench.run(&[&write[..], more].concat()).ended(3);
+    }
+    bench.run(&["fio", "--name=v", "--rw=write", "--size=64k", "--verify=md5", "--aux-path=."]).ended(3);
+    drop(disk);
+    assert!(std::fs::read(&file).unwrap().iter().all(|b| *b == 0x5a), "nothing was written");
+}
+
+#[test]
+fn what_runs_programs_or_hides_its_devices_is_not_handed_over() {
+    let bench = Bench::new();
+    let job = ["fio", "--name=j", "--size=64k", "--rw=write"];
+    for more in [
+        "--trigger=touch ran",
+        "--trigger-remote=touch ran",
+        "--exec_prerun=touch ran",
+        "--exec_postrun=touch ran",
+        "--ioengine=exec",
+        "--ioengine=external:/nowhere.so",
+        "--opendir=.",
+        "--profile=act",
+    ] {
+        let flag = more.split(':').next().unwrap();
+        bench
+            .run(&[&job[..], &["--verify=md5", more]].concat())
+            .ended(1)
+            .says(&[flag.trim_start_matches('-')]);
+    }
+    for alone in ["--server", "--client=nowhere", "--profile=act", "--merge-blktrace-only"] {
+        bench.run(&["fio", alone]).ended(1).says(&[alone, "cannot see"]);
+    }
+    assert!(Bench::names(bench.path()).is_empty(), "nothing was run");
+    if installed() {
+        let ran = bench.run(&["fio", "--crctest=crc32"]).ended(0).says(&["runs this: --crctest"]);
+        assert!(ran.out.contains("crc32"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn names_are_trimmed_as_fio_trims_them_and_files_are_not_trimmed_at_all() {
+    let bench = Bench::new();
+    bench.run(&["fio", "--name=j", "--size=64k", "--rw=write", "--filename= a ;b"]).ended(0);
+    std::fs::create_dir(bench.path().join("d")).unwrap();
+    bench.run(&["fio", "--name=j", "--size=64k", "--rw=write", "--directory=d", "--filename=/b"]).ended(0);
+    assert_eq!(Bench::names(bench.path()), ["a", "d"]);
+    assert_eq!(Bench::names(&bench.path().join("d")), ["b"]);
+    bench
+        .run(&["fio", "--name=j", "--size=64k", "--rw=trim", "--filename=a"])
+        .ended(1)
+        .says(&["only block devices"]);
+    assert!(std::fs::read(bench.path().join("a")).unwrap().iter().any(|b| *b != 0), "it is untouched");
+}

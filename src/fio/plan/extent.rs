@@ -201,6 +201,11 @@ impl<'a> Files<'a> {
             }
             return None;
         }
+        let file = found.iter().position(|f| !matches!(f, Found::Block(_)));
+        if let Some(file) = file.filter(|_| load.rw.directions().contains(&Direction::Trim)) {
+            obstacles.refused("rw", format!("only block devices are trimmed, not {}", names[file].display()));
+            return None;
+        }
         let had = |f: &Found| match f {
             Found::File(size) | Found::Block(size) => size.0,
             _ => 0,
@@ -404,14 +409,15 @@ fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> 
     };
     let count = job.int("nrfiles").unwrap_or(1).max(1) as u32;
     let names = match job.text("filename") {
-        Some(names) => split(&names),
+        Some(names) => split(stripped(&names)),
         None if count == 1 && matches!(look(Path::new(&job.name)), Found::Block(_) | Found::Other) => {
             vec![job.name.clone()]
         }
         None => (0..count).map(|file| made_up(job, number, file)).collect(),
     };
     let path = |name: String| match folder {
-        Some(folder) if name != "-" => Path::new(folder).join(name),
+        // As fio has it, a path from the root lies in the folder too.
+        Some(folder) if name != "-" => PathBuf::from(format!("{folder}/{name}")),
         _ => PathBuf::from(name),
     };
     names.into_iter().map(path).collect()
@@ -512,8 +518,16 @@ fn made_up(job: &Job, number: u32, file: u32) -> String {
         .replace("$clientuid", "localhost")
 }
 
+/// A list of names as fio trims it: no blanks around it, nothing from a `;` or `#` on.
+pub fn stripped(text: &str) -> &str {
+    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
+    let text = text.trim_start_matches(blank);
+    let text = text.split([';', '#']).next().unwrap_or_default();
+    text.trim_end_matches(|c: char| blank(c) || c.is_ascii_control())
+}
+
 /// Parts between colons; a colon behind a backslash belongs to its part.
-fn split(text: &str) -> Vec<String> {
+pub fn split(text: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {

@@ -19,7 +19,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-pub use extent::{Found, Laid, Layout, targets};
+pub use extent::{Found, Laid, Layout, split, stripped, targets};
 pub use load::block_ranges;
 
 use super::job::{Job, Limit};

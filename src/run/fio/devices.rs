@@ -1,22 +1,39 @@
 //! The guard before fio's jobs: every block device that a command may write to is cleared before anything else happens, whoever will run it.
 //!
 //! fio asks nobody. Here a device needs `--destroy` with its own name, also when the command is handed to the real fio: what that will do
-//! with an option that names a device is not always known, so that outside of `filename` of a job that only reads, a device that is named
-//! anywhere counts as written. What names its devices in a place we cannot see is not handed over at all.
+//! with an option that names a device is not always known, so that outside of `filename` of a job that only reads, a device that any text
+//! leads to counts as written: as it stands, in parts, behind links, below the job's folders. What names its devices in a place we cannot
+//! see, or runs programs, is not handed over at all.
 
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::Failure;
+use super::{Failure, logs};
 use crate::device::{self, Facts, Root};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
-use crate::fio::number::Value;
-use crate::fio::plan::{Found, Obstacle};
+use crate::fio::plan::{self, Found, Obstacle};
+use crate::fio::table;
 use crate::guard::{self, Access};
 
-/// Options and flags whose devices are named elsewhere: in a trace, a profile, another machine's file.
-const UNSEEN: [&str; 3] = ["read_iolog", "profile", "replay_redirect"];
-const UNSEEN_FLAGS: [&str; 5] = ["client", "server", "daemonize", "remote-config", "merge-blktrace-only"];
+/// Options whose devices are named elsewhere (in a trace, a profile), or that run programs.
+const UNSEEN: [&str; 6] =
+    ["read_iolog", "profile", "replay_redirect", "exec_prerun", "exec_postrun", "ioscheduler"];
+/// Flags of the same kind.
+const UNSEEN_FLAGS: [&str; 8] = [
+    "client",
+    "server",
+    "daemonize",
+    "remote-config",
+    "merge-blktrace-only",
+    "profile",
+    "trigger",
+    "trigger-remote",
+];
+/// Engines that run what is no part of fio.
+const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
 
 /// What lies at a path of this machine.
 pub fn look(root: &Root, path: &Path) -> Found {
@@ -24,7 +41,7 @@ pub fn look(root: &Root, path: &Path) -> Found {
         Ok(Facts::Block(block)) => Found::Block(block.device.size_bytes),
         Ok(Facts::File(file)) => Found::File(file.size_bytes),
         Ok(Facts::Folder(_)) => Found::Folder,
-        Err(_) if root.path(path).exists() => Found::Other,
+        Err(_) if std::path::absolute(path).is_ok_and(|path| root.path(path).exists()) => Found::Other,
         Err(_) => Found::Missing,
     }
 }
@@ -36,10 +53,13 @@ pub fn written(
     look: &dyn Fn(&Path) -> Found,
 ) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    for job in &command.jobs {
-        let targets = if reads_only(job) { Vec::new() } else { files(job) };
-        for path in targets.into_iter().chain(words(job)) {
-            if matches!(look(&path), Found::Block(_)) && !found.contains(&path) {
+    let mut nodes: Vec<PathBuf> = Vec::new();
+    for path in touched(command, files).into_iter().chain(logs::names(command)) {
+        // One look at what is there spares the many names that lead nowhere.
+        if std::fs::metadata(&path).is_ok() && matches!(look(&path), Found::Block(_)) {
+            let node = path.canonicalize().unwrap_or_else(|_| path.clone());
+            if !nodes.contains(&node) {
+                nodes.push(node);
                 found.push(path);
             }
         }
@@ -47,28 +67,97 @@ pub fn written(
     found
 }
 
+/// A device that must not be written as if it were a file: every block device, and every character device that is no terminal and
+/// none that forgets (`/dev/null`), since disks have such nodes too (`/dev/sg0`, `/dev/ng0n1`).
+fn is_foreign(about: &Metadata) -> bool {
+    let number = about.rdev();
+    let harmless = matches!(
+        (rustix::fs::major(number), rustix::fs::minor(number)),
+        (1, 3 | 5 | 7 | 8 | 9) | (4 | 5 | 136..=143, _)
+    );
+    let kind = about.file_type();
+    kind.is_block_device() || (kind.is_char_device() && !harmless)
+}
+
+/// Opens a file for a report or log: what is there already is looked at through its descriptor before it is emptied.
+///
+/// # Errors
+/// It is a device, or what the system says.
+pub fn create(path: &Path, append: bool) -> io::Result<File> {
+    let file = OpenOptions::new()
+        .create(true)
+        .write(true)
+        .append(append)
+        .truncate(false)
+        .custom_flags(libc::O_NOCTTY)
+        .open(path)?;
+    let about = file.metadata()?;
+    if is_foreign(&about) {
+        return Err(io::Error::other("it is a device, and the text would overwrite it"));
+    }
+    if about.is_file() && !append {
+        file.set_len(0)?;
+    }
+    Ok(file)
+}
+
 /// Nothing but reads is asked for.
 pub fn reads_only(job: &Job) -> bool {
     matches!(job.choice("rw"), None | Some("read" | "randread"))
 }
 
-/// Everything in the texts of a job that may be a path, beside its targets.
-fn words(job: &Job) -> Vec<PathBuf> {
-    let beside = |name: &str| !matches!(name, "filename" | "directory" | "name" | "description");
-    let texts = job.options().filter(|g| beside(g.option.name)).filter_map(|g| match &g.value {
-        Value::Text(text) => Some(text.clone()),
-        Value::Choice(_, rest) => rest.clone(),
-        _ => None,
-    });
-    let split = |text: String| {
-        let parts = text.split([':', ',', '=', ' ']).map(PathBuf::from).collect::<Vec<_>>();
-        parts.into_iter().chain([PathBuf::from(text)])
-    };
-    texts.flat_map(split).filter(|p| p.is_absolute()).collect()
+/// Every path that a command may write to as far as its texts tell, whether it exists or not.
+fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathBuf> {
+    let flags: Vec<(&str, &str)> = command
+        .needs_fio
+        .iter()
+        .chain(&command.noted)
+        .filter_map(|(flag, _)| flag.trim_start_matches('-').split_once('='))
+        .collect();
+    let aux: Vec<String> =
+        flags.iter().filter(|(name, _)| *name == "aux-path").map(|(_, folder)| folder.to_string()).collect();
+    let mut all: Vec<PathBuf> = flags.iter().flat_map(|(_, text)| paths(text, &aux)).collect();
+    for job in &command.jobs {
+        let writes = !reads_only(job);
+        if writes {
+            all.extend(files(job));
+        }
+        all.extend(words(job, writes, &aux));
+    }
+    all
+}
+
+/// Everything in the texts of a job that may be a path, and the state of its checks that fio keeps.
+fn words(job: &Job, writes: bool, aux: &[String]) -> Vec<PathBuf> {
+    let target = |name: &str| matches!(name, "filename" | "directory" | "name" | "opendir");
+    let asked = |name: &str| name != "description" && (writes || !target(name));
+    let directories = job.options().filter(|g| g.option.name == "directory");
+    let directories = directories.flat_map(|g| plan::split(g.text.as_deref().unwrap_or_default()));
+    let folders: Vec<String> = directories.chain(aux.iter().cloned()).collect();
+    let texts = job.options().filter(|g| asked(g.option.name)).filter_map(|g| g.text.clone());
+    let clones = job.int("numjobs").unwrap_or(1).max(1);
+    let states = (0..clones).map(|n| format!("local-{}-{n}-verify.state", job.name));
+    let states = states.filter(|_| job.given("verify").is_some());
+    let name = writes.then(|| job.name.clone());
+    texts.chain(states).chain(name).flat_map(|text| paths(&text, &folders)).collect()
+}
+
+/// The paths that a text may stand for: whole, as fio trims it, and each of its parts; alone and below each folder.
+fn paths(text: &str, folders: &[String]) -> Vec<PathBuf> {
+    let mut forms = vec![text, plan::stripped(text)];
+    forms.extend(text.split([':', ',', '=', ' ', ';', '#']).map(str::trim));
+    let mut forms: Vec<String> = forms.into_iter().map(str::to_string).collect();
+    forms.extend(plan::split(plan::stripped(text)));
+    forms.retain(|form| !form.is_empty());
+    forms.sort();
+    forms.dedup();
+    let below =
+        |form: &String| folders.iter().map(|f| format!("{f}/{form}").into()).collect::<Vec<PathBuf>>();
+    forms.iter().flat_map(|form| below(form).into_iter().chain([PathBuf::from(form)])).collect()
 }
 
 /// What keeps a command from being handed to the real fio.
-pub fn unseen(command: &Command) -> Vec<Obstacle> {
+pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Obstacle> {
     let why = "volproof cannot see which devices it would write to; call fio itself if that is meant";
     let obstacle =
         |job: &str, option: String| Obstacle { job: job.into(), option, fio_can: false, why: why.into() };
@@ -79,8 +168,17 @@ pub fn unseen(command: &Command) -> Vec<Obstacle> {
     let mut found: Vec<Obstacle> = flags.map(|(flag, _)| obstacle("command line", flag.clone())).collect();
     for job in &command.jobs {
         let given = UNSEEN.iter().filter_map(|name| job.given(name));
-        found.extend(given.map(|g| obstacle(&job.name, g.line())));
+        let folder = job.given("opendir").filter(|_| !reads_only(job));
+        found.extend(given.chain(folder).map(|g| obstacle(&job.name, g.line())));
+        if UNSEEN_ENGINES.contains(&job.engine()) || table::engine(job.engine()).is_none() {
+            found.push(obstacle(&job.name, format!("ioengine={}", job.engine())));
+        }
     }
+    let through = touched(command, files).into_iter().filter(|path| {
+        let about = std::fs::metadata(path);
+        about.is_ok_and(|about| about.file_type().is_char_device() && is_foreign(&about))
+    });
+    found.extend(through.map(|path| obstacle("all jobs", path.display().to_string())));
     found
 }
 

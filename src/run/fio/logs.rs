@@ -2,12 +2,14 @@
 //!
 //! fio numbers the files by job and clone through the whole command (`NAME_bw.3.log`); a log without a name has that of its job.
 
-use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
+use super::devices;
 use crate::engine::Trace;
+use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, Entry, Kind, Style};
 use crate::run::Failure;
@@ -19,6 +21,38 @@ const ASKED: [(&str, &[Kind]); 3] = [
     ("write_iops_log", &[Kind::Iops]),
     ("write_lat_log", &[Kind::Submission, Kind::Completion, Kind::Total]),
 ];
+
+/// Logs of all jobs together, by fio.
+const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
+
+/// Every log that a command may write, by whoever runs it.
+pub fn names(command: &Command) -> Vec<PathBuf> {
+    let mut names: Vec<String> = Vec::new();
+    if command.bandwidth_log {
+        names.extend(TOGETHER.map(String::from));
+    }
+    let mut thread = 1;
+    for job in &command.jobs {
+        let clones = job.int("numjobs").unwrap_or(1).max(1) as u32;
+        let words = ASKED.iter().map(|(option, kinds)| (*option, kinds.iter().map(|k| k.word()).collect()));
+        for (option, words) in words.chain([("write_hist_log", vec!["clat_hist"])]) {
+            let Some(prefix) = prefix(job, option) else { continue };
+            for word in words {
+                let numbers: Vec<Option<u32>> = match job.flag("per_job_logs") {
+                    true => (thread..thread + clones).map(Some).collect(),
+                    false => vec![None],
+                };
+                for number in numbers {
+                    let name = logs::file_name(&prefix, word, number);
+                    // Kept compressed, it has another name.
+                    names.extend([format!("{name}.fz"), name]);
+                }
+            }
+        }
+        thread += clones;
+    }
+    names.into_iter().map(PathBuf::from).collect()
+}
 
 /// Writes the logs of the clones in a step; `thread` is the number of the first of them.
 ///
@@ -82,8 +116,7 @@ fn file(
     shared: bool,
     write: impl FnOnce(&mut BufWriter<std::fs::File>) -> std::io::Result<()>,
 ) -> Result<(), Failure> {
-    let open = OpenOptions::new().create(true).write(true).append(shared).truncate(!shared).open(name);
-    let written = open.and_then(|file| {
+    let written = devices::create(Path::new(name), shared).and_then(|file| {
         let mut out = BufWriter::new(file);
         write(&mut out)?;
         out.flush()

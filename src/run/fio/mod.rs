@@ -71,7 +71,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if command.showcmd {
         return super::print(&showcmd::line(&command));
     }
-    if command.parse_only || command.jobs.is_empty() {
+    if command.parse_only || (command.jobs.is_empty() && command.needs_fio.is_empty()) {
         return Ok(ExitCode::SUCCESS);
     }
     let root = Root::system();
@@ -95,7 +95,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
                 let code = jobs.len().min(255) as u8;
                 return Err(Failure { code, ..hand::refusal("this cannot be run", &never) });
             }
-            let unseen = devices::unseen(&command);
+            let unseen = devices::unseen(&command, &|job| plan::targets(job, &look));
             if !unseen.is_empty() {
                 return Err(hand::refusal("this is not handed to fio", &unseen));
             }
@@ -147,6 +147,9 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
         command.status_interval.map(|_| ours("--status-interval", "volproof reports when the run has ended"));
     let bandwidth = command.bandwidth_log.then(|| ours("--bandwidth-log", "logs are those of each job"));
     let flags: Vec<Obstacle> = flags.chain(interim).chain(bandwidth).collect();
+    if command.jobs.is_empty() {
+        return Err(flags);
+    }
     match plan::convert(&command.jobs, look, seed) {
         Ok(native) if flags.is_empty() => Ok(native),
         Ok(_) => Err(flags),
@@ -154,12 +157,12 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
     }
 }
 
-/// Refuses to write reports over a block device.
+/// Refuses to write reports and logs over a block device.
 fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
-    for (option, path) in [("--output", &command.output), ("--record", &own.record)] {
-        if let Some(path) = path
-            && matches!(look(path), Found::Block(_))
-        {
+    let named = [("--output", &command.output), ("--record", &own.record)];
+    let named = named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
+    for (option, path) in named.chain(logs::names(command).into_iter().map(|path| ("log", path))) {
+        if matches!(look(&path), Found::Block(_)) {
             return Err(Failure {
                 code: 3,
                 message: format!(

@@ -2,7 +2,6 @@
 //!
 //! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use jiff::Timestamp;
 
+use super::devices;
 use crate::fio::cmdhelp::SPOKEN;
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
@@ -39,7 +39,7 @@ impl Sink {
     pub fn open(command: &Command) -> Result<Sink, Failure> {
         let out: Box<dyn Write> = match &command.output {
             None => Box::new(std::io::stdout()),
-            Some(path) => Box::new(File::create(path).map_err(|e| {
+            Some(path) => Box::new(devices::create(path, false).map_err(|e| {
                 Failure::input(format!("--output={}: {e}; name another file", path.display()))
             })?),
         };
