@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{Found, convert};
-use crate::fio::to_record::{read_any, to_record};
+use crate::fio::to_record::{read_any, seems_time_based, to_record};
 use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
 use crate::plan::{Plan, parse_file};
@@ -118,7 +118,13 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
         (Form::Jobfile, Source::Plan(plan)) => plan_as_jobs(&plan),
         (Form::Plan, Source::Plan(plan)) => Ok(plan_toml(&plan)),
         (Form::Plan, Source::Record(record)) => Ok(plan_toml(&record.plan)),
-        (Form::Plan, Source::Reports(outputs)) => jobs_as_plan(&job_file(&outputs)?),
+        (Form::Plan, Source::Reports(outputs)) => {
+            let jobs = job_file(&outputs)?;
+            // What was inferred is said in the plan too.
+            let said: String =
+                jobs.lines().filter(|l| l.starts_with('#')).map(|l| l.to_string() + "\n").collect();
+            Ok(said + &jobs_as_plan(&jobs)?)
+        }
         (Form::Plan, Source::Jobs(text)) => jobs_as_plan(&text),
         (_, Source::Plan(_) | Source::Jobs(_)) => {
             bail!(
@@ -181,6 +187,7 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
     if !output.global_options.is_empty() {
         section("global", &output.global_options);
     }
+    let mut inferred = Vec::new();
     let mut last = None;
     let mut group = None;
     for job in &output.jobs {
@@ -197,9 +204,16 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
             options.push(("stonewall".into(), String::new()));
         }
         group = Some(job.group);
+        if seems_time_based(job, output) {
+            options.push(("time_based".into(), "1".into()));
+            inferred.push(job.name.as_str());
+        }
         section(&job.name, &options);
     }
-    Ok(text)
+    let said = inferred.iter().map(|name| {
+        format!("# {name}: time_based is inferred (fio does not list flags): it ran for its time, not for its size\n")
+    });
+    Ok(said.collect::<String>() + &text)
 }
 
 fn jobs(text: &str) -> anyhow::Result<command::Command> {

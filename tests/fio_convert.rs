@@ -250,3 +250,44 @@ fn what_a_report_does_not_tell_is_named_and_not_told_as_fact() {
     assert!(shown.contains("deep: 4KiB randread, libaio, depth 32.0 of 32, 30 s"), "{shown}");
     assert!(!shown.contains("assumed") && !shown.contains('~') && shown.contains("not known"), "{shown}");
 }
+
+#[test]
+fn a_report_is_judged_of_its_figures_and_at_its_date() {
+    let folder = Folder::new();
+    let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "500GiB", "--offline"];
+    let with = |first: &[&'static str]| [first, &promise].concat();
+    let (code, text, err) = folder.run(&with(&["verdict", "fio.json"]));
+    let explained = folder.run(&with(&["explain", "fio.json"])).1;
+    assert_eq!((code, err.as_str()), (0, ""), "{text}");
+    assert!(text.contains("by Little's law") && text.contains("--at 2023-11-1"), "{text}");
+    assert!(!text.contains("the steps used"), "{text}");
+    let line = text.lines().find(|l| l.contains("deep")).unwrap();
+    assert!(explained.contains(line.trim()), "{line} is not in {explained}");
+    // A Record of it holds less: it says so.
+    folder.well(&["convert", "fio.json", "--to", "record", "-o", "r.json"]);
+    let (_, text, _) = folder.run(&with(&["verdict", "r.json"]));
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("an import has no samples over time"), "{text}");
+}
+
+#[test]
+fn time_based_is_inferred_and_said() {
+    let folder = Folder::new();
+    let silent = REPORT.replace("        \"time_based\" : \"1\",\n", "");
+    assert_ne!(silent, REPORT);
+    std::fs::write(folder.path().join("flag.json"), &silent).unwrap();
+    let jobs = folder.well(&["convert", "flag.json", "--to", "jobfile"]);
+    assert!(
+        jobs.starts_with("# deep: time_based is inferred") && jobs.contains("\ntime_based=1\n"),
+        "{jobs}"
+    );
+    let plan = folder.well(&["convert", "flag.json", "--to", "plan"]);
+    assert!(plan.starts_with("# deep: time_based is inferred") && !plan.contains("io_size"), "{plan}");
+    assert!(folder.well(&["show", "flag.json"]).contains("[time-based-inferred]"));
+    // It ended by its size, before its time.
+    let ended = silent.replace("\"1g\"", "\"4g\"").replace("\"runtime\" : \"30\"", "\"runtime\" : \"60\"");
+    std::fs::write(folder.path().join("size.json"), ended).unwrap();
+    let jobs = folder.well(&["convert", "size.json", "--to", "jobfile"]);
+    assert!(!jobs.contains("time_based"), "{jobs}");
+    assert!(!folder.well(&["show", "size.json"]).contains("time-based"));
+}

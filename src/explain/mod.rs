@@ -20,8 +20,9 @@ use serde::Serialize;
 use crate::diagnose::{self, Diagnosis, Summary};
 use crate::fio::output::{Job, Output};
 use crate::fio::{json_read, terse, text_read};
-use crate::judge::{self, ClaimArgs};
+use crate::judge::{self, ClaimArgs, VerdictArgs};
 use crate::record::{Claimed, Record, SCHEMA};
+use crate::report::verdict as report;
 use crate::verdict::{Figures, Verdict};
 use crate::warn::{Severity, Warning};
 use conditions::Conditions;
@@ -176,6 +177,31 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Answer> {
     };
     let refused = refused.iter().map(|e| format!("{e:#}")).collect();
     Ok(Answer { text, failed, refused })
+}
+
+/// `verdict FILE` of a report of fio: as [`explained`] judges it, of its figures and at its date. `None` where the file is no such
+/// report or no promise is named.
+///
+/// # Errors
+/// Of input: a promise that cannot be told.
+pub fn verdict_of_report(args: &VerdictArgs) -> anyhow::Result<Option<(String, bool)>> {
+    if args.claim.kind.is_none() {
+        return Ok(None);
+    }
+    let bytes = content(&args.record)?;
+    if String::from_utf8_lossy(&bytes[..bytes.len().min(4096)]).contains(SCHEMA) || outputs(&bytes).is_err() {
+        return Ok(None);
+    }
+    let last = explained(&args.record, &bytes, &args.claim)?.pop();
+    let Some((verdict, runs)) = last.and_then(|e| Some((e.verdict?, e.runs))) else { return Ok(None) };
+    let found: Vec<Diagnosis> = runs.into_iter().map(|r| r.diagnosis).collect();
+    let text = if args.json {
+        let value = serde_json::json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
+        serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
+    } else {
+        report::verdict(&verdict).trim_start().to_string() + &report::findings(&found)
+    };
+    Ok(Some((text, verdict.failed())))
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {

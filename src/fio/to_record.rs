@@ -156,6 +156,17 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
         }
         let (mut step, assumed) = step(job, output);
         step.name = unused(&record.plan, &job.name, job.host.as_deref());
+        if seems_time_based(job, output) {
+            let mut w = Warning::new(
+                Severity::Note,
+                "time-based-inferred",
+                "taken as time_based, which fio does not list: it ran for its time and not for its size"
+                    .to_string(),
+                "give the plan an io_size where it should end by size",
+            );
+            w.step = Some(step.name.clone());
+            record.warnings.push(w);
+        }
         // The jobs of a group ran together.
         if group == Some(job.group) {
             step.start = Start::WithPrevious;
@@ -301,10 +312,31 @@ fn step(job: &Job, output: &Output) -> (Step, Vec<String>) {
     if let Some(names) = option(&["filename"]) {
         step.targets = names.split(':').map(PathBuf::from).collect();
     }
-    if flag(&["time_based"]) != Some(true) {
+    if flag(&["time_based"]) != Some(true) && !seems_time_based(job, output) {
         step.io_size = option(&["io_size", "size"]).and_then(bytes);
     }
     (step, assumed.into_iter().map(String::from).collect())
+}
+
+/// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
+/// Told by more bytes than the job was to move, or by a run time that was used up.
+pub fn seems_time_based(job: &Job, output: &Output) -> bool {
+    let given = |names: &[&str]| job.option(output, names);
+    if given(&["time_based", "loops"]).is_some() {
+        return false;
+    }
+    let Some(number::Value::Time(asked)) = given(&["runtime", "timeout"])
+        .and_then(|t| number::read(option::find_any("runtime")?, Some(t), 1024).ok())
+        .map(|(value, _)| value)
+    else {
+        return false;
+    };
+    let moved: u64 = job.moved().map(|(_, s)| s.bytes.0).sum();
+    let whole = given(&["io_size"]).or(given(&["size"])).and_then(bytes);
+    let more = whole.is_some_and(|w| w.0 > 0 && moved > w.0.saturating_mul(u64::from(job.members.max(1))));
+    let longest = job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default();
+    // fio's clock counts whole milliseconds.
+    more || (asked.0 > 0 && longest.0 + Nanos::millis(10).0 >= asked.0)
 }
 
 /// An amount in fio's units; none where it depends on the target.

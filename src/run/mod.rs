@@ -104,7 +104,11 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Show(args) => show(&args),
         Command::Report(args) => report(&args),
         Command::Verdict(args) => {
-            let (text, failed) = judge::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            let input = |e: anyhow::Error| Failure::input(format!("{e:#}"));
+            let (text, failed) = match explain::verdict_of_report(&args).map_err(input)? {
+                Some(judged) => judged,
+                None => judge::answer(&args).map_err(input)?,
+            };
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }

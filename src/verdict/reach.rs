@@ -146,7 +146,11 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
             let step =
                 deeper(&Step { bs: BlockSizes::one(block), bs_write: None, ..base }, rates.least.iops, own);
-            (format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)), step)
+            let reason = match record.is_imported() {
+                true => "an import has no samples over time: judge fio's report itself".into(),
+                false => format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)),
+            };
+            (reason, step)
         }
     };
     let on_real = record.plan.targets.is_empty() && plan.simulate.is_some();
