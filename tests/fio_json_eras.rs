@@ -194,3 +194,15 @@ fn size_does_not_matter() {
     let braces = "{\"a\":".repeat(400_000);
     assert!(json_read::read(braces.as_bytes()).is_err());
 }
+
+#[test]
+fn times_beyond_all_clocks_are_read_and_written() {
+    let text = r#"{ "fio version" : "fio-3.33", "timestamp" : 1700000700000000123, "jobs" : [ { "jobname" : "a" } ] }"#;
+    let output = one(text);
+    assert_eq!(output.timestamp_ms, Some(u64::MAX));
+    let written = volproof::fio::json_write::write(&output, true);
+    assert_eq!(one(&written).jobs.len(), 1, "{written}");
+    assert!(volproof::fio::text_write::normal(&output).contains("fio-3.33"));
+    let refused = volproof::fio::to_record::to_record(&[output]).map(|r| r.started);
+    assert!(refused.as_ref().is_ok_and(|t| t.starts_with("1970")) || refused.is_err(), "{refused:?}");
+}

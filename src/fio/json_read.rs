@@ -95,7 +95,7 @@ impl Document {
     fn read<'a>(&mut self, reader: &mut Reader<'a>) -> Result<(), Stop> {
         let done = reader.object(|reader, key| self.member(reader, key));
         let output = &mut self.output;
-        output.timestamp_ms = output.timestamp_ms.or(self.seconds.map(|s| s * 1000));
+        output.timestamp_ms = output.timestamp_ms.or(self.seconds.map(|s| s.saturating_mul(1000)));
         members(output);
         done
     }
