@@ -147,6 +147,15 @@ struct Started {
     first_io: Instant,
 }
 
+/// Tells the steps to stop when it goes.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Stage<'_> {
     /// Begins what is due and hears of what runs until nothing runs or waits any more.
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
@@ -155,6 +164,8 @@ impl Stage<'_> {
         let gate = (at_once > 1).then(|| Gate::new(at_once));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
+            // However this ends, by a panic as well: the steps are waited for here, so they have to be told.
+            let _end = StopOnDrop(stop);
             let mut handles = Vec::new();
             loop {
                 if self.setting.interrupts.load(Ordering::Relaxed) > 0 {
@@ -166,8 +177,17 @@ impl Stage<'_> {
                         self.announce(i, front);
                         let (prepared, setting, say) = (&self.prepared[i], self.setting, say.clone());
                         let gate = gate.filter(|_| self.at_once(i));
-                        let thread = threads.spawn(move || load(prepared, setting, gate, i, stop, &say));
-                        handles.push((i, thread));
+                        let body = move || load(prepared, setting, gate, i, stop, &say);
+                        match std::thread::Builder::new().spawn_scoped(threads, body) {
+                            Ok(thread) => handles.push((i, thread)),
+                            Err(e) => {
+                                if let Some(gate) = gate {
+                                    gate.withdraw();
+                                }
+                                let why = format!("a thread could not be started: {e}");
+                                self.ended(i, Err(EngineError::SetUp(why)), stop);
+                            }
+                        }
                     }
                 }
                 let waiting = self.states.iter().any(|s| matches!(s, State::Waiting));
@@ -181,18 +201,14 @@ impl Stage<'_> {
                     Err(_) if handles.iter().any(|(i, t)| self.runs(*i) && t.is_finished()) => {
                         match heard.try_recv() {
                             Ok(said) => said,
-                            Err(_) => return stop.store(true, Ordering::Relaxed),
+                            Err(_) => return,
                         }
                     }
                     Err(_) => continue,
                 };
                 match said {
                     (i, Said::Watch { elapsed, at, fresh }) => self.news(i, elapsed, at, &fresh, front),
-                    (i, Said::Ended(result)) => {
-                        if !self.ended(i, *result) {
-                            stop.store(true, Ordering::Relaxed);
-                        }
-                    }
+                    (i, Said::Ended(result)) => self.ended(i, *result, stop),
                 }
             }
         });
@@ -279,8 +295,8 @@ impl Stage<'_> {
         front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh });
     }
 
-    /// A step has ended. False when the others are to end as well.
-    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>) -> bool {
+    /// A step has ended, and the others with it where they are not to go on.
+    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>, stop: &AtomicBool) {
         let before = std::mem::replace(&mut self.states[i], State::Ended(Instant::now()));
         let step = self.prepared[i].step;
         let outcome = match result {
@@ -288,7 +304,8 @@ impl Stage<'_> {
             Err(e) => {
                 let failure = Failure::input(format!("step '{}': {e}", step.name));
                 self.failures.push((step.name.clone(), failure));
-                return self.setting.others_go_on;
+                stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
+                return;
             }
         };
         let State::Running { started, first_io } = before else { unreachable!("only what runs can end") };
@@ -296,7 +313,7 @@ impl Stage<'_> {
         let stuck = outcome.stuck > 0;
         let first_io = first_io.unwrap_or_else(Instant::now);
         self.outcomes.push((i, Started { wall: started, first_io }, outcome));
-        !stuck && (!failed || self.setting.others_go_on)
+        stop.fetch_or(stuck || (failed && !self.setting.others_go_on), Ordering::Relaxed);
     }
 
     /// Everything into the Record's form.

@@ -15,6 +15,7 @@ mod refusals;
 mod schema;
 mod signals;
 mod text;
+mod threads;
 mod together;
 
 use std::path::{Path, PathBuf};

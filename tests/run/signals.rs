@@ -15,7 +15,7 @@ fn send(child: &Child, signal: Signal) {
 }
 
 /// Reads the program's messages until one holds `word`; what is left is read by [`finish`].
-fn wait_for(err: &mut impl BufRead, word: &str) -> String {
+pub fn wait_for(err: &mut impl BufRead, word: &str) -> String {
     let mut seen = String::new();
     while !seen.contains(word) {
         assert_ne!(err.read_line(&mut seen).unwrap(), 0, "'{word}' never came:\n{seen}");
@@ -23,7 +23,7 @@ fn wait_for(err: &mut impl BufRead, word: &str) -> String {
     seen
 }
 
-fn finish(mut child: Child, mut err: impl BufRead, mut seen: String) -> Ran {
+pub fn finish(mut child: Child, mut err: impl BufRead, mut seen: String) -> Ran {
     let mut out = String::new();
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     err.read_to_string(&mut seen).unwrap();

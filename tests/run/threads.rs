@@ -1,0 +1,77 @@
+//! Threads that cannot be started or that panic: the run ends, and says why. strace makes single system calls fail.
+
+use std::io::{BufReader, Read};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::signals::{finish, wait_for};
+use crate::{Bench, Ran};
+
+/// Whether strace may trace here; says so where it may not.
+fn can_trace() -> bool {
+    let able = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
+    let able = able.is_ok_and(|o| o.status.success());
+    if !able {
+        println!("skipped: a strace that may trace is needed");
+    }
+    able
+}
+
+#[test]
+fn a_thread_that_cannot_be_started_ends_the_run_with_a_message() {
+    if !can_trace() {
+        return;
+    }
+    let together = "[defaults]\nengine = 'null'\nruntime = '1m'\nrw = 'randread'\n\
+                    [[step]]\nname = 'a'\n[[step]]\nname = 'b'\nstart = 'with-previous'\n";
+    let alone = "[[step]]\nname = 'a'\nengine = 'null'\nruntime = '1m'\nrw = 'randread'\n";
+    // strace counts the calls of each thread apart: these are the threads of steps.
+    for (plan, nth) in [(alone, 1), (together, 1), (together, 2)] {
+        let bench = Bench::new();
+        bench.file("f.dat", 1);
+        std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+        let inject = format!("inject=clone,clone3:error=EAGAIN:when={nth}+");
+        let ran = Command::new("strace")
+            .args(["-f", "-qq", "-o", "trace", "-e", "trace=clone,clone3", "-e", &inject])
+            .arg(env!("CARGO_BIN_EXE_volproof"))
+            .args(["run", "f.dat", "--plan", "p.toml", "--json", "r.json"])
+            .current_dir(bench.path())
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        Ran::of(ran).ended(2).says(&["thread could not be started"]);
+    }
+}
+
+#[test]
+fn a_panic_of_the_thread_that_watches_ends_the_load() {
+    if !can_trace() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let mut child =
+        bench.start(&["run", "f.dat", "--rw", "randread", "--runtime", "10m", "--engine", "null"]);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    // A folder that cannot be closed is a panic of Rust's library: the counters of the threads are read from this one.
+    let folder = format!("/proc/{}/task", child.id());
+    let mut strace = Command::new("strace")
+        .args(["-qq", "-o", "trace", "-p", &child.id().to_string(), "-P", &folder])
+        .args(["-e", "trace=close", "-e", "inject=close:error=EIO"])
+        .current_dir(bench.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let began = Instant::now();
+    let ran = finish(child, err, seen);
+    assert!(began.elapsed() < Duration::from_secs(60), "it went on");
+    let mut said = String::new();
+    strace.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    strace.wait().unwrap();
+    if said.contains("Operation not permitted") {
+        println!("skipped: strace may not attach: {said}");
+        return;
+    }
+    ran.ended(101).says(&["panicked"]);
+}
