@@ -1,36 +1,18 @@
 //! Somebody formats the disk while a run begins: either the run sees it and writes nothing, or the disk was the run's already
 //! and could not be formatted. strace stops the program after each of its opens and closes of a loop device of our own.
 
+mod traced_loop;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use tempfile::TempDir;
+use traced_loop::Device;
 
 const SIZE: u64 = 64 << 20;
 
-/// A loop device that is detached however the test ends.
-struct Device {
-    path: String,
-    dir: TempDir,
-}
-
 impl Device {
-    fn attach() -> Option<Device> {
-        let able = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
-        if !able.as_ref().is_ok_and(|o| o.status.success()) || !rustix::process::geteuid().is_root() {
-            println!("skipped: root and a strace that may trace are needed: {able:?}");
-            return None;
-        }
-        let dir = TempDir::new().unwrap();
-        let image = dir.path().join("image");
-        fs::File::create(&image).unwrap().set_len(SIZE).unwrap();
-        let out = Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        Some(Device { path: String::from_utf8(out.stdout).unwrap().trim().to_string(), dir })
-    }
-
     fn image(&self) -> PathBuf {
         self.dir.path().join("image")
     }
@@ -52,12 +34,6 @@ impl Device {
         let mut mke2fs = Command::new("mke2fs");
         mke2fs.args(["-q", "-F", "-t", "ext4", &self.path]).stdin(Stdio::null()).stderr(Stdio::null());
         mke2fs.status().unwrap().success()
-    }
-}
-
-impl Drop for Device {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["-d", &self.path]).status();
     }
 }
 
@@ -88,7 +64,7 @@ fn stopped(strace: &mut Child, log: &Path) -> Option<rustix::process::Pid> {
 
 #[test]
 fn a_disk_formatted_while_a_run_begins_is_refused_or_cannot_be_formatted() {
-    let Some(device) = Device::attach() else { return };
+    let Some(device) = Device::attach(SIZE) else { return };
     let check = Command::new(env!("CARGO_BIN_EXE_volproof"))
         .args(["check", &device.path, "--json"])
         .output()

@@ -31,6 +31,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("prepare", "engine"),
     ("prepare", "guard"),
     ("verdict", "diagnose"),
+    ("verdict", "fio"),
     ("report", "verdict"),
     ("report", "diagnose"),
     ("explain", "judge"),

@@ -1,37 +1,19 @@
 //! Every single system call by which a start changes something: the program dies at it, or it fails, and every knob comes
 //! back. strace plays this on the program as it is; a loop device of our own is tuned. Needs both; says so and passes without.
 
+mod traced_loop;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use tempfile::TempDir;
+use traced_loop::Device;
 
 /// The calls that change something on disk or in the kernel.
 const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
 
-/// A loop device that is detached however the test ends.
-struct Device {
-    path: String,
-    dir: TempDir,
-}
-
 impl Device {
-    fn attach() -> Option<Device> {
-        let able = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
-        if !able.as_ref().is_ok_and(|o| o.status.success()) || !rustix::process::geteuid().is_root() {
-            println!("skipped: root and a strace that may trace are needed: {able:?}");
-            return None;
-        }
-        let dir = TempDir::new().unwrap();
-        let image = dir.path().join("image");
-        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
-        let out = Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
-        assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        Some(Device { path: String::from_utf8(out.stdout).unwrap().trim().to_string(), dir })
-    }
-
     fn knobs(&self) -> BTreeMap<String, String> {
         let queue = Path::new("/sys/block").join(self.path.trim_start_matches("/dev/")).join("queue");
         let read = |k: &str| fs::read_to_string(queue.join(k)).unwrap_or_default().trim().to_string();
@@ -102,17 +84,10 @@ impl Device {
     }
 }
 
-impl Drop for Device {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["-d", &self.path]).status();
-        let _ = fs::remove_file(format!("/run/volproof/disk-{}.lock", self.path.trim_start_matches("/dev/")));
-    }
-}
-
 /// One test, because the steps of one would be another's strangers.
 #[test]
 fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
-    let Some(device) = Device::attach() else { return };
+    let Some(device) = Device::attach(16 << 20) else { return };
     let path = device.path.as_str();
     let usual = device.knobs();
     let queue = format!("/sys/block/{}/queue", path.trim_start_matches("/dev/"));

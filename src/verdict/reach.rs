@@ -6,6 +6,7 @@
 use super::claim::{Judge, Rates, fits_latency, latency_promised};
 use super::{Metric, Untested};
 use crate::diagnose::{Modes, Summary};
+use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{Claimed, Record};
 use crate::spec::level;
@@ -166,7 +167,7 @@ fn distinct(mut words: Vec<String>) -> String {
 /// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
 fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
     let mut words = vec!["volproof".to_string(), "run".into()];
-    words.extend(record.plan.targets.iter().map(|t| quoted(&t.display().to_string())));
+    words.extend(record.plan.targets.iter().map(|t| shell(&t.display().to_string())));
     let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
     option("--rw", step.rw.to_string());
     if step.rw.directions().len() > 1 {
@@ -182,15 +183,6 @@ fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
     if record.plan.overwrite {
         words.push("--overwrite".into());
     }
-    words.extend(claimed.options.iter().map(|w| quoted(w)));
+    words.extend(claimed.options.iter().map(|w| shell(w)));
     words.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.into()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }
