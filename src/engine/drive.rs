@@ -141,7 +141,7 @@ where
         set_up: Nanos(began.elapsed().as_nanos() as u64),
         ..Outcome::default()
     };
-    attend(load, &control, &inbox, &threads, &mut outcome, watch);
+    attend(load, &control, &inbox, &threads, &mut outcome, watch)?;
     Ok(outcome)
 }
 
@@ -195,7 +195,7 @@ fn attend(
     threads: &[libc::pid_t],
     outcome: &mut Outcome,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
-) {
+) -> Result<(), EngineError> {
     let began = Instant::now();
     let step = load.step;
     let tick = Duration::from_millis(100);
@@ -216,11 +216,8 @@ fn attend(
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                // A worker ended without a word: it panicked, and its thread has said why.
-                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
-                break;
-            }
+            // A worker ended without a word.
+            Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked),
         }
         let now = Instant::now();
         if now - last >= tick {
@@ -254,4 +251,5 @@ fn attend(
         let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
         series.close(window.unwrap_or_default());
     }
+    Ok(())
 }

@@ -103,6 +103,9 @@ pub enum EngineError {
     /// The step writes, but the target was cleared for reading only.
     #[error("{0} was cleared for reading only: nothing is written to it")]
     ReadOnly(String),
+    /// A load thread panicked; its message has been printed.
+    #[error("a load thread panicked: this is a defect of volproof, please report it with the message above")]
+    Panicked,
     /// The target is too small for one block of each job.
     #[error(
         "{path}: {size} do not hold one block for each of {jobs} jobs: use fewer jobs, a smaller block, or a larger target"

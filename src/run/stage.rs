@@ -302,7 +302,8 @@ impl Stage<'_> {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(e) => {
-                let failure = Failure::input(format!("step '{}': {e}", step.name));
+                let code = if matches!(e, EngineError::Panicked) { 1 } else { 2 };
+                let failure = Failure { code, message: format!("step '{}': {e}", step.name) };
                 self.failures.push((step.name.clone(), failure));
                 stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
                 return;

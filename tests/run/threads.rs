@@ -43,22 +43,22 @@ fn a_thread_that_cannot_be_started_ends_the_run_with_a_message() {
     }
 }
 
-#[test]
-fn a_panic_of_the_thread_that_watches_ends_the_load() {
+/// Runs a load of minutes and makes calls of one of its threads fail from its start on; the run must end by itself. Nothing where
+/// strace may not attach.
+fn struck(load: &[&str], thread: impl Fn(u32) -> String, strike: &[&str]) -> Option<Ran> {
     if !can_trace() {
-        return;
+        return None;
     }
     let bench = Bench::new();
     bench.file("f.dat", 1);
-    let mut child =
-        bench.start(&["run", "f.dat", "--rw", "randread", "--runtime", "10m", "--engine", "null"]);
+    let mut child = bench.start(&[&["run", "f.dat", "--rw", "randread", "--runtime", "10m"], load].concat());
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let seen = wait_for(&mut err, "[1/1]");
-    // A folder that cannot be closed is a panic of Rust's library: the counters of the threads are read from this one.
-    let folder = format!("/proc/{}/task", child.id());
+    let process = child.id();
+    let strike = strike.iter().map(|word| word.replace("PROCESS", &process.to_string()));
     let mut strace = Command::new("strace")
-        .args(["-qq", "-o", "trace", "-p", &child.id().to_string(), "-P", &folder])
-        .args(["-e", "trace=close", "-e", "inject=close:error=EIO"])
+        .args(["-qq", "-o", "trace", "-p", &thread(process)])
+        .args(strike)
         .current_dir(bench.path())
         .stderr(Stdio::piped())
         .spawn()
@@ -71,7 +71,35 @@ fn a_panic_of_the_thread_that_watches_ends_the_load() {
     strace.wait().unwrap();
     if said.contains("Operation not permitted") {
         println!("skipped: strace may not attach: {said}");
-        return;
+        return None;
     }
+    Some(ran)
+}
+
+#[test]
+fn a_panic_of_the_thread_that_watches_ends_the_load() {
+    // A folder that cannot be closed is a panic of Rust's library: the counters of the threads are read from this one.
+    let strike = ["-P", "/proc/PROCESS/task", "-e", "trace=close", "-e", "inject=close:error=EIO"];
+    let Some(ran) = struck(&["--engine", "null"], |process| process.to_string(), &strike) else { return };
     ran.ended(101).says(&["panicked"]);
+}
+
+#[test]
+fn a_load_thread_that_panics_is_told_as_a_defect_and_not_as_a_hanging_device() {
+    let load_thread = |process: u32| loop {
+        let tasks = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+        let found = tasks.flatten().find(|task| {
+            std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name == "volproof-load\n")
+        });
+        match found {
+            Some(task) => return task.file_name().into_string().unwrap(),
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    };
+    // A pause that fails is a panic of Rust's library; a load of few I/Os a second pauses between them.
+    let strike =
+        ["-e", "trace=nanosleep,clock_nanosleep", "-e", "inject=nanosleep,clock_nanosleep:error=EPERM"];
+    let Some(ran) = struck(&["--engine", "psync", "--rate-iops", "20"], load_thread, &strike) else { return };
+    let ran = ran.ended(1).says(&["panicked", "defect of volproof"]);
+    assert!(!ran.err.contains("hang") && !ran.out.contains("hang"), "{}{}", ran.out, ran.err);
 }
