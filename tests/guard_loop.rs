@@ -344,7 +344,7 @@ fn a_mount_in_another_namespace_is_seen() {
     assert!(run("mkfs.ext4", &["-q", device]));
     let script = format!("mount {device} {} && echo mounted && exec cat", mount.display());
     let mut child = Command::new("unshare")
-        .args(["--mount", "sh", "-c", &script])
+        .args(["--mount", "--propagation", "slave", "sh", "-c", &script])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
