@@ -67,11 +67,16 @@ pub fn least(plan: &Plan) -> Bytes {
 /// The blocks that are filled at once.
 const BLOCK: Bytes = Bytes::MIB;
 
+/// Gives a file its length and room for all of it, where there is so much; else it grows with what is written to it.
+pub fn reserve(clearance: &Clearance, to: Bytes) {
+    let _ = rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0);
+}
+
 /// Gives a file its length, with room for all of it where the filesystem can promise that; nothing is written.
 ///
 /// # Errors
 /// What the system says.
-pub fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
+fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
     if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0).is_err() {
         rustix::fs::ftruncate(clearance.as_fd(), to.0)?;
     }

@@ -9,7 +9,7 @@ use volproof::guard::{Access, Clearance, Code, GuardError, Severity, check, clea
 use volproof::unit::Bytes;
 
 fn create(folder: &Path, name: &str) -> Result<Clearance, GuardError> {
-    clear(&Root::system(), folder, Access::Create { name, size: Bytes::mib(1) }, false)
+    clear(&Root::system(), folder, Access::Create { name, size: Bytes::mib(1), mode: 0o600 }, false)
 }
 
 fn codes(e: GuardError) -> Vec<Code> {
@@ -59,7 +59,7 @@ fn a_link_in_place_of_the_new_file_is_not_followed() {
 #[test]
 fn room_is_asked_for_before_the_file_is_made() {
     let dir = tempfile::tempdir().unwrap();
-    let access = Access::Create { name: "f", size: Bytes(1 << 60) };
+    let access = Access::Create { name: "f", size: Bytes(1 << 60), mode: 0o600 };
     let e = clear(&Root::system(), dir.path(), access, false).unwrap_err();
     assert_eq!(codes(e), [Code::NoSpace]);
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -123,7 +123,7 @@ fn each_access_fits_one_kind_of_target() {
         (dir.path(), Access::Overwrite),
         (dir.path(), Access::Destroy(Some("x"))),
         (&file, Access::Destroy(Some("x"))),
-        (&file, Access::Create { name: "g", size: Bytes(1) }),
+        (&file, Access::Create { name: "g", size: Bytes(1), mode: 0o600 }),
     ] {
         assert_eq!(
             codes(clear(&root, target, access, false).unwrap_err()),

@@ -328,7 +328,7 @@ fn a_mounted_disk_is_refused_with_consent() {
     assert!(finding.evidence.contains(mount.to_str().unwrap()) && finding.advice.contains("umount"));
 
     // A file on it may be written, and knows the disk beneath.
-    let access = Access::Create { name: "new", size: volproof::unit::Bytes::mib(1) };
+    let access = Access::Create { name: "new", size: volproof::unit::Bytes::mib(1), mode: 0o600 };
     let file = clear(&Root::system(), &mount, access, true).unwrap();
     assert_eq!(file.facts().disk().unwrap().name, disk.name());
     drop(file);
@@ -519,7 +519,7 @@ fn the_system_disk_is_refused() {
 
     // A file on it is fine.
     let dir = tempfile::tempdir().unwrap();
-    let access = Access::Create { name: "f", size: volproof::unit::Bytes::mib(1) };
+    let access = Access::Create { name: "f", size: volproof::unit::Bytes::mib(1), mode: 0o600 };
     assert!(clear(&root, dir.path(), access, false).unwrap().may_write());
 }
 

@@ -13,6 +13,13 @@ use super::table::{self, ENGINES};
 /// Ends the part that is made here.
 pub const MARK: &str = "<!-- corpus -->";
 
+/// Where fio does otherwise and volproof does not follow, with the reason.
+const ON_PURPOSE: [&str; 2] = [
+    "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
+    "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
+     fio fills the filesystem to the last byte first and leaves the file.",
+];
+
 /// The page anew, with the second part of `old` kept.
 pub fn page(old: &str) -> String {
     let corpus = old.split_once(MARK).map_or("\n", |(_, rest)| rest);
@@ -56,6 +63,10 @@ fn options() -> String {
     for flag in FLAGS {
         let why = flag.support.reason().unwrap_or_default();
         let _ = writeln!(text, "| `--{}` | {} | {why} |", flag.name, flag.support.word());
+    }
+    text.push_str("\n## What differs on purpose\n\n");
+    for what in ON_PURPOSE {
+        let _ = writeln!(text, "- {what}");
     }
     text.push('\n');
     text

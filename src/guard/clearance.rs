@@ -25,6 +25,8 @@ pub enum Access<'a> {
         name: &'a str,
         /// How much room it will need.
         size: Bytes,
+        /// Who may read and write it, less what the umask takes away.
+        mode: u32,
     },
     /// Reads and writes of an existing file, whose owner agreed that its contents go.
     Overwrite,
@@ -66,11 +68,11 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
     let facts = device::facts(root, target)?;
     match (access, facts) {
         (Access::Read, facts @ (Facts::Block(_) | Facts::File(_))) => read(root, facts, direct),
-        (Access::Create { name, size }, Facts::Folder(place)) => {
+        (Access::Create { name, size, mode }, Facts::Folder(place)) => {
             let findings = rules::folder(&place, size);
             let path = place.path.join(name);
             let check = refuse_unless_ready(outcome(target, Facts::Folder(place), findings))?;
-            create(root, check, &path, name, direct)
+            create(root, check, &path, (name, mode), direct)
         }
         (Access::Overwrite, Facts::File(facts)) => {
             let findings = rules::file(&facts, true);
@@ -105,7 +107,7 @@ fn open(
     root: &Root,
     path: &Path,
     write: bool,
-    create: bool,
+    create: Option<u32>,
     flags: i32,
     direct: bool,
 ) -> Result<File, GuardError> {
@@ -113,11 +115,11 @@ fn open(
     let file = OpenOptions::new()
         .read(true)
         .write(write)
-        .create_new(create)
-        .mode(0o600)
+        .create_new(create.is_some())
+        .mode(create.unwrap_or_default())
         .custom_flags(flags | direct_flag | libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(root.path(path))
-        .map_err(|source| not_opened(path, create, direct, source))?;
+        .map_err(|source| not_opened(path, create.is_some(), direct, source))?;
     without_access_times(&file);
     Ok(file)
 }
@@ -143,18 +145,24 @@ fn without_access_times(file: &File) {
 }
 
 fn read(root: &Root, facts: Facts, direct: bool) -> Result<Clearance, GuardError> {
-    let file = open(root, facts.path(), false, false, 0, direct)?;
+    let file = open(root, facts.path(), false, None, 0, direct)?;
     let clearance = Clearance { file, root: root.clone(), facts, notes: Vec::new(), hold: Hold::Read };
     clearance.same_target()?;
     Ok(clearance)
 }
 
-fn create(root: &Root, check: Check, path: &Path, name: &str, direct: bool) -> Result<Clearance, GuardError> {
+fn create(
+    root: &Root,
+    check: Check,
+    path: &Path,
+    (name, mode): (&str, u32),
+    direct: bool,
+) -> Result<Clearance, GuardError> {
     if name.is_empty() || path.file_name().is_none_or(|n| n != name) {
         let source = io::Error::new(io::ErrorKind::InvalidInput, "a file name without folders is needed");
         return Err(GuardError::Io { what: "make", path: path.to_path_buf(), source, advice: "" });
     }
-    let file = open(root, path, true, true, 0, direct)?;
+    let file = open(root, path, true, Some(mode), 0, direct)?;
     let facts = device::facts(root, path).inspect_err(|_| {
         let _ = std::fs::remove_file(root.path(path));
     })?;
@@ -162,7 +170,7 @@ fn create(root: &Root, check: Check, path: &Path, name: &str, direct: bool) -> R
 }
 
 fn overwrite(root: &Root, check: Check, direct: bool) -> Result<Clearance, GuardError> {
-    let file = open(root, check.facts.path(), true, false, 0, direct)?;
+    let file = open(root, check.facts.path(), true, None, 0, direct)?;
     let hold = Hold::Overwrite { confirmed: false };
     let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
     clearance.same_target()?;
@@ -184,7 +192,7 @@ fn destroy(
     };
     let digest = seen.digest;
     let check = refuse_unless_ready(check_block(root, target, seen, &consent, None))?;
-    let file = open(root, check.facts.path(), true, false, libc::O_EXCL, direct)?;
+    let file = open(root, check.facts.path(), true, None, libc::O_EXCL, direct)?;
     let hold = Hold::Destroy { digest, confirmed: false };
     let mut clearance =
         Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };

@@ -180,7 +180,7 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
 fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
-    let surveyed = targets::survey(&root, &plan, &Default::default(), false)?;
+    let surveyed = targets::survey(&root, &plan, &Options::default())?;
     let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.

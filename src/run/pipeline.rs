@@ -110,7 +110,7 @@ impl Job {
     /// # Errors
     /// Of input, and what the guard refuses for lack of consent.
     pub fn survey(root: Root, plan: Plan, options: Options) -> Result<Job, Failure> {
-        let surveyed = targets::survey(&root, &plan, &options.laid, options.share_cpus)?;
+        let surveyed = targets::survey(&root, &plan, &options)?;
         let (choices, warnings) = plans::engines(&plan)?;
         Ok(Job { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
@@ -157,6 +157,7 @@ impl Job {
             ready,
             tuned: None,
             failed: Vec::new(),
+            unready: Vec::new(),
         };
         let outcome = running.work(surveyed);
         running.front.ui().clear();
@@ -177,6 +178,8 @@ struct Running<'a> {
     tuned: Option<crate::tune::Tuned>,
     /// Steps that failed, and why.
     failed: Vec<(String, String)>,
+    /// Targets that could not be made ready, and why.
+    unready: Vec<(PathBuf, String)>,
 }
 
 impl Running<'_> {
@@ -194,8 +197,13 @@ impl Running<'_> {
                 timer: self.timer,
                 interrupts: self.interrupts,
             };
-            if !self.ready.add(&setting, target, self.front.ui())? {
-                return Ok(State::Interrupted);
+            let named = target.laid.map(|_| target.named.clone()).filter(|_| self.options.others_go_on);
+            match (self.ready.add(&setting, target, self.front.ui()), named) {
+                (Ok(true), _) => {}
+                (Ok(false), _) => return Ok(State::Interrupted),
+                // The steps on it fail; they are not begun.
+                (Err(failure), Some(named)) => self.unready.push((named, failure.message)),
+                (Err(failure), None) => return Err(failure),
             }
         }
         self.record.targets = self.ready.records();
@@ -286,6 +294,7 @@ impl Running<'_> {
             ready: &self.ready,
             plan: &self.record.plan,
             choices: &self.choices,
+            unready: &self.unready,
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
         };

@@ -1,12 +1,15 @@
 //! From surveyed targets to open, filled, cleared ones; and back, taking away what was made.
 
+use std::fs::DirBuilder;
 use std::io::Write;
 use std::os::fd::AsFd;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
+use rustix::io::Errno;
 
 use super::Failure;
 use super::targets::{Laid, Surveyed, Uses};
@@ -22,6 +25,13 @@ use crate::warn::{Severity, Warning};
 
 /// Size of the pretended target of the null engine.
 const NULL_SIZE: Bytes = Bytes::gib(1024);
+
+/// Who may read and write a test file of ours: its owner.
+const OURS: u32 = 0o600;
+/// The same of a file that a job names, as fio has it; the umask has its say.
+const LAID: u32 = 0o644;
+/// And of a folder that is made on the way to it.
+const FOLDER: u32 = 0o700;
 
 /// What making targets ready depends on.
 pub struct Setting<'a> {
@@ -78,7 +88,7 @@ impl Ready {
         let mut clearance = match (&target.facts, target.make) {
             (_, Some(size)) => {
                 let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
-                let clearance = cleared(&target.named, Access::Create { name: &name, size })?;
+                let clearance = cleared(&target.named, Access::Create { name: &name, size, mode: OURS })?;
                 return self.make(setting, clearance, target, size, uses, ui);
             }
             (_, None) if !uses.writes => cleared(&target.named, Access::Read)?,
@@ -124,11 +134,33 @@ impl Ready {
     ) -> Result<bool, Failure> {
         let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
         let (size, fill, named) = (target.size, target.make.is_some(), target.named.clone());
+        let failed = |e: Errno| {
+            let why = anyhow::Error::from(std::io::Error::from(e)).context(named.display().to_string());
+            Err(Failure::from(why))
+        };
         let had = match &target.facts {
             Facts::File(f) => Some(f.size_bytes),
             _ => None,
         };
         let grows = had.is_none_or(|had| had < size);
+        let slash = named.as_os_str().as_encoded_bytes().ends_with(b"/");
+        let parent = if slash { Some(named.as_path()) } else { named.parent() };
+        let place = match parent.filter(|p| *p != Path::new("")) {
+            Some(folder) if had.is_none() => {
+                let made = DirBuilder::new().recursive(true).mode(FOLDER).create(folder);
+                made.with_context(|| format!("making the folder {}", folder.display()))?;
+                folder
+            }
+            folder => folder.unwrap_or(Path::new(".")),
+        };
+        if had.is_none() && (slash || named.is_dir()) {
+            return failed(Errno::ISDIR);
+        }
+        // What cannot end well need not fill up other people's filesystem first.
+        let free = rustix::fs::statvfs(place).map_or(u64::MAX, |fs| fs.f_bfree.saturating_mul(fs.f_frsize));
+        if fill && size.0 - had.unwrap_or_default().0 > free {
+            return failed(Errno::NOSPC);
+        }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
             (Facts::File(_), _) if uses.writes || grows || laid.unlink => {
                 let mut clearance = cleared(&named, Access::Overwrite)?;
@@ -136,7 +168,7 @@ impl Ready {
                 clearance
             }
             (Facts::File(_), _) => cleared(&named, Access::Read)?,
-            (place, Some(name)) => cleared(place.path(), Access::Create { name, size })?,
+            (_, Some(name)) => cleared(place, Access::Create { name, size: Bytes(0), mode: LAID })?,
             (_, None) => {
                 return Err(Failure::input(format!("{} is no name for a file", named.display())));
             }
@@ -151,9 +183,7 @@ impl Ready {
                 return Ok(false);
             }
         } else if grows {
-            let held = self.open.last().expect("held above");
-            prepare::allocate(&held.first, size)
-                .with_context(|| format!("making {} {size} long", path.display()))?;
+            prepare::reserve(&self.open.last().expect("held above").first, size);
         }
         self.look_again(setting.root);
         self.open.last_mut().expect("held above").end = if laid.unlink { End::Unlinked } else { End::Stays };

@@ -4,6 +4,7 @@
 //! The kernel's counters are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
 
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -39,6 +40,8 @@ pub struct Setting<'a> {
     pub plan: &'a Plan,
     /// The engine of each of its steps.
     pub choices: &'a [Choice],
+    /// Targets that could not be made ready, and why: steps on them fail before they begin.
+    pub unready: &'a [(PathBuf, String)],
     /// A step that fails leaves the others alone; else it ends them.
     pub others_go_on: bool,
     /// Above 0 once the user wants it to end.
@@ -119,6 +122,13 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
         ),
         stage,
     };
+    for (i, step) in steps.iter().enumerate() {
+        let mut on = plan.targets_of(step).iter();
+        if let Some((_, why)) = on.find_map(|t| setting.unready.iter().find(|(named, _)| named == t)) {
+            watched.states[i] = State::Ended(watched.begun);
+            watched.failures.push((step.name.clone(), Failure::from(anyhow::anyhow!("{why}"))));
+        }
+    }
     let stop = AtomicBool::new(false);
     watched.watch(&stop, front);
     watched.done()
@@ -160,7 +170,7 @@ impl Stage<'_> {
     /// Begins what is due and hears of what runs until nothing runs or waits any more.
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
-        let at_once = (0..self.states.len()).filter(|i| self.at_once(*i)).count();
+        let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
         let gate = (at_once > 1).then(|| Gate::new(at_once));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
@@ -190,7 +200,7 @@ impl Stage<'_> {
                         }
                     }
                 }
-                let waiting = self.states.iter().any(|s| matches!(s, State::Waiting));
+                let waiting = (0..self.states.len()).any(|i| self.waits(i));
                 let running = (0..self.states.len()).any(|i| self.runs(i));
                 if !running && (!waiting || stopping) {
                     return;
@@ -214,6 +224,10 @@ impl Stage<'_> {
         });
     }
 
+    fn waits(&self, i: usize) -> bool {
+        matches!(self.states[i], State::Waiting)
+    }
+
     fn runs(&self, i: usize) -> bool {
         matches!(self.states[i], State::Running { .. })
     }
@@ -235,7 +249,7 @@ impl Stage<'_> {
 
     /// What a waiting step waits for has come.
     fn due(&self, i: usize) -> bool {
-        if !matches!(self.states[i], State::Waiting) {
+        if !self.waits(i) {
             return false;
         }
         let step = self.prepared[i].step;

@@ -1,11 +1,12 @@
 //! The survey: what the named targets are, and whether the plan fits them, before anything is opened or made.
 
-use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use rustix::thread::CpuSet;
 
 use super::Failure;
+use super::pipeline::Options;
 use crate::device::{self, DeviceError, Facts, Place, Root};
 use crate::engine::Region;
 use crate::plan::{EngineKind, Plan, Step};
@@ -16,7 +17,8 @@ use crate::unit::Bytes;
 /// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
 /// being asked, and left where it is. fio's rule; a target without one of these keeps to ours.
 ///
-/// What the plan reads is really written first. What it only writes is allocated, so that the file has its length at once.
+/// What the plan reads is really written first. What it only writes is allocated, so that the file has its length at once; where there is no
+/// room for all of it, it grows with what is written. Folders on the way to it are made too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Laid {
     /// The least length; 0 for whatever the file has.
@@ -30,8 +32,10 @@ pub struct Laid {
 pub struct Surveyed {
     /// As the user named it.
     pub named: PathBuf,
-    /// What it is; for a file that is missing, its folder.
+    /// What it is; for a file that is missing, its folder, or the nearest one on the way to it that is there.
     pub facts: Facts,
+    /// What lies between that folder and the missing file, its own name included.
+    pub below: PathBuf,
     /// Bytes the plan can use.
     pub size: Bytes,
     /// So many bytes are filled with data first, in a new file or at the end of one that is too short.
@@ -46,7 +50,7 @@ impl Surveyed {
     /// Where the file or device is, all links followed.
     fn path(&self) -> PathBuf {
         match (&self.facts, self.laid, self.named.file_name()) {
-            (Facts::Folder(place), Some(_), Some(name)) => place.path.join(name),
+            (Facts::Folder(place), Some(_), Some(_)) => place.path.join(&self.below),
             (facts, ..) => facts.path().to_path_buf(),
         }
     }
@@ -100,21 +104,15 @@ pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
     surveyed.iter().map(size).collect()
 }
 
-/// Looks at all targets and refuses whatever cannot work, before anything is touched. `laid` has the files that the plan's
-/// maker may make; with `share_cpus` pinned workers may have to share a CPU.
-pub fn survey(
-    root: &Root,
-    plan: &Plan,
-    laid: &BTreeMap<PathBuf, Laid>,
-    share_cpus: bool,
-) -> Result<Vec<Surveyed>, Failure> {
+/// Looks at all targets and refuses whatever cannot work, before anything is touched.
+pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveyed>, Failure> {
     if plan.targets.is_empty() && !plan.needs_no_target() {
         return Err(Failure::input("name a target: a folder (`.` for this one), a file, or a block device"));
     }
     let mut surveyed: Vec<Surveyed> = Vec::new();
     for named in &plan.targets {
-        let target = match laid.get(named) {
-            Some(laid) => to_lay(root, plan, named, *laid)?,
+        let target = match options.laid.get(named) {
+            Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on)?,
             None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
         };
         if surveyed.iter().any(|s| s.path() == target.path()) {
@@ -135,7 +133,7 @@ pub fn survey(
     }
     for stage in plan.stages() {
         memory(root, plan, &plan.steps[stage.clone()])?;
-        pins(plan, &plan.steps[stage], share_cpus)?;
+        pins(plan, &plan.steps[stage], options.share_cpus)?;
     }
     Ok(surveyed)
 }
@@ -176,7 +174,15 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
         if size.0 == 0 {
             return Err(Failure::input(format!("{} is empty: there is nothing to test", named.display())));
         }
-        return Ok(Surveyed { named: named.into(), facts, size, make: None, laid: None, why: String::new() });
+        return Ok(Surveyed {
+            named: named.into(),
+            facts,
+            size,
+            make: None,
+            laid: None,
+            why: String::new(),
+            below: PathBuf::new(),
+        });
     }
     let Facts::Folder(place) = &facts else { unreachable!("a file and a device have a size") };
     rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK).map_err(|e| {
@@ -208,14 +214,27 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
             .map(|(size, why)| (size, format!("{size}, {why}")))
             .map_err(|e| Failure::input(format!("{}: {e}", named.display())))?,
     };
-    Ok(Surveyed { named: named.into(), facts, size, make: Some(size), laid: None, why })
+    Ok(Surveyed {
+        named: named.into(),
+        facts,
+        size,
+        make: Some(size),
+        laid: None,
+        why,
+        below: PathBuf::new(),
+    })
 }
 
-/// A file that may be made or made longer.
-fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid) -> Result<Surveyed, Failure> {
+/// A file that may be made or made longer. With `late` what stands in the way is found out when it is made, and ends the steps on it alone.
+fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid, late: bool) -> Result<Surveyed, Failure> {
+    let missing = |e: &DeviceError| matches!(e, DeviceError::Path { source, .. } if source.kind() == ErrorKind::NotFound);
+    let mut below = PathBuf::new();
     let facts = match device::facts(root, named) {
-        Err(DeviceError::Path { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-            let folder = named.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
+        Err(e) if missing(&e) => {
+            let parent = named.parent().unwrap_or(Path::new(""));
+            let folder = if late { nearest(root, named) } else { parent };
+            below = named.strip_prefix(folder).unwrap_or(named).to_path_buf();
+            let folder = if folder == Path::new("") { Path::new(".") } else { folder };
             device::facts(root, folder).map_err(Failure::input)?
         }
         found => found.map_err(Failure::input)?,
@@ -223,36 +242,43 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid) -> Result<Surveyed
     let (had, place): (Bytes, &Place) = match &facts {
         Facts::Block(_) => return one(root, plan, named, facts),
         Facts::File(f) => (f.size_bytes, &f.place),
-        Facts::Folder(_) if root.path(named).is_dir() => {
+        Facts::Folder(_) if !late && root.path(named).is_dir() => {
             return Err(Failure::input(format!("{} is a folder: name a file in it", named.display())));
         }
         Facts::Folder(p) => (Bytes(0), p),
     };
     let size = had.max(laid.size);
-    let missing = Bytes(size.0 - had.0);
+    let lacks = Bytes(size.0 - had.0);
     if size.0 == 0 {
         return Err(Failure::input(format!(
             "{} has no data, and no size was given: say how large it should be",
             named.display()
         )));
     }
-    if missing > place.free_bytes {
+    if !late && lacks > place.free_bytes {
         return Err(Failure::input(format!(
-            "{} has {} free, but {} lacks {missing}: choose a smaller size or free some space",
+            "{} has {} free, but {} lacks {lacks}: choose a smaller size or free some space",
             place.path.display(),
             place.free_bytes,
             named.display()
         )));
     }
-    let make = (missing.0 > 0 && Uses::of(plan, named).reads).then_some(missing);
+    let make = (lacks.0 > 0 && Uses::of(plan, named).reads).then_some(lacks);
     Ok(Surveyed {
         named: named.into(),
         size,
         make,
         laid: Some(laid),
         why: format!("{size} as asked for"),
+        below,
         facts,
     })
+}
+
+/// The nearest folder on the way to a file that is missing; empty for the one we are in.
+fn nearest<'a>(root: &Root, named: &'a Path) -> &'a Path {
+    let there = |folder: &&Path| *folder == Path::new("") || device::facts(root, folder).is_ok();
+    named.ancestors().skip(1).find(there).unwrap_or(Path::new(""))
 }
 
 /// Block sizes, ranges and direct I/O against the target.

@@ -380,7 +380,8 @@ fn what_has_no_effect_here_is_said_once() {
     let ran = bench.run(&line).ended(0);
     let said: Vec<&str> = ran.err.lines().filter(|l| l.contains("taken")).collect();
     assert_eq!(said.len(), 1, "{}", ran.err);
-    assert!(said[0].contains("iodepth_batch"), "{}", ran.err);
+    assert!(ran.err.contains("thread,\n          iodepth_batch\n"), "{}", ran.err);
+    fits(&ran.err);
     assert_eq!(bench.run(&[&line[..], &["--quiet-doubts"]].concat()).ended(0).err, "");
 }
 

@@ -8,6 +8,7 @@ mod engines;
 mod files;
 mod fio;
 mod fio_engine;
+mod fio_files;
 mod laid;
 mod memory;
 mod million;

@@ -191,14 +191,10 @@ impl<'a> Files<'a> {
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Extent> {
         let found: Vec<Found> = names.iter().map(|p| self.found(p)).collect();
-        if let Some((path, found)) =
-            names.iter().zip(&found).find(|(_, f)| matches!(f, Found::Folder | Found::Other))
-        {
+        // A folder fails as fio's jobs do, when it is to be laid out.
+        if let Some((path, _)) = names.iter().zip(&found).find(|(_, found)| **found == Found::Other) {
             let option = format!("filename={}", path.display());
-            match found {
-                Found::Folder => obstacles.refused(option, "it is a folder"),
-                _ => obstacles.fio_only(option, "it is neither a file nor a block device"),
-            }
+            obstacles.fio_only(option, "it is neither a file nor a block device");
             return None;
         }
         let file = found.iter().position(|f| !matches!(f, Found::Block(_)));

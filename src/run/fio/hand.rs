@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use super::Failure;
+use super::{Failure, say};
 use crate::fio::installed;
 use crate::fio::plan::Obstacle;
 
@@ -13,7 +13,7 @@ pub fn over(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
     let Some(fio) = installed::find(&std::env::var_os("PATH").unwrap_or_default()) else {
         return refusal("fio is not installed, and only fio itself can do this", needs);
     };
-    eprintln!("volproof: {} runs this: {}", fio.display(), names(needs));
+    say::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let e = Command::new(&fio).args(arguments).exec();
     Failure { code: 1, message: format!("{} could not be started: {e}", fio.display()) }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 
-use super::devices;
+use super::{devices, say};
 use crate::engine::Trace;
 use crate::fio::command::Command;
 use crate::fio::job::Job;
@@ -85,7 +85,7 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> Result<(), Failure> {
             })?;
         }
         if trace.left_out > 0 {
-            eprintln!("volproof: {}: {} I/Os had no room in the logs", job.name, trace.left_out);
+            say::say(&format!("{}: {} I/Os had no room in the logs", job.name, trace.left_out));
         }
     }
     Ok(())

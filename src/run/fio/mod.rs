@@ -15,6 +15,7 @@ mod live;
 mod logs;
 mod own;
 mod report;
+mod say;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -53,7 +54,7 @@ pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
 /// # Errors
 /// With fio's exit codes, and 3 from the guard.
 pub fn main(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    answer(arguments)
+    answer(arguments).map_err(say::failure)
 }
 
 fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
@@ -63,11 +64,12 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let words = words.map_err(|a| input(format!("'{}' is not UTF-8", a.display())))?;
     let command = argv::parse(&words, &Surroundings::here()).map_err(|mistakes| mistaken(&mistakes))?;
     if !own.quiet_doubts {
-        command.notes.iter().for_each(|note| eprintln!("volproof: {note}"));
+        command.notes.iter().for_each(|note| say::say(note));
     }
     if let Some(request) = &command.request {
         return asked(request);
     }
+    folders(&command)?;
     if command.showcmd {
         return super::print(&showcmd::line(&command));
     }
@@ -127,6 +129,15 @@ fn asked(request: &Request) -> Result<ExitCode, Failure> {
     let ours = if *request == Request::Help { own::HELP } else { "" };
     super::print(&(answer.text + ours))?;
     Ok(ExitCode::from(answer.status))
+}
+
+/// `directory` names folders that are there; fio makes none of them.
+fn folders(command: &Command) -> Result<(), Failure> {
+    let asked = command.jobs.iter().filter_map(|job| job.text("directory"));
+    match asked.flat_map(|text| plan::split(&text)).find(|folder| !Path::new(folder).is_dir()) {
+        Some(folder) => Err(input(format!("directory={folder}: {folder} is not a directory"))),
+        None => Ok(()),
+    }
 }
 
 /// The plan, or what needs the real fio.
@@ -217,6 +228,7 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
     if let Some(path) = &own.record {
         ended.record.save(path).map_err(|e| input(format!("{}: {e}", path.display())))?;
     }
+    say::failures(&ended.record, &ended.failed);
     if !own.quiet_doubts {
         report::say_doubts(&ended.record, own.record.as_deref());
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context;
 use jiff::Timestamp;
 
-use super::devices;
+use super::{devices, say};
 use crate::fio::cmdhelp::SPOKEN;
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
@@ -139,10 +139,8 @@ pub fn say_noted(command: &Command, native: &Native) {
         }
     }
     if !names.is_empty() {
-        eprintln!(
-            "volproof: taken, but nothing here depends on it (see --cmdhelp=NAME): {}",
-            names.join(", ")
-        );
+        let names = names.join(", ");
+        say::say(&format!("taken, but nothing here depends on it (see --cmdhelp=NAME): {names}"));
     }
 }
 
@@ -152,13 +150,13 @@ pub fn say_doubts(record: &Record, saved: Option<&Path>) {
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);
     for doubt in doubts.iter().take(DOUBTS) {
-        eprintln!("volproof: {}", doubt.message);
+        say::say(&doubt.message);
     }
     if doubts.len() > DOUBTS {
         let rest = doubts.len() - DOUBTS;
         match saved {
-            Some(path) => eprintln!("volproof: and {rest} more doubts: volproof show {}", path.display()),
-            None => eprintln!("volproof: and {rest} more doubts: --record FILE keeps them"),
+            Some(path) => say::say(&format!("and {rest} more doubts: volproof show {}", path.display())),
+            None => say::say(&format!("and {rest} more doubts: --record FILE keeps them")),
         }
     }
 }
@@ -214,7 +212,7 @@ pub fn output(
         let part =
             |i: &usize| Some((&steps[*i], record.steps.iter().find(|done| done.name == steps[*i].name)?));
         let parts: Vec<_> = row.steps.iter().filter_map(part).collect();
-        let about = about(command, native, &row, failed);
+        let about = about(command, native, &row, record, failed);
         let mut job = of_record::row(&about, &parts);
         job.members = row.members;
         job.pid = Some(std::process::id());
@@ -229,12 +227,21 @@ pub fn output(
 }
 
 /// What a row says that is not measured: fio takes it from the first job of a group, but for the options.
-fn about(command: &Command, native: &Native, row: &Row, failed: &[(String, String)]) -> of_record::Row {
+fn about(
+    command: &Command,
+    native: &Native,
+    row: &Row,
+    record: &Record,
+    failed: &[(String, String)],
+) -> of_record::Row {
     let job = &command.jobs[row.first];
     let reduced = job.flag("gtod_reduce");
     let error = row.steps.iter().find_map(|i| {
         let (_, why) = failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
-        Some((error_number(why), why.lines().next().unwrap_or_default().to_string()))
+        let number = say::error_number(why);
+        let began = record.steps.iter().any(|done| done.name == native.plan.steps[*i].name);
+        let func = if began { "io_u error" } else { "set up" };
+        Some((number, format!("func={func}, error={}", say::error_words(number))))
     });
     of_record::Row {
         name: job.name.clone(),
@@ -253,22 +260,5 @@ fn about(command: &Command, native: &Native, row: &Row, failed: &[(String, Strin
         },
         continue_on_error: native.plan.continue_on_error,
         error,
-    }
-}
-
-/// The number in the words of an error; what has none was no answer of the kernel, and counts as bad input does in fio.
-fn error_number(words: &str) -> i32 {
-    let number = words.split("(os error ").nth(1).and_then(|rest| rest.split(')').next());
-    number.and_then(|n| n.parse().ok()).unwrap_or(libc::EINVAL)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_number_of_an_error() {
-        assert_eq!(error_number("step j: Input/output error (os error 5): see dmesg"), 5);
-        assert_eq!(error_number("short: 0 of 4096 bytes"), libc::EINVAL);
     }
 }

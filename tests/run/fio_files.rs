@@ -1,0 +1,169 @@
+//! `volproof fio` and files: what it makes, with which mode, and what becomes of jobs whose file cannot be made. The installed fio is
+//! the judge where it is there.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Bench, Ran, fits, is_root};
+
+/// Ours, and fio itself where it is installed.
+fn tools() -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut tools = vec![("ours", vec![env!("CARGO_BIN_EXE_volproof"), "fio"])];
+    if volproof::fio::installed::find(&std::env::var_os("PATH").unwrap_or_default()).is_some() {
+        tools.push(("fio", vec!["fio"]));
+    } else {
+        println!("skipped: fio is not installed, nobody judges");
+    }
+    tools
+}
+
+fn run(tool: &[&str], umask: &str, folder: &Path, line: &[&str]) -> Ran {
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("umask {umask}; exec \"$@\""), "sh"]).args(tool).args(line);
+    Ran::of(command.current_dir(folder).output().unwrap())
+}
+
+/// Every name below a folder with its mode.
+fn modes(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in Bench::names(folder) {
+        let path = folder.join(&name);
+        let mode = path.metadata().unwrap().permissions().mode() & 0o7777;
+        found.push(format!("{mode:o} {name}"));
+        if path.is_dir() {
+            found.extend(modes(&path).into_iter().map(|line| format!("{name}/{line}")));
+        }
+    }
+    found
+}
+
+#[test]
+fn files_and_folders_have_the_modes_that_fio_gives_them() {
+    for umask in ["022", "077", "000"] {
+        for (which, tool) in tools() {
+            let bench = Bench::new();
+            let line = ["--size=64k", "--name=r", "--name=w", "--rw=write", "--filename=new/sub/x"];
+            run(&tool, umask, bench.path(), &line).ended(0);
+            let file = if umask == "077" { "600" } else { "644" };
+            let expected = [
+                "700 new".to_string(),
+                "new/700 sub".into(),
+                format!("new/sub/{file} x"),
+                format!("{file} r.0.0"),
+            ];
+            let mut found = modes(bench.path());
+            found.sort();
+            let mut expected = expected.to_vec();
+            expected.sort();
+            assert_eq!(found, expected, "{which}, umask {umask}");
+        }
+    }
+    // `run` keeps its test files to their owner.
+    let bench = Bench::new();
+    let line = ["run", ".", "--rw=randread", "--file-size=16M", "--runtime=100ms", "--keep", "--json=r.json"];
+    let ran = run(&[env!("CARGO_BIN_EXE_volproof")], "022", bench.path(), &line);
+    let kept = modes(bench.path()).into_iter().find(|line| line.contains(".dat"));
+    assert!(kept.is_some_and(|line| line.starts_with("600 ")), "{}", ran.err);
+}
+
+#[test]
+fn a_job_on_a_folder_fails_and_the_others_run() {
+    for (which, tool) in tools() {
+        for name in ["d", "q/"] {
+            let bench = Bench::new();
+            bench.folder("d");
+            let filename = format!("--filename={name}");
+            let line =
+                ["--output-format=json", "--size=64k", "--name=a", &filename, "--name=b", "--filename=g"];
+            let ran = run(&tool, "022", bench.path(), &line).ended(1).says(&["Is a directory"]);
+            let from = ran.out.find('{').unwrap();
+            let report: Value = serde_json::from_str(&ran.out[from..]).unwrap();
+            let rows: Vec<(&str, u64, u64)> = report["jobs"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|j| {
+                    let io = j["read"]["io_bytes"].as_u64().unwrap();
+                    (j["jobname"].as_str().unwrap(), j["error"].as_u64().unwrap(), io)
+                })
+                .collect();
+            assert_eq!(rows, [("a", 21, 0), ("b", 0, 65536)], "{which}, {name}");
+            assert!(bench.path().join(name).is_dir(), "{which} leaves or makes the folder {name}");
+        }
+        let bench = Bench::new();
+        bench.file("f", 1);
+        for folder in ["none", "f", ".:none"] {
+            let directory = format!("--directory={folder}");
+            let line = ["--name=a", &directory, "--size=64k", "--rw=write"];
+            run(&tool, "022", bench.path(), &line).ended(1).says(&["is not a directory"]);
+        }
+        assert_eq!(Bench::names(bench.path()), ["f"], "{which} makes nothing");
+    }
+}
+
+/// A small filesystem of its own, mounted for as long as the value lives.
+struct Small {
+    bench: Bench,
+}
+
+impl Small {
+    fn new() -> Option<Small> {
+        if !is_root() {
+            println!("skipped: only root can mount");
+            return None;
+        }
+        let bench = Bench::new();
+        let folder = bench.folder("small");
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", "size=16m", "none"]).arg(&folder).status();
+        if !mounted.is_ok_and(|s| s.success()) {
+            println!("skipped: no filesystem can be mounted here");
+            return None;
+        }
+        Some(Small { bench })
+    }
+
+    fn empty(&self) {
+        for name in Bench::names(&self.bench.path().join("small")) {
+            std::fs::remove_file(self.bench.path().join("small").join(name)).unwrap();
+        }
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.bench.path().join("small")).status();
+    }
+}
+
+#[test]
+fn a_file_larger_than_its_filesystem_grows_until_it_ends() {
+    let Some(small) = Small::new() else { return };
+    let folder = small.bench.path();
+    let paced = ["--name=a", "--directory=small", "--size=64m", "--rw=write", "--rate=1m", "--runtime=1"];
+    let full = ["--name=a", "--directory=small", "--size=64m", "--rw=write", "--name=b", "--size=64k"];
+    let read = ["--name=a", "--directory=small", "--size=64m", "--rw=read", "--name=b", "--size=64k"];
+    for (which, tool) in tools() {
+        run(&tool, "022", folder, &paced).ended(0);
+        small.empty();
+        // The second job, which has no folder, runs whatever becomes of the first.
+        let ran = run(&tool, "022", folder, &full).ended(1);
+        assert!(ran.err.contains("small/a.0.0: No space left on device: write offset=16777216, buflen=4096"));
+        assert!(ran.out.contains("a: (groupid=0, jobs=1): err=28 ("), "{which}: {}", ran.out);
+        assert!(ran.out.contains("error=No space left on device)"), "{which}: {}", ran.out);
+        assert!(ran.out.contains("b: (groupid=0, jobs=1): err= 0"), "{which}: {}", ran.out);
+        small.empty();
+        let ran = run(&tool, "022", folder, &read).ended(1);
+        assert!(!ran.out.contains("a: (groupid"), "{which}: {}", ran.out);
+        assert!(ran.out.contains("b: (groupid=0, jobs=1): err= 0"), "{which}: {}", ran.out);
+        if which == "ours" {
+            assert!(ran.err.contains("volproof: a: small/a.0.0: No space left on device"), "{}", ran.err);
+            fits(&ran.err);
+            assert!(Bench::names(&folder.join("small")).is_empty(), "and the filesystem is as it was");
+        }
+        small.empty();
+    }
+}
