@@ -21,7 +21,7 @@ use crate::diagnose::{self, Diagnosis, Summary};
 use crate::fio::output::{Job, Output};
 use crate::fio::{json_read, terse, text_read};
 use crate::judge::{self, ClaimArgs, VerdictArgs};
-use crate::record::{Claimed, Record, SCHEMA};
+use crate::record::{Claimed, CrossCheck, Record, SCHEMA};
 use crate::report::verdict as report;
 use crate::verdict::{Figures, Verdict};
 use crate::warn::{Severity, Warning};
@@ -78,6 +78,8 @@ pub struct Explained {
     pub runs: Vec<RunExplained>,
     /// Doubts about several runs at once.
     pub doubts: Vec<Warning>,
+    /// How two engines compared, in a Record that holds both.
+    pub cross_checks: Vec<CrossCheck>,
     /// The verdict, where something is promised.
     pub verdict: Option<Verdict>,
     /// The arithmetic of the promise.
@@ -423,6 +425,7 @@ fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> any
         notes,
         runs: runs.collect(),
         doubts: together,
+        cross_checks: Vec::new(),
         verdict,
         promise: claimed.as_ref().map(workings).unwrap_or_default(),
     })

@@ -42,6 +42,7 @@ pub fn explained(file: &Path, mut record: Record, claim: &ClaimArgs) -> anyhow::
         notes: Vec::new(),
         doubts: record.warnings.iter().filter(|w| w.step.is_none()).cloned().collect(),
         promise: record.claimed.as_ref().map(workings).unwrap_or_default(),
+        cross_checks: record.cross_checks,
         runs,
         verdict,
     })

@@ -5,6 +5,7 @@ use super::subject::{latency, parts, percentiles};
 use super::{Better, Explained, Form, RunExplained};
 use crate::diagnose::{Finding, NOTHING, Summary};
 use crate::fio::output::Job;
+use crate::report::crosscheck;
 use crate::report::text::{WIDTH, table, wrap};
 use crate::report::verdict as report;
 use crate::unit::{Nanos, grouped, significant};
@@ -59,6 +60,7 @@ fn one(e: &Explained) -> String {
         out += "\nThe runs together\n";
         out.extend(e.doubts.iter().map(doubt));
     }
+    out += &crosscheck::text(&e.cross_checks);
     if let Some(v) = &e.verdict {
         out += &report::verdict(v);
         for line in &e.promise {

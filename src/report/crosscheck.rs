@@ -40,8 +40,8 @@ fn row(m: &CrossMetric, margin: f64) -> String {
                 (Outcome::Equivalent, _) => format!("agree, {:.0} %", margin * 100.0),
                 (Outcome::Faster, _) => "volproof better".into(),
                 (Outcome::Slower, _) => "fio better".into(),
-                (Outcome::Undecided, Some(n)) => format!("open: {n} pairs"),
-                (Outcome::Undecided, None) => "open".into(),
+                (Outcome::Undecided, Some(n)) => format!("needs {n} pairs"),
+                (Outcome::Undecided, None) => "undecided".into(),
             };
             (turn(c.ratio), format!("{} to {}", end(a.min(b)), end(a.max(b))), says)
         }

@@ -397,7 +397,7 @@ fn publish(
         ui.say(&format!("\nThe test file stays: {}", file.display()));
     }
     if let Some(path) = path {
-        ui.say(&format!("\nRecord: {} (print it again with: volproof show {0})", path.display()));
+        ui.say(&format!("\nRecord: {0}\n  print it again: volproof show {0}", path.display()));
     }
     Ok(())
 }

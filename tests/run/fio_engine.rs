@@ -142,4 +142,8 @@ fn a_cross_check_sets_both_tools_side_by_side() {
     }
     let shown = bench.run(&["show", "r.json"]).ended(0);
     assert!(ran.out.starts_with(&shown.out), "shown again as at the run");
+    let explained = bench.run(&["explain", "r.json"]).ended(0);
+    fits(&explained.out);
+    let comparison = ran.out.split_inclusive('\n').skip_while(|l| !l.starts_with("Cross-check")).take(6);
+    assert!(explained.out.contains(&comparison.collect::<String>()), "{}", explained.out);
 }
