@@ -56,6 +56,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
     let rules = [
         errors,
         unfinished,
+        missed_rate,
         shared,
         depth,
         little,
@@ -106,6 +107,20 @@ fn errors(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
             first.error
         ),
         "look at the kernel log (dmesg); rates of a failing device mean nothing",
+    ))
+}
+
+/// Code of the doubt about a step that ended for being slow.
+pub const MISSED_RATE: &str = "missed-rate";
+
+fn missed_rate(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+    let missed = step.missed_rate.as_ref()?;
+    let (job, direction) = (missed.worker, missed.direction.name());
+    Some(Warning::new(
+        Severity::Blocker,
+        MISSED_RATE,
+        format!("it ended early, for job {job} was too slow ({direction}): {missed}"),
+        "look at what limited it, or demand less (rate-min, rate-iops-min)",
     ))
 }
 

@@ -3,6 +3,7 @@
 //! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
+mod missed;
 mod summary;
 mod together;
 
@@ -25,6 +26,7 @@ use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
 
+pub use missed::MissedRate;
 use summary::is_zero;
 pub use summary::{DirectionSummary, LatencySummary, Tail};
 pub use together::Together;
@@ -243,6 +245,9 @@ pub struct StepRecord {
     pub lost_ios: u64,
     /// Load threads that never came back from the kernel.
     pub stuck_workers: u32,
+    /// A job missed the step's minimum rate, which ended the step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed_rate: Option<MissedRate>,
     /// The schedule and how it was kept; only under a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoopRecord>,

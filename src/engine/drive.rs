@@ -15,6 +15,7 @@ use super::clock::Clock;
 use super::gate::Pass;
 use super::generator::{Generator, Region};
 use super::job::{Control, Job, Message, Window};
+use super::minimum::Minimum;
 use super::outcome::{End, Trace};
 use super::schedule::Schedule;
 use super::worker::{DRAIN, END_FLUSH, Worker};
@@ -206,12 +207,17 @@ fn attend(
         .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience + flush);
     // From here on a thread that still waits is waiting for the device: it is woken to end its window.
     let over = due.map(|d| d - patience - flush + tick);
+    let mut minimum = Minimum::of(step);
     let mut fresh = Vec::new();
     let mut last = began;
     while outcome.ends.len() < threads.len() {
         match inbox.recv_timeout(tick / 2) {
             Ok(Message::Interval(interval)) => {
                 outcome.series[step.series_of(interval.worker)].add(&interval);
+                if let Some(missed) = minimum.as_mut().and_then(|m| m.missed(&interval)) {
+                    control.stop.store(true, Ordering::Relaxed);
+                    outcome.missed_rate.get_or_insert(missed);
+                }
                 fresh.push(interval);
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),

@@ -12,6 +12,7 @@ mod drive;
 mod gate;
 mod generator;
 mod job;
+mod minimum;
 mod null;
 mod offsets;
 mod outcome;
@@ -28,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use crate::guard::Clearance;
 use crate::plan::{EngineKind, Step};
-use crate::record::FioRun;
+use crate::record::{FioRun, MissedRate};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use buffers::Buffers;
@@ -188,6 +189,8 @@ pub struct Outcome {
     pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
+    /// A worker missed the step's minimum rate, which ended the load.
+    pub missed_rate: Option<MissedRate>,
     /// From the start of the workers' threads to their first I/O.
     pub set_up: Nanos,
     /// The user ended it early.

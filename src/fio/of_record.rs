@@ -191,7 +191,10 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
         runtime: Some(Nanos::millis(runtime_ms)),
         cpu: Some(cpu),
         errors: row.continue_on_error.then_some(errors),
-        first_error: row.continue_on_error.then_some(row.error.as_ref().map_or(0, |e| e.0)),
+        // A rate that was missed is an error of the job, and not one of those that are counted.
+        first_error: row
+            .continue_on_error
+            .then_some(row.error.as_ref().filter(|_| errors > 0).map_or(0, |e| e.0)),
         target: parts.first().map(|(step, _)| LatencyTarget {
             depth: step.iodepth,
             target: Nanos(0),

@@ -421,6 +421,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         drained_max_ns: Nanos(0),
         lost_ios: 0,
         stuck_workers: 0,
+        missed_rate: None,
         open_loop: None,
         depth: None,
         trace_left_out_ios: 0,

@@ -174,6 +174,7 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     if let Err(why) = rate(step, &mut set) {
         return refuse(why);
     }
+    minimum(step, &mut set);
     if let Some(think) = &step.think {
         set("thinktime", (think.time.0 / 1000).to_string());
         set("thinktime_blocks", think.blocks.to_string());
@@ -227,6 +228,19 @@ fn rate(step: &Step, set: &mut impl FnMut(&'static str, String)) -> Result<(), S
         set("rate_process", "poisson".into());
     }
     Ok(())
+}
+
+/// The rate below which a job ends: of one job and direction, as ours.
+fn minimum(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    if let Some(least) = step.rate_min {
+        set("rate_min", bytes(least));
+    }
+    if let Some(least) = step.rate_iops_min {
+        set("rate_iops_min", format!("{:.0}", least.ceil()));
+    }
+    if let Some(cycle) = step.rate_cycle {
+        set("rate_cycle", (cycle.0 / 1_000_000).to_string());
+    }
 }
 
 /// Block sizes, of reads and writes apart where they differ.
@@ -346,6 +360,20 @@ mod tests {
         assert!(has(&aligned, ("ba", "4k")));
         let covering = Step { norandommap: false, ..aligned };
         assert!(sections(&covering, &[at("f")], 1).unwrap_err().why.contains("set norandommap"));
+    }
+
+    #[test]
+    fn a_minimum_is_said() {
+        let step = Step {
+            rate_iops_min: Some(99.5),
+            rate_cycle: Some(Nanos::millis(300)),
+            rate_iops: Some(900.0),
+            ..Step::default()
+        };
+        let line = command_line(&step, &[at("f")], 1).unwrap();
+        assert!(line.contains("--io_submit_mode=offload --rate_iops_min=100 --rate_cycle=300"), "{line}");
+        let line = command_line(&Step { rate_min: Some(Bytes::mib(3)), ..Step::default() }, &[at("f")], 1);
+        assert!(line.unwrap().contains("--rate_min=3m --"));
     }
 
     #[test]

@@ -73,13 +73,14 @@ mod tests {
     #[test]
     fn what_only_plan_files_say_is_read() {
         let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nalign = '4k'\nround-robin = true\n\
-                    think = { time = '2ms', blocks = 4, spin = '1ms' }\n\
+                    think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
                     cpus-shared = true\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
         assert_eq!((a.ios, a.think, a.offset_increment), (Some(9), Some(think), Some(Bytes(0))));
+        assert_eq!((a.rate_min, a.rate_cycle), (Some(Bytes::kib(1)), Some(Nanos::millis(500))));
         assert_eq!((a.stride, a.align), (Stride(-8192), Some(Bytes::kib(4))));
         assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
@@ -100,6 +101,8 @@ mod tests {
             "trace",
             "stride",
             "align",
+            "rate_min",
+            "rate_cycle",
         ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }

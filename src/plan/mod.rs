@@ -151,6 +151,18 @@ pub struct Step {
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub rate_bw: Option<Bytes>,
+    /// Bytes a second that each job has to reach in each direction, judged once in every `rate_cycle` after the first two seconds of
+    /// the window; a job that does not ends the step, which has failed.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub rate_min: Option<Bytes>,
+    /// The same as I/Os a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_iops_min: Option<f64>,
+    /// Time over which a minimum is judged, in steps of 100 ms; 1 s when absent.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub rate_cycle: Option<Nanos>,
     /// Spacing of arrivals.
     pub arrival: Arrival,
     /// Which blocks random I/O prefers.
@@ -257,6 +269,9 @@ impl Default for Step {
             invalidate: false,
             rate_iops: None,
             rate_bw: None,
+            rate_min: None,
+            rate_iops_min: None,
+            rate_cycle: None,
             arrival: Arrival::Fixed,
             distribution: Distribution::Uniform,
             norandommap: false,

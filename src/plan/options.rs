@@ -136,6 +136,17 @@ pub struct StepOptions {
     /// Pauses between I/Os
     #[arg(skip)]
     pub think: Option<Think>,
+    /// Bytes a second below which a job has failed
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub rate_min: Option<Bytes>,
+    /// I/Os a second below which a job has failed
+    #[arg(skip)]
+    pub rate_iops_min: Option<f64>,
+    /// Time over which that is judged
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub rate_cycle: Option<Nanos>,
     /// Flushes are fdatasync
     #[arg(skip)]
     pub datasync: Option<bool>,
@@ -211,6 +222,9 @@ impl StepOptions {
         some(&mut step.align, &self.align);
         some(&mut step.ios, &self.ios);
         some(&mut step.think, &self.think);
+        some(&mut step.rate_min, &self.rate_min);
+        some(&mut step.rate_iops_min, &self.rate_iops_min);
+        some(&mut step.rate_cycle, &self.rate_cycle);
         set(&mut step.datasync, &self.datasync);
         set(&mut step.end_fsync, &self.end_fsync);
         set(&mut step.invalidate, &self.invalidate);

@@ -8,7 +8,7 @@ use crate::unit::{Bytes, Nanos};
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, engine, blocks, places, simulated];
+        let rules = [counts, times, pacing, minimum, engine, blocks, places, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -61,6 +61,35 @@ fn pacing(s: &Step) -> Option<String> {
         Some(format!("think: spin {} is part of the pause: use {} at most", think.spin, think.time))
     } else if s.arrivals_per_second().is_some() {
         Some("a rate is a schedule that never pauses: leave out think, or rate-iops and rate-bw".into())
+    } else {
+        None
+    }
+}
+
+fn minimum(s: &Step) -> Option<String> {
+    let jobs = f64::from(s.numjobs);
+    let above = |least: Option<f64>, rate: Option<f64>| rate.zip(least).is_some_and(|(r, l)| l * jobs > r);
+    let day = Nanos::seconds(86_400);
+    if s.rate_min.is_some() && s.rate_iops_min.is_some() {
+        Some("rate-min and rate-iops-min exclude each other: give one".into())
+    } else if s.rate_min == Some(Bytes(0))
+        || s.rate_iops_min.is_some_and(|r| !(r.is_finite() && (1e-3..=1e12).contains(&r)))
+    {
+        Some("a minimum rate is above 0: leave out rate-min or rate-iops-min to demand nothing".into())
+    } else if above(s.rate_min.map(|b| b.0 as f64), s.rate_bw.map(|b| b.0 as f64))
+        || above(s.rate_iops_min, s.rate_iops)
+    {
+        Some(
+            "the minimum of all jobs is above their rate and cannot be reached: lower it, or raise the rate"
+                .into(),
+        )
+    } else if s.rate_cycle.is_some() && s.rate_min.is_none() && s.rate_iops_min.is_none() {
+        Some(
+            "rate-cycle is the time over which a minimum is judged: give rate-min or rate-iops-min too"
+                .into(),
+        )
+    } else if s.rate_cycle.is_some_and(|c| c > day) {
+        Some("rate-cycle is limited to a day".into())
     } else {
         None
     }
@@ -193,6 +222,10 @@ mod tests {
         bad(|s| s.think = Some(pause(0, 1, 0)), "above 0");
         bad(|s| s.think = Some(pause(1, 1, 2)), "part of the pause");
         bad(|s| (s.think, s.rate_iops) = (Some(pause(1, 1, 0)), Some(9.0)), "never pauses");
+        bad(|s| (s.rate_min, s.rate_iops_min) = (Some(Bytes(1)), Some(1.0)), "exclude each other: give one");
+        bad(|s| s.rate_iops_min = Some(0.0), "above 0");
+        bad(|s| (s.rate_iops, s.rate_iops_min, s.numjobs) = (Some(9.0), Some(5.0), 2), "cannot be reached");
+        bad(|s| s.rate_cycle = Some(Nanos::seconds(1)), "give rate-min");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

@@ -41,7 +41,7 @@ pub struct Measured<'a> {
 pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { plan, step, engine, ready, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
-    let Outcome { series, ends, stuck, set_up, fio, .. } = outcome;
+    let Outcome { series, ends, stuck, set_up, fio, missed_rate, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths: Vec<_> = match ready.records_of(plan, step) {
         records if records.is_empty() => vec!["null".into()],
@@ -94,6 +94,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         lost_ios: ends.iter().map(|e| u64::from(e.lost)).sum(),
         assumed: Vec::new(),
         stuck_workers: stuck,
+        missed_rate,
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series
             .into_iter()

@@ -274,6 +274,8 @@ impl Running<'_> {
             if step.errors.count > 0 && !record.plan.continue_on_error {
                 let why = step.errors.first.first().map(|e| format!("step {}: {}", step.name, e.error));
                 self.failed.push((step.name.clone(), why.unwrap_or_default()));
+            } else if let Some(missed) = &step.missed_rate {
+                self.failed.push((step.name.clone(), format!("step {}: {missed}", step.name)));
             }
         }
         for (step, failure) in done.failures {

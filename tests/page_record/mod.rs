@@ -128,6 +128,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         lost_ios: 0,
         assumed: Vec::new(),
         stuck_workers: 0,
+        missed_rate: None,
         open_loop: None,
         targets: vec![StepTarget {
             path: "/dev/nvme0n1".into(),

@@ -7,6 +7,7 @@ mod devices;
 mod engines;
 mod files;
 mod fio;
+mod fio_alike;
 mod fio_engine;
 mod fio_files;
 mod laid;

@@ -13,6 +13,7 @@
 
 mod extent;
 mod load;
+mod minimum;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -127,7 +128,8 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
     for (index, job) in jobs.iter().enumerate() {
         let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
         limits(job, obstacles, &mut notes);
-        let load = load::step(job, obstacles);
+        let mut load = load::step(job, obstacles);
+        minimum::apply(job, &mut load, obstacles);
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;

@@ -221,6 +221,19 @@ fn rates_are_of_each_job() {
 }
 
 #[test]
+fn minimums_are_of_each_job_and_direction() {
+    let step = only(&["size=1m", "rate=1250", "ratemin=1024", "numjobs=2", "group_reporting", "filename=f"]);
+    assert_eq!((step.rate_bw, step.rate_min, step.rate_cycle), (Some(Bytes(2500)), Some(Bytes(1024)), None));
+    let step = only(&["size=1m", "rw=write", "rate_iops_min=5,50", "rate_cycle=250"]);
+    assert_eq!((step.rate_iops_min, step.rate_cycle), (Some(50.0), Some(Nanos::millis(250))));
+    let step = only(&["size=1m", "rw=write", "rate_min=5k,0", "rate_cycle=250"]);
+    assert_eq!((step.rate_min, step.rate_cycle), (None, None), "nothing is demanded of writes");
+    obstacle(&["size=1m", "rw=randrw", "rate_min=1k,2k"], "rate_min", true);
+    obstacle(&["size=1m", "rate=1m", "rate_min=1k,2m"], "rate_min", false);
+    obstacle(&["size=1m", "rate_min=1k", "rate_iops_min=1"], "rate_iops_min", false);
+}
+
+#[test]
 fn sizes_of_blocks() {
     let bs = |options: &[&str]| {
         let s = only(&[&["size=1m"], options].concat());

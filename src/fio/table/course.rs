@@ -4,7 +4,6 @@ use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{MICROS, SECONDS, U32, each, int};
 
 const UNCHECKED: &str = "volproof does not check data yet";
-const MINIMUM: &str = "no job ends for being slow";
 const GOAL: &str = "the depth stays what it was asked to be";
 const EXITALL: &str = "jobs end by themselves";
 const STEADY: &str = "a run lasts as long as it was asked to; steadiness is judged afterwards";
@@ -88,23 +87,20 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "rate", each(0, i64::MAX), "Bytes a second that the job may do"),
     FioOption::new(Group::Pace, "rate_min", each(0, i64::MAX), "Bytes a second below which the job ends")
         .alias("ratemin")
-        .under("rate")
-        .fio_only(MINIMUM),
+        .under("rate"),
     FioOption::new(Group::Pace, "rate_process", Kind::Choice(RATE_PROCESS), "Spacing of I/Os under a rate")
         .default("linear")
         .under("rate"),
     FioOption::new(Group::Pace, "rate_cycle", int(0, U32), "Time over which the rate is judged")
         .alias("ratecycle")
         .default("1000")
-        .under("rate")
-        .noted("it matters with rate_min only"),
+        .under("rate"),
     FioOption::new(Group::Pace, "rate_ignore_thinktime", Kind::Bool, "Catch up after pauses")
         .under("rate")
         .fio_only("a pause delays the I/Os behind it"),
     FioOption::new(Group::Pace, "rate_iops", each(0, U32), "I/Os a second that the job may do"),
     FioOption::new(Group::Pace, "rate_iops_min", each(0, U32), "I/Os a second below which the job ends")
-        .under("rate_iops")
-        .fio_only(MINIMUM),
+        .under("rate_iops"),
     FioOption::new(Group::Pace, "max_latency", Kind::IntTime, "Latency of one I/O that ends the job")
         .fio_only("no I/O ends the run for its latency"),
     FioOption::new(Group::Pace, "latency_target", MICROS, "Find the depth that keeps this latency")

@@ -10,6 +10,7 @@ use anyhow::Context;
 use jiff::Timestamp;
 
 use super::{devices, say};
+use crate::doubts;
 use crate::fio::cmdhelp::SPOKEN;
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
@@ -20,7 +21,7 @@ use crate::fio::{json_write, terse, text_write};
 use crate::record::Record;
 use crate::run::Failure;
 use crate::unit::{Bytes, Nanos};
-use crate::warn::Severity;
+use crate::warn::{Severity, Warning};
 
 /// Doubts that are told one by one.
 const DOUBTS: usize = 4;
@@ -146,7 +147,8 @@ pub fn say_noted(command: &Command, native: &Native) {
 
 /// The gravest doubts about the result, in few lines.
 pub fn say_doubts(record: &Record, saved: Option<&Path>) {
-    let mut doubts: Vec<_> = record.warnings.iter().filter(|w| w.severity > Severity::Note).collect();
+    let told = |w: &&Warning| w.severity > Severity::Note && w.code != doubts::MISSED_RATE;
+    let mut doubts: Vec<_> = record.warnings.iter().filter(told).collect();
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);
     for doubt in doubts.iter().take(DOUBTS) {
@@ -237,10 +239,13 @@ fn about(
     let job = &command.jobs[row.first];
     let reduced = job.flag("gtod_reduce");
     let error = row.steps.iter().find_map(|i| {
-        let (_, why) = failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
+        let (name, why) = failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
+        let done = record.steps.iter().find(|done| done.name == *name);
+        if done.is_some_and(|d| d.missed_rate.is_some()) {
+            return Some((libc::EIO, "func=check_min_rate, error=Input/output error".into()));
+        }
         let number = say::error_number(why);
-        let began = record.steps.iter().any(|done| done.name == native.plan.steps[*i].name);
-        let func = if began { "io_u error" } else { "set up" };
+        let func = if done.is_some() { "io_u error" } else { "set up" };
         Some((number, format!("func={func}, error={}", say::error_words(number))))
     });
     of_record::Row {

@@ -67,18 +67,21 @@ pub fn failure(failure: Failure) -> Failure {
     Failure { message: text.trim_start_matches(LEAD).trim_end().to_string(), ..failure }
 }
 
-/// Why jobs failed: an I/O as fio tells it, everything else in our words.
+/// Why jobs failed: an I/O or a rate as fio tells it, everything else in our words.
 pub fn failures(record: &Record, failed: &[(String, String)]) {
     for (step, why) in failed {
-        match record.steps.iter().find(|s| s.name == *step).and_then(of_io) {
+        match record.steps.iter().find(|s| s.name == *step).and_then(in_fios_words) {
             Some(line) => eprintln!("{line}"),
             None => say(&format!("{step}: {why}")),
         }
     }
 }
 
-/// fio's line of the first I/O that failed.
-fn of_io(step: &StepRecord) -> Option<String> {
+/// fio's line of a rate that was missed, or of the first I/O that failed.
+fn in_fios_words(step: &StepRecord) -> Option<String> {
+    if let Some(missed) = &step.missed_rate {
+        return Some(format!("{}: {missed}", step.name));
+    }
     let error = step.errors.first.first()?;
     let number = error_number(&error.error);
     let what = match error.direction {
