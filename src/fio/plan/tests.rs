@@ -314,7 +314,6 @@ fn what_only_fio_does_is_named() {
     for (options, named) in [
         (&["filename=new"][..], "size"),
         (&["size=1k"], "size"),
-        (&["size=1m", "filename=folder"], "filename=folder"),
         (&["size=1m", "numjobs=0"], "numjobs"),
         (&["filename=/dev/small", "bs=2m"], "bs"),
         (&["filename=/dev/small", "offset=2m"], "offset"),
