@@ -18,15 +18,16 @@ use crate::unit::{Bytes, Nanos};
 #[command(
     name = "volproof",
     version,
-    max_term_width = 100,
+    term_width = 80,
+    max_term_width = 80,
     after_help = "Examples:\n  \
-        volproof run .                         the standard tests on a file made in this folder\n  \
-        volproof run --preset quick /mnt/data  a first look in a minute\n  \
+        volproof run .                       the standard tests on a file made here\n  \
+        volproof run --preset quick /mnt/x   a first look in a minute\n  \
         volproof run /dev/vdb --preset read-only   reads alone change nothing\n  \
         volproof run f.dat --rw randread --bs 16k --iodepth 32 --rate-iops 5000\n  \
-        volproof show volproof-*.json          print a stored result again\n\n\
-        Exit codes: 0 done; 1 the run or the verdict failed; 2 wrong input; 3 refused by the guard;\n\
-        4 something could not be put back; 130 interrupted."
+        volproof show volproof-*.json        print a stored result again\n\n\
+        Exit codes: 0 done; 1 the run or the verdict failed; 2 wrong input; 3 refused\n\
+        by the guard; 4 something could not be put back; 130 interrupted."
 )]
 pub struct Cli {
     /// What to do
@@ -35,23 +36,23 @@ pub struct Cli {
 }
 
 const RUN_EXAMPLES: &str = "Examples:\n  \
-    volproof run .                                       the standard tests on a file made here\n  \
-    volproof run /mnt/a /mnt/b --preset quick            two volumes together, a minute\n  \
+    volproof run .                              the standard tests on a file made here\n  \
+    volproof run /mnt/a /mnt/b --preset quick   two volumes together, a minute\n  \
+    volproof run /dev/vdb --preset read-only    reads alone; changes nothing\n  \
     volproof run f.dat --rw randread --bs 4k/70:64k/30 --iodepth 32 --numjobs 2\n  \
-    volproof run f.dat --rw randread --rate-iops 5000 --arrival poisson --runtime 5m\n  \
-    volproof run /dev/vdb --preset read-only             reads alone; changes nothing\n  \
-    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1 --html page.html";
+    volproof run f.dat --rw randread --rate-iops 5000 --arrival poisson\n  \
+    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1";
 
 const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
-    volproof explain report.txt                          what a colleague pasted into a chat\n  \
+    volproof explain report.txt          what a colleague pasted into a chat\n  \
+    volproof explain old.json new.json   each, and both side by side\n  \
     fio job.fio --output-format=json+ | volproof explain -\n  \
-    volproof explain old.json new.json                   each, and both side by side\n  \
     volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
     With --promise, the exit code is 1 when the promise was broken.";
 
 const MILLION_EXAMPLES: &str = "Examples:\n  \
-    volproof million /dev/vdb                               random reads, one job for each queue\n  \
-    volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL   as in the script\n  \
+    volproof million /dev/vdb    random reads, one job for each queue\n  \
+    volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL\n  \
     volproof million 10 128 4k randwrite 1024g /dev/nvme1n1 --destroy SERIAL\n  \
     volproof million /data01/test 16 64 8k randwrite libaio 1 --overwrite";
 

@@ -159,23 +159,32 @@ fn a_report_that_breaks_off_gives_what_it_has() {
 fn nonsense_has_a_place() {
     let wrong =
         |from: &str, to: &str| json_read::read(OLD.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
-    assert_eq!(wrong("20126.15", "nan"), "line 11, column 18: 'nan' is not a number");
-    assert_eq!(wrong("20126.15", "1e400"), "line 11, column 18: '1e400' is no figure of fio's");
+    assert_eq!(wrong("20126.15", "none"), "line 11, column 18: 'none' is not a number");
     assert_eq!(wrong("\"groupid\" : 0,", "\"groupid\" 0,"), "line 6, column 17: expected ':', found '0'");
     let deep = wrong("\"total_ios\" : 262144", &format!("\"x\" : {}", "[".repeat(10_000)));
     assert!(deep.contains("line 13") && deep.contains("nested deeper than 64 levels"), "{deep}");
 }
 
 #[test]
-fn a_wrong_kind_is_no_figure() {
-    let text = OLD.replace("20126.15", "\"many\"").replace("13025", "-5").replacen(
+fn a_wrong_kind_is_no_figure_and_is_told() {
+    let text = OLD.replace("20126.15", "-nan").replace("13025", "-5").replacen(
         "\"jobname\" : \"old\"",
         "\"jobname\" : 5",
         1,
     );
     let output = one(&text);
-    assert_eq!(output.jobs[0].name, "");
-    assert_eq!((read_of(&output.jobs[0]).iops, read_of(&output.jobs[0]).runtime), (0.0, Nanos(0)));
+    let job = &output.jobs[0];
+    assert_eq!(job.name, "");
+    assert_eq!((read_of(job).iops, read_of(job).runtime), (0.0, Nanos(0)));
+    let told: Vec<String> = job.impossible.iter().map(|i| i.to_string()).collect();
+    assert_eq!(told, ["read.iops=\"-nan\"", "read.runtime=-5"]);
+    // The report itself has none, and a direction that did nothing may have minima that were never set.
+    let idle = OLD.replacen(
+        "\"read\" : {",
+        "\"write\" : { \"io_bytes\" : 0, \"bw_min\" : 18446744073709551615, \"bw_mean\" : 0.0, \"lat\" : { \"min\" : 18446744073709551615, \"max\" : 0 } }, \"read\" : {",
+        1,
+    );
+    assert_eq!((one(OLD).jobs[0].impossible.len(), &one(&idle).jobs[0].impossible), (0, &vec![]));
 }
 
 #[test]

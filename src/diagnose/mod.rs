@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::plan::Step;
 use crate::record::{Record, StepRecord, TargetRecord};
+use crate::unit::Nanos;
 use crate::warn::Warning;
 
 pub use modes::Modes;
@@ -166,35 +167,65 @@ impl Diagnosis {
     }
 }
 
+impl Case<'_> {
+    /// The page cache took the I/O, or the disk's counters show next to none of it: what holds the disk held none of this.
+    fn beside_the_disk(&self) -> bool {
+        let s = &self.summary;
+        if self.run.is_some_and(|r| !r.real()) {
+            return false;
+        }
+        let seconds = s.window.map_or(0.0, Nanos::as_seconds);
+        let by_bytes = s.device.and_then(|d| Some(d.bytes? / (s.bytes_per_second? * seconds)));
+        let by_count = s.device.and_then(|d| Some((d.ios + d.merges) / s.ios?));
+        match by_bytes.or(by_count).filter(|share| share.is_finite()) {
+            Some(share) => share < REACHED && (s.reads == Some(true) || s.direct == Some(false)),
+            None => s.direct == Some(false),
+        }
+    }
+}
+
+/// With less of the I/O on the disk than this, its limits explain nothing.
+const REACHED: f64 = 0.5;
+
 type Rule = fn(&Case<'_>) -> Option<Finding>;
+
+/// What a rule is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// The test, or the machine: it holds wherever the I/O went.
+    Any,
+    /// The disk and the way to it.
+    Disk,
+}
+use About::{Any, Disk};
 
 /// In the order in which findings are told: what makes the run no measurement of the volume, what the provider or the volume
 /// sets, what the machine sets, what else must be known.
-const RULES: &[Rule] = &[
-    validity::unwritten,
-    validity::from_memory,
-    validity::cpu_quota,
-    kernel::generator,
-    kernel::steal,
-    cap::own_cgroup,
-    cap::bandwidth,
-    throttle::bucket,
-    throttle::steady_queue,
-    throttle::at_the_promise,
-    burst::credits,
-    kernel::tags,
-    kernel::one_cpu,
-    kernel::single_queue,
-    kernel::scheduler,
-    throttle::one_at_a_time,
-    validity::too_short,
-    burst::first_quota,
-    validity::other_traffic,
-    validity::splits,
-    validity::merges,
-    validity::lazy_loading,
-    validity::small_range,
-    validity::io_wq,
+const RULES: &[(About, Rule)] = &[
+    (Any, validity::unwritten),
+    (Any, validity::from_memory),
+    (Any, validity::cpu_quota),
+    (Any, kernel::generator),
+    (Any, kernel::steal),
+    (Disk, cap::own_cgroup),
+    (Disk, cap::bandwidth),
+    (Disk, throttle::bucket),
+    (Disk, throttle::steady_queue),
+    (Disk, throttle::at_the_promise),
+    (Disk, burst::credits),
+    (Disk, kernel::tags),
+    (Disk, kernel::one_cpu),
+    (Disk, kernel::single_queue),
+    (Disk, kernel::scheduler),
+    (Disk, throttle::one_at_a_time),
+    (Any, validity::too_short),
+    (Disk, burst::first_quota),
+    (Any, validity::other_traffic),
+    (Disk, validity::splits),
+    (Disk, validity::merges),
+    (Disk, validity::lazy_loading),
+    (Any, validity::small_range),
+    (Any, validity::io_wq),
 ];
 
 /// Findings on figures alone, such as those of another tool's report.
@@ -223,7 +254,8 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 
 fn of_case(case: &Case<'_>) -> Diagnosis {
     let mut findings: Vec<Finding> = Vec::new();
-    for rule in RULES {
+    let beside = case.beside_the_disk();
+    for (_, rule) in RULES.iter().filter(|(about, _)| *about == Any || !beside) {
         // One limit is told once: the rule that says most of it comes first.
         findings.extend(rule(case).filter(|f| findings.iter().all(|other| other.code != f.code)));
     }

@@ -1,7 +1,8 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
+use super::Modes;
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::Step;
+use crate::plan::{EngineKind, Step};
 use crate::record::{StepRecord, TargetRecord};
 use crate::sample::Direction;
 use crate::spec::level;
@@ -58,6 +59,8 @@ pub struct Summary {
     pub random: Option<bool>,
     /// The page cache was bypassed.
     pub direct: Option<bool>,
+    /// The engine finishes an I/O before it begins the next, so that depth comes from jobs alone.
+    pub blocking: Option<bool>,
     /// I/Os a second.
     pub iops: Option<f64>,
     /// Bytes a second.
@@ -153,6 +156,7 @@ impl Summary {
             reads: Some(step.read.is_some()),
             random: Some(plan.rw.is_random()),
             direct: Some(plan.direct),
+            blocking: Some(step.engine == EngineKind::Psync),
             iops: (ios > 0.0).then_some(iops),
             bytes_per_second: (ios > 0.0).then_some(bytes),
             ios: (ios > 0.0).then_some(ios),
@@ -184,6 +188,16 @@ impl Summary {
                 .zip(block)
                 .zip(direction(plan))
                 .and_then(|((p, block), d)| Promised::of(p, block, d)),
+        }
+    }
+
+    /// What the volume takes by itself: of those that no throttle held, where there are such; the shortest under a queue that is
+    /// served at a constant rate.
+    pub fn own_latency(&self, throttled: bool) -> Option<Nanos> {
+        match Modes::of(self) {
+            Some(modes) => Some(modes.passed),
+            None if throttled => self.min,
+            None => self.near_quantile(0.5).or(self.mean_ns.map(|ns| Nanos(ns as u64))),
         }
     }
 

@@ -185,12 +185,23 @@ pub fn one_at_a_time(case: &Case<'_>) -> Option<Finding> {
     if n > 2.05 || s.offered.is_some() || mean <= 0.0 {
         return None;
     }
+    let (more, advice) = match s.blocking {
+        // Such an engine does one I/O at a time whatever its depth.
+        Some(true) => (
+            "more jobs give more",
+            "this shows latency, not what the volume can do: for its rate use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs",
+        ),
+        _ => (
+            "more depth gives more",
+            "this shows latency, not what the volume can do: raise --iodepth for its rate",
+        ),
+    };
     Some(
         Finding::new(
             "one-at-a-time",
             Confidence::Proven,
-            format!("With {} in flight the rate is the latency: more depth gives more.", significant(n)),
-            "this shows latency, not what the volume can do: raise --iodepth for its rate",
+            format!("With {} in flight the rate is the latency: {more}.", significant(n)),
+            advice,
         )
         .because(format!(
             "{} in flight / {} = {}/s, as Little's law says, and {}/s were measured",

@@ -6,8 +6,10 @@ use serde::Serialize;
 
 use super::conditions::Conditions;
 use super::subject::{latency, moved_ios, parts};
-use crate::diagnose::Summary;
+use crate::diagnose::{Diagnosis, Summary};
 use crate::fio::output::{Job, Output};
+use crate::fio::possible::Impossible;
+use crate::stats::little::depth_needed;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::{Severity, Warning};
 
@@ -15,6 +17,13 @@ use crate::warn::{Severity, Warning};
 const DEEP: u64 = 8;
 /// Shorter runs need a ramp more than long ones.
 const LONG: Nanos = Nanos::seconds(300);
+
+/// In flight where the test kept one or two: enough for the cap of most volumes at 1 ms.
+const USUAL_DEPTH: u64 = 32;
+/// More is no depth that an engine takes.
+const DEEPEST: u32 = 4096;
+/// Figures that cannot be, told by name; more are counted.
+const IMPOSSIBLE_TOLD: usize = 6;
 
 /// A better test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -67,6 +76,21 @@ pub fn of(output: &Output, job: &Job, c: &Conditions, s: &Summary) -> Vec<Warnin
             "errors",
             format!("{}, with error {number}", count.unwrap_or_else(|| "the job failed".into())),
             "find the cause (dmesg) before any figure is used",
+        );
+    }
+    if !job.impossible.is_empty() {
+        let of_rate = job.impossible.iter().any(Impossible::of_rate);
+        let shown: Vec<String> = job.impossible.iter().take(IMPOSSIBLE_TOLD).map(|i| i.to_string()).collect();
+        let left = job.impossible.len().saturating_sub(IMPOSSIBLE_TOLD);
+        let more = if left > 0 { format!(", and {left} more") } else { String::new() };
+        add(
+            if of_rate { Severity::Blocker } else { Severity::Warning },
+            "impossible-figures",
+            format!(
+                "the report holds figures that cannot be: {}{more}; what rests on them is left out",
+                shown.join("; ")
+            ),
+            "take the report from fio again, as it was written: this one was edited or damaged, or its fio is faulty",
         );
     }
     if c.is_null() {
@@ -226,7 +250,7 @@ pub fn together(rows: &[(&Job, &Summary)]) -> Option<Warning> {
 }
 
 /// The tests that would be right: one for the rate, and one for the latency where this one shows only its queue.
-pub fn better(job: &Job, c: &Conditions, s: &Summary, promise: &[String]) -> Vec<Better> {
+pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]) -> Vec<Better> {
     let Some(pattern) = c.pattern().filter(|_| !c.is_null()) else { return Vec::new() };
     let target = c.target.clone().unwrap_or_else(|| "TARGET".into());
     let target = target.split(':').next().unwrap_or("TARGET").to_string();
@@ -235,7 +259,7 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, promise: &[String]) -> Vec
         Some(e) if !c.one_at_a_time() => e.to_string(),
         _ => "io_uring".into(),
     };
-    let depth = if c.one_at_a_time() { 1 } else { c.iodepth.unwrap_or(1).max(1) };
+    let depth = rate_depth(c, s, found);
     let command = |what: &str, depth: u32, jobs: u32| {
         let mut fio: Vec<String> =
             ["fio".into(), format!("--name={what}"), format!("--filename={target}")].into();
@@ -268,13 +292,25 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, promise: &[String]) -> Vec
         c.in_flight().is_some_and(|n| n > DEEP) && parts(job).iter().any(|(_, s)| latency(s).is_some());
     let mut all = Vec::new();
     let only_latency = c.in_flight() == Some(1) && s.offered.is_none();
-    if !only_latency {
-        let (fio, volproof) = command("rate", depth, c.jobs);
-        all.push(Better { shows: "the rate".into(), fio, volproof });
-    }
+    let (fio, volproof) = command("rate", depth, c.jobs);
+    all.push(Better { shows: "the rate".into(), fio, volproof });
     if deep || only_latency {
         let (fio, volproof) = command("latency", 1, 1);
         all.push(Better { shows: "the latency of the volume".into(), fio, volproof });
     }
     all
+}
+
+/// The depth of each job at which a rate can show: what was asked for, and where that was one or two in flight or cannot reach the
+/// promise by Little's law, more.
+fn rate_depth(c: &Conditions, s: &Summary, found: &Diagnosis) -> u32 {
+    let asked = c.iodepth.unwrap_or(1).max(1);
+    let jobs = u64::from(c.jobs.max(1));
+    let usual = if c.in_flight().is_some_and(|n| n > 2) && !c.one_at_a_time() { 1 } else { USUAL_DEPTH };
+    // As long as the volume takes by itself, where a throttle holds it.
+    let own = s.own_latency(found.find("throttle").is_some());
+    let needed = own.zip(s.promised).map_or(1, |(own, p)| depth_needed(p.iops, own));
+    let needed = if c.in_flight().is_some_and(|n| n < needed) { needed.next_power_of_two() } else { 1 };
+    let each = usual.max(needed).div_ceil(jobs);
+    asked.max(u32::try_from(each).unwrap_or(u32::MAX).min(DEEPEST))
 }

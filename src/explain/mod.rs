@@ -332,7 +332,9 @@ fn runs(output: &Output) -> Vec<Vec<&Job>> {
     let mut runs: Vec<Vec<&Job>> = Vec::new();
     // In client mode the sum of all clients is a row of its own.
     let sum = output.jobs.iter().any(|j| j.host.is_none()) && output.jobs.iter().any(|j| j.host.is_some());
-    for job in output.jobs.iter().filter(|j| subject::moved_ios(j) > 0.0) {
+    // A row whose figures cannot be says that much.
+    let says = |j: &&Job| subject::moved_ios(j) > 0.0 || !j.impossible.is_empty();
+    for job in output.jobs.iter().filter(says) {
         let clone = |other: &&Job| {
             !sum && other.name == job.name
                 && other.group == job.group
@@ -362,8 +364,11 @@ fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> any
         told.push((conditions, summary, diagnosis, doubts));
     }
     let words = claimed.as_ref().map(|c| c.options.clone()).unwrap_or_default();
-    let better: Vec<Vec<Better>> =
-        merged.iter().zip(&told).map(|(job, (c, s, ..))| doubts::better(job, c, s, &words)).collect();
+    let better: Vec<Vec<Better>> = merged
+        .iter()
+        .zip(&told)
+        .map(|(job, (c, s, found, _))| doubts::better(job, c, s, found, &words))
+        .collect();
     let verdict = claimed.as_ref().map(|claimed| verdict(claimed, &merged, &told, &better));
     let mut together = Vec::new();
     for group in merged.iter().map(|j| j.group).collect::<std::collections::BTreeSet<_>>() {

@@ -52,6 +52,7 @@ pub fn merged(rows: &[&Job]) -> Job {
         cpu.user = of(&|j| j.cpu.map_or(0.0, |c| c.user));
         cpu.system = of(&|j| j.cpu.map_or(0.0, |c| c.system));
     }
+    all.impossible = rows.iter().flat_map(|j| &j.impossible).cloned().collect();
     all.error = rows.iter().map(|j| j.error).find(|e| *e != 0).unwrap_or(0);
     all
 }
@@ -158,13 +159,22 @@ pub fn summary(
         (Some(n), t) if t > 0.0 && n > 0 => n as f64 / t,
         _ => s.iops,
     };
-    let iops: f64 = parts.iter().map(|(_, s)| rate(s)).sum();
+    // What moved has a rate: where one is not told, neither is the sum.
+    let sum = |of: &dyn Fn(&Stats) -> f64| -> f64 {
+        let all: Option<f64> = parts.iter().map(|(_, s)| Some(of(s)).filter(|x| *x > 0.0)).sum();
+        all.unwrap_or(0.0)
+    };
+    let (iops, bytes) = (sum(&rate), sum(&|s| s.bytes_per_second));
     let total = moved_ios(job);
     let latencies: Vec<(f64, &Latency)> =
         parts.iter().filter_map(|(_, s)| Some((ios(s), latency(s)?))).collect();
-    let mean = (!latencies.is_empty() && latencies.len() == parts.len())
-        .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total.max(1.0));
-    let by_law = mean.map(|m| m / 1e9 * iops);
+    let mean = match latencies[..] {
+        [(_, one)] if parts.len() == 1 => Some(one.mean),
+        [] => None,
+        _ => (latencies.len() == parts.len() && total > 0.0)
+            .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total),
+    };
+    let by_law = mean.map(|m| m / 1e9 * iops).filter(|x| *x > 0.0);
     let asked = conditions.in_flight().map(|n| n as f64);
     let in_flight = match (asked, by_law) {
         (Some(n), Some(x)) if (x / n - 1.0).abs() <= 0.05 => Some(n),
@@ -181,8 +191,9 @@ pub fn summary(
         reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
         random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
         direct: conditions.direct,
+        blocking: conditions.engine.as_ref().map(|_| conditions.one_at_a_time()),
         iops: (iops > 0.0).then_some(iops),
-        bytes_per_second: (iops > 0.0).then(|| parts.iter().map(|(_, s)| s.bytes_per_second).sum()),
+        bytes_per_second: (bytes > 0.0).then_some(bytes),
         ios: (total > 0.0).then_some(total),
         block,
         in_flight,

@@ -186,28 +186,40 @@ pub fn tested(job: &Job, c: &Conditions, s: &Summary) -> String {
 /// The line that matters, for each direction.
 pub fn result(job: &Job, s: &Summary) -> Vec<String> {
     let parts = parts(job);
-    let mut lines: Vec<String> = parts
-        .iter()
-        .map(|(name, stats)| {
-            let seconds = stats.runtime.as_seconds();
-            let iops = match stats.ios {
-                Some(n) if seconds > 0.0 && n > 0 => n as f64 / seconds,
-                _ => stats.iops,
-            };
-            let ios = stats.ios.unwrap_or((stats.iops * seconds) as u64);
-            let told = line(name, iops, stats.bytes_per_second, ios, stats.runtime);
-            // Without the count of I/Os the rate is as it was printed, rounded, and the count is made of it.
-            let told = match stats.ios {
-                Some(_) => told,
-                None => told.replacen(": ", ": about ", 1),
-            };
-            format!("{told}, {} moved", stats.bytes)
-        })
-        .collect();
+    let mut lines: Vec<String> = parts.iter().map(|(name, stats)| direction(name, stats)).collect();
     if let (Some(x), Some(bytes), true) = (s.iops, s.bytes_per_second, parts.len() > 1) {
         lines.push(format!("together {} IOPS, {}", figure(x), rate(bytes)));
     }
     lines
+}
+
+/// One direction of a report, as far as it tells it.
+fn direction(name: &str, stats: &crate::fio::output::Stats) -> String {
+    let seconds = stats.runtime.as_seconds();
+    let iops = match stats.ios {
+        Some(n) if seconds > 0.0 && n > 0 => n as f64 / seconds,
+        _ => stats.iops,
+    };
+    if seconds <= 0.0 || iops <= 0.0 || stats.bytes_per_second <= 0.0 {
+        let known = [
+            (iops > 0.0).then(|| format!("{} IOPS", figure(iops))),
+            (stats.bytes_per_second > 0.0).then(|| rate(stats.bytes_per_second)),
+            stats.ios.map(|n| format!("{} I/Os", grouped(n))),
+            (stats.bytes.0 > 0).then(|| format!("{} moved", stats.bytes)),
+            (seconds > 0.0).then(|| format!("in {} s", significant(seconds))),
+        ];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        return format!("{name}: {}; the rest is not told", known.join(", "));
+    }
+    let ios = stats.ios.unwrap_or((stats.iops * seconds) as u64);
+    let told = line(name, iops, stats.bytes_per_second, ios, stats.runtime);
+    // Without the count of I/Os the rate is as it was printed, rounded, and the count is made of it.
+    let told = match stats.ios {
+        Some(_) => told,
+        None => told.replacen(": ", ": about ", 1),
+    };
+    let moved = if stats.bytes.0 > 0 { format!(", {} moved", stats.bytes) } else { String::new() };
+    told + &moved
 }
 
 /// One direction: rates in both units, and what they rest on.

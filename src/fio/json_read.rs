@@ -6,12 +6,14 @@
 //! `io_bytes` counts KiB (axboe/fio#378), before 3.2 the rate is only known in whole KiB/s.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::output::{
     BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, DiskCounts, Job, Latency, LatencyTarget, More, Output,
     Samples, Stats,
 };
+use super::possible::{self, Checked};
 use super::value::{Reader, Stop, Value, place};
 use crate::hist::bucket_middle;
 use crate::sample::Direction;
@@ -129,7 +131,7 @@ impl Document {
             "global options" => output.global_options = options(&value),
             "disk_util" => {
                 if let Value::List(list) = &value {
-                    output.disks = list.iter().filter_map(disk).collect();
+                    output.disks = list.iter().filter_map(|d| disk(d, &mut output.notes)).collect();
                 }
             }
             _ if done.is_ok() => output.more.push((key.into_owned(), value.into_owned())),
@@ -202,66 +204,75 @@ const KNOWN: &[&str] = &[
     "hostname",
 ];
 
+/// fio counts flushes into the shares of depths and batches, but not into the whole: `fsync=1` gives 200 %.
+const WITH_FLUSHES: f64 = 5.0;
+
 fn job(value: Value<'_>, output: &mut Output) -> Job {
     let era = Era::of(&output.version, &value);
-    let number = |name: &str| value.get(name).and_then(Value::as_u64);
-    let real = |name: &str| value.get(name).and_then(Value::as_f64);
-    let signed = |name: &str| real(name).map(|x| x as i32);
+    let found = RefCell::new(Vec::new());
+    let row = Checked::new(&value, &found);
     let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_string);
-    let part = |name: &str| value.get(name).filter(|v| matches!(v, Value::Map(_))).map(|v| stats(v, era));
+    let part = |name: &str| row.object(name).map(|v| stats(&v, era));
+    let sync = row.object("sync");
     let mut job = Job {
         name: text("jobname").unwrap_or_default(),
         host: text("hostname"),
-        group: number("groupid").unwrap_or(0) as u32,
+        group: row.count("groupid").unwrap_or(0) as u32,
         members: 1,
-        error: signed("error").unwrap_or(0),
-        eta: number("eta"),
-        elapsed: number("elapsed"),
-        start_ms: number("job_start"),
+        error: row.signed("error").unwrap_or(0),
+        eta: value.get("eta").and_then(Value::as_u64),
+        elapsed: row.count("elapsed"),
+        start_ms: row.count("job_start"),
         options: value.get("job options").map(options).unwrap_or_default(),
         description: text("desc"),
         mixed: part("mixed"),
-        sync: value.get("sync").and_then(|s| s.get("lat_ns")).map(|l| latency(l, Era { nanos: true, ..era })),
-        sync_ios: value.get("sync").and_then(|s| s.get("total_ios")).and_then(Value::as_u64),
-        runtime: number("job_runtime").map(|ms| Nanos(ms.saturating_mul(1_000_000))),
-        depth: shares(&value, "iodepth_level", DEPTHS),
-        submit: shares(&value, "iodepth_submit", BATCHES),
-        complete: shares(&value, "iodepth_complete", BATCHES),
-        latency_ns: shares(&value, "latency_ns", BELOW.map(|n| n.to_string())),
-        latency_us: shares(&value, "latency_us", BELOW.map(|n| n.to_string())),
-        latency_ms: shares(&value, "latency_ms", BELOW_MS),
-        errors: number("total_err"),
-        first_error: signed("first_error"),
+        sync: sync
+            .as_ref()
+            .and_then(|s| s.object("lat_ns"))
+            .and_then(|l| latency(&l, Era { nanos: true, ..era })),
+        sync_ios: sync.as_ref().and_then(|s| s.count("total_ios")),
+        runtime: row.count("job_runtime").map(|ms| Nanos(ms.saturating_mul(1_000_000))),
+        depth: shares(&row, "iodepth_level", DEPTHS, WITH_FLUSHES),
+        submit: shares(&row, "iodepth_submit", BATCHES, WITH_FLUSHES),
+        complete: shares(&row, "iodepth_complete", BATCHES, WITH_FLUSHES),
+        latency_ns: shares(&row, "latency_ns", BELOW.map(|n| n.to_string()), 1.0001),
+        latency_us: shares(&row, "latency_us", BELOW.map(|n| n.to_string()), 1.0001),
+        latency_ms: shares(&row, "latency_ms", BELOW_MS, 1.0001),
+        errors: row.count("total_err"),
+        first_error: row.signed("first_error"),
         ..Job::default()
     };
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         job.directions[d] = part(d.name());
     }
+    let before = row.told();
     if value.get("usr_cpu").is_some() {
-        job.cpu = Some(Cpu {
-            user: real("usr_cpu").unwrap_or(0.0) / 100.0,
-            system: real("sys_cpu").unwrap_or(0.0) / 100.0,
-            switches: number("ctx").unwrap_or(0),
-            major_faults: number("majf").unwrap_or(0),
-            minor_faults: number("minf").unwrap_or(0),
-        });
+        // Threads that the kernel adds (io_uring's) count to a job too: more than one CPU can be.
+        let cpu = Cpu {
+            user: row.percent("usr_cpu", 1024.0).unwrap_or(0.0),
+            system: row.percent("sys_cpu", 1024.0).unwrap_or(0.0),
+            switches: row.count("ctx").unwrap_or(0),
+            major_faults: row.count("majf").unwrap_or(0),
+            minor_faults: row.count("minf").unwrap_or(0),
+        };
+        job.cpu = Some(cpu).filter(|_| row.told() == before);
     }
-    if let Some(depth) = number("latency_depth") {
+    let before = row.told();
+    if let Some(depth) = row.count("latency_depth") {
         let factor = if era.nanos { 1 } else { 1000 };
-        let window = number("latency_window_us").or(number("latency_window")).unwrap_or(0);
-        let target = number("latency_target").unwrap_or(0).saturating_mul(factor);
-        job.target = Some(LatencyTarget {
+        let window = row.count("latency_window_us").or(row.count("latency_window")).unwrap_or(0);
+        let target = row.count("latency_target").unwrap_or(0).saturating_mul(factor);
+        let target = LatencyTarget {
             depth: depth as u32,
-            target: Nanos(number("latency_target_ns").unwrap_or(target)),
-            percentile: real("latency_percentile").unwrap_or(0.0) / 100.0,
+            target: Nanos(row.count("latency_target_ns").unwrap_or(target)),
+            percentile: row.percent("latency_percentile", 1.0).unwrap_or(0.0),
             window: Nanos(window.saturating_mul(1000)),
-        });
+        };
+        job.target = Some(target).filter(|_| row.told() == before);
     }
-    for name in ["read", "write", "trim", "mixed", "sync"] {
-        if value.get(name).is_some_and(|v| !matches!(v, Value::Map(_))) && output.notes.len() < 20 {
-            output.notes.push(format!("job {}: \"{name}\" is no object", job.name));
-        }
-    }
+    drop((row, sync));
+    job.impossible = found.into_inner();
+    possible::judge(&mut job);
     if let Value::Map(members) = value {
         let unknown = members.into_iter().filter(|(k, _)| !KNOWN.contains(&&**k));
         job.more = unknown.map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
@@ -297,93 +308,101 @@ impl Era {
     }
 }
 
-fn shares<const N: usize, K: AsRef<str>>(job: &Value<'_>, name: &str, keys: [K; N]) -> Option<[f64; N]> {
-    let map = job.get(name)?;
-    Some(keys.map(|k| map.get(k.as_ref()).and_then(Value::as_f64).unwrap_or(0.0) / 100.0))
+fn shares<const N: usize, K: AsRef<str>>(
+    row: &Checked<'_, '_>,
+    name: &str,
+    keys: [K; N],
+    most: f64,
+) -> Option<[f64; N]> {
+    let map = row.object(name)?;
+    let before = map.told();
+    let found = keys.map(|k| map.percent(k.as_ref(), most).unwrap_or(0.0));
+    Some(found).filter(|_| map.told() == before)
 }
 
-fn stats(value: &Value<'_>, era: Era) -> Stats {
-    let number = |name: &str| value.get(name).and_then(Value::as_u64);
-    let real = |name: &str| value.get(name).and_then(Value::as_f64);
-    let ns = |name: &str| value.get(&format!("{name}_ns")).or(value.get(name)).map(|l| latency(l, era));
+fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
+    let ns = |name: &str| {
+        let own = format!("{name}_ns");
+        let there = part.value().get(&own).is_some();
+        part.object(if there { &own } else { name }).and_then(|l| latency(&l, era))
+    };
     let kib = Bytes::KIB.0 as f64;
-    let bytes = number("io_bytes").unwrap_or(0);
-    let bandwidth = real("bw_mean").map(|mean| Samples {
-        min: real("bw_min").unwrap_or(0.0).max(0.0) * kib,
-        max: real("bw_max").unwrap_or(0.0) * kib,
-        share: real("bw_agg").map(|x| x / 100.0),
-        mean: mean * kib,
-        deviation: real("bw_dev").unwrap_or(0.0) * kib,
-        samples: number("bw_samples"),
-    });
-    let iops = real("iops_mean").map(|mean| Samples {
-        min: real("iops_min").unwrap_or(0.0).max(0.0),
-        max: real("iops_max").unwrap_or(0.0),
-        share: None,
-        mean,
-        deviation: real("iops_stddev").unwrap_or(0.0),
-        samples: number("iops_samples"),
-    });
-    let more: More =
-        ["prios"].iter().filter_map(|k| Some((k.to_string(), value.get(k)?.clone().into_owned()))).collect();
+    let bytes = part.count("io_bytes").unwrap_or(0);
+    let samples = |name: &str, deviation: &str, unit: f64| {
+        let before = part.told();
+        let real = |what: &str| part.real(&format!("{name}_{what}")).unwrap_or(0.0) * unit;
+        let samples = Samples {
+            min: part.least(&format!("{name}_min")).unwrap_or(0.0) * unit,
+            max: real("max"),
+            share: (name == "bw").then(|| part.percent("bw_agg", f64::MAX)).flatten(),
+            mean: part.real(&format!("{name}_mean"))? * unit,
+            deviation: real(deviation),
+            samples: part.count(&format!("{name}_samples")),
+        };
+        Some(samples).filter(|_| part.told() == before)
+    };
+    let more: More = ["prios"]
+        .iter()
+        .filter_map(|k| Some((k.to_string(), part.value().get(k)?.clone().into_owned())))
+        .collect();
+    let rate = part.real("bw_bytes").or_else(|| Some(part.real("bw")? * kib));
     Stats {
         bytes: Bytes(if era.kib { bytes.saturating_mul(1024) } else { bytes }),
-        bytes_per_second: real("bw_bytes").or(real("bw").map(|x| x * kib)).unwrap_or(0.0),
-        iops: real("iops").unwrap_or(0.0),
-        runtime: Nanos(number("runtime").unwrap_or(0).saturating_mul(1_000_000)),
-        ios: number("total_ios"),
-        short: number("short_ios").unwrap_or(0),
-        dropped: number("drop_ios").unwrap_or(0),
+        bytes_per_second: rate.unwrap_or(0.0),
+        iops: part.real("iops").unwrap_or(0.0),
+        runtime: part.millis("runtime").unwrap_or_default(),
+        ios: part.count("total_ios"),
+        short: part.count("short_ios").unwrap_or(0),
+        dropped: part.count("drop_ios").unwrap_or(0),
         slat: ns("slat"),
         clat: ns("clat"),
         lat: ns("lat"),
-        bandwidth_samples: bandwidth,
-        iops_samples: iops,
-        cache_hit: real("cachehit").map(|x| x / 100.0),
+        bandwidth_samples: samples("bw", "dev", kib),
+        iops_samples: samples("iops", "stddev", 1.0),
+        cache_hit: part.percent("cachehit", 1.0),
         more,
     }
 }
 
-fn latency(value: &Value<'_>, era: Era) -> Latency {
+/// A latency; none where one of its figures cannot be, and without a table of which one cannot.
+fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
     let factor = if era.nanos { 1 } else { 1000 };
-    let time = |v: &Value<'_>| v.as_u64().map(|n| Nanos(n.saturating_mul(factor)));
-    let real = |name: &str| value.get(name).and_then(Value::as_f64).unwrap_or(0.0) * factor as f64;
+    let before = l.told();
+    let real = |name: &str| l.real(name).unwrap_or(0.0) * factor as f64;
+    let whole = |name: &str| Nanos(l.count(name).unwrap_or(0).saturating_mul(factor));
+    let (max, mean, deviation, samples) = (whole("max"), real("mean"), real("stddev"), l.count("N"));
+    // The minimum of nothing is a number that was never set.
+    let nothing = samples.map_or(max.0 == 0, |n| n == 0);
+    let min = if nothing { l.least("min").map_or(Nanos(0), |_| whole("min")) } else { whole("min") };
+    let kept = l.told() == before;
     // 2.x fills the list to twenty entries with 0.00.
-    let mut percentiles: Vec<(f64, Nanos)> = value
-        .get("percentile")
-        .map(Value::members)
-        .unwrap_or_default()
-        .iter()
-        .filter_map(|(k, v)| Some((k.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0)?, time(v)?)))
-        .collect();
+    let percent = |k: &str| k.parse::<f64>().ok().filter(|p| *p > 0.0 && *p <= 100.0);
+    let table = l.object("percentile").and_then(|t| t.counts()).unwrap_or_default();
+    let mut percentiles: Vec<(f64, Nanos)> =
+        table.into_iter().filter_map(|(k, n)| Some((percent(k)?, Nanos(n.saturating_mul(factor))))).collect();
     percentiles.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let bins = value.get("bins").map(Value::members).unwrap_or_default();
+    let bins = l.object("bins").and_then(|b| b.counts()).unwrap_or_default();
     // The first json+ (2.14 to 2.98) named bins by their number and told the layout among them.
-    let by_number = bins.iter().any(|(k, _)| k == "FIO_IO_U_PLAT_BITS");
+    let by_number = bins.iter().any(|(k, _)| *k == "FIO_IO_U_PLAT_BITS");
     let mut bins: Vec<(Nanos, u64)> = bins
-        .iter()
-        .filter_map(|(k, v)| {
+        .into_iter()
+        .filter_map(|(k, n)| {
             let key: u64 = k.parse().ok()?;
             let key =
                 if by_number { bucket_middle(usize::try_from(key).ok().filter(|i| *i < 4096)?) } else { key };
-            Some((Nanos(key.saturating_mul(factor)), v.as_u64()?))
+            Some((Nanos(key.saturating_mul(factor)), n))
         })
         .collect();
     bins.sort();
-    Latency {
-        min: value.get("min").and_then(time).unwrap_or_default(),
-        max: value.get("max").and_then(time).unwrap_or_default(),
-        mean: real("mean"),
-        deviation: real("stddev"),
-        samples: value.get("N").and_then(Value::as_u64),
-        percentiles,
-        bins,
-    }
+    kept.then_some(Latency { min, max, mean, deviation, samples, percentiles, bins })
 }
 
-fn disk(value: &Value<'_>) -> Option<Disk> {
+/// A disk's counters; told and left out where one of them cannot be.
+fn disk(value: &Value<'_>, notes: &mut Vec<String>) -> Option<Disk> {
+    let found = RefCell::new(Vec::new());
+    let row = Checked::new(value, &found);
     let counts = |prefix: &str| {
-        let number = |name: &str| value.get(&format!("{prefix}{name}")).and_then(Value::as_u64);
+        let number = |name: &str| row.count(&format!("{prefix}{name}"));
         let pair = |name: &str| {
             let second =
                 number(&format!("write_{name}")).or(number(&format!("write_{}", name.trim_end_matches('s'))));
@@ -395,13 +414,14 @@ fn disk(value: &Value<'_>) -> Option<Disk> {
             merges: pair("merges").unwrap_or_default(),
             ticks: pair("ticks").unwrap_or_default(),
             in_queue: number("in_queue").unwrap_or(0),
-            busy: value.get(&format!("{prefix}util")).and_then(Value::as_f64).unwrap_or(0.0) / 100.0,
+            busy: row.percent(&format!("{prefix}util"), 1.05).unwrap_or(0.0),
         })
     };
-    Some(Disk {
-        name: value.get("name")?.as_str()?.into(),
-        counts: counts("")?,
-        below: counts("aggr_"),
-        is_below: false,
-    })
+    let name: String = value.get("name")?.as_str()?.into();
+    let disk = Some(Disk { name, counts: counts("")?, below: counts("aggr_"), is_below: false });
+    let found = found.into_inner();
+    if let (Some(first), Some(disk)) = (found.first(), &disk) {
+        notes.push(format!("disk {}: {first} cannot be, its counters are left out", disk.name));
+    }
+    disk.filter(|_| found.is_empty())
 }

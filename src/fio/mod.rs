@@ -23,6 +23,7 @@ pub mod option;
 pub mod output;
 pub mod percentile;
 pub mod plan;
+pub mod possible;
 pub mod process;
 pub mod showcmd;
 pub mod table;

@@ -3,6 +3,7 @@
 //! Units are this project's: bytes, nanoseconds, shares from 0 to 1. What a form does not carry stays absent; nothing is derived here
 //! at all. Field names follow fio's JSON where that is a noun.
 
+use super::possible::Impossible;
 use super::value::Value;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
@@ -100,6 +101,8 @@ pub struct Job {
     pub first_error: Option<i32>,
     /// Depth that a latency target ended at, the target, its window and percentile (share).
     pub target: Option<LatencyTarget>,
+    /// Figures of the row that cannot be; what they are part of is left out.
+    pub impossible: Vec<Impossible>,
     /// Members of the row that nothing here uses (`steadystate`, `block`), kept so that they are written again.
     pub more: More,
 }

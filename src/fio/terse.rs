@@ -5,6 +5,7 @@
 
 use super::json_read::ReadError;
 use super::output::{Cpu, Disk, DiskCounts, Job, Latency, Output, PERCENTILES, Samples, Stats};
+use super::possible;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -147,7 +148,10 @@ pub fn read(text: &[u8]) -> Result<Output, ReadError> {
         let Some(version) = version_of(line) else { continue };
         let mut fields = Fields { line, at: 0, number: number + 1 };
         match row(&mut fields, version, &mut output) {
-            Ok(job) => output.jobs.push(job),
+            Ok(mut job) => {
+                possible::judge(&mut job);
+                output.jobs.push(job);
+            }
             Err(ReadError::Form { .. }) if !whole && fields.left().is_none() => {
                 let why = format!("line {} breaks off", number + 1);
                 output.notes.push(format!("{why}: its row is left out"));

@@ -446,9 +446,16 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
 fn summary(s: &Stats) -> Option<DirectionSummary> {
     // Text before 3.x and terse lines do not count I/Os.
     let ios = s.ios.unwrap_or((s.iops * s.runtime.as_seconds()).round() as u64);
+    // A rate that is not told follows from its count and time, where those are.
+    let rate = |told: f64, amount: u64| match s.runtime.as_seconds() {
+        _ if told > 0.0 => Some(told),
+        t if t > 0.0 && amount > 0 => Some(amount as f64 / t),
+        _ => None,
+    };
     if ios == 0 {
         return None;
     }
+    let (iops, bytes_per_second) = (rate(s.iops, ios)?, rate(s.bytes_per_second, s.bytes.0)?);
     let known = |l: &&Latency| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0);
     // The total is what we measure; where it has no percentiles, those of the completion stand for it.
     let clat = s.clat.as_ref().filter(known);
@@ -459,8 +466,8 @@ fn summary(s: &Stats) -> Option<DirectionSummary> {
     Some(DirectionSummary {
         ios,
         bytes: s.bytes,
-        iops: s.iops,
-        bytes_per_second: s.bytes_per_second,
+        iops,
+        bytes_per_second,
         rate: None,
         service_latency_ns: latency(&lat, ios),
         response_latency_ns: None,

@@ -5,7 +5,7 @@
 
 use super::claim::{ONLY_SLOWS, Rates, figure, fits_latency, latency_promised};
 use super::{Claim, Metric, Outcome, Untested, Verdict, against};
-use crate::diagnose::{self, Diagnosis, Modes, Summary};
+use crate::diagnose::{self, Diagnosis, Summary};
 use crate::plan::Step;
 use crate::record::Claimed;
 use crate::stats::little::{depth_needed, rate_reachable};
@@ -176,11 +176,7 @@ impl Figures<'_> {
         if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
             return Some(format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered)));
         }
-        let own = match (Modes::of(s), self.diagnosis.find("throttle")) {
-            (Some(modes), _) => modes.passed,
-            (None, Some(_)) => s.min?,
-            (None, None) => s.near_quantile(0.5).or(s.mean_ns.map(|ns| Nanos(ns as u64)))?,
-        };
+        let own = s.own_latency(self.diagnosis.find("throttle").is_some())?;
         let depth = s.in_flight?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);
         (depth < needed).then(|| {

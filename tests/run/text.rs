@@ -224,6 +224,12 @@ fn help_names_every_subcommand_and_exit_code() {
     for heading in ["Plan:", "Safety:", "Time and rate:", "Engine:", "Output:"] {
         assert!(help.contains(heading), "'{heading}' is not in:\n{help}");
     }
+    fits(&bench.run(&["--help"]).ended(0).out);
+    // Where there is no terminal to ask, help keeps to the width of all text.
+    let program = <volproof::cli::Cli as clap::CommandFactory>::command();
+    for command in program.get_subcommands() {
+        fits(&bench.run(&[command.get_name(), "--help"]).ended(0).out);
+    }
     let script = bench.run(&["completions", "bash"]).ended(0).out;
     assert!(script.contains("--iodepth"));
 }

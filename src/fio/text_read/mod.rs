@@ -17,6 +17,7 @@ use jiff::tz::TimeZone;
 
 use super::json_read::ReadError;
 use super::output::{Disk, DiskCounts, Header, Job, Output, Stats};
+use super::possible::{self, Impossible};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 use field::{bytes, field, position, whole};
@@ -89,6 +90,8 @@ pub(super) struct Here<'a, 'n> {
     number: usize,
     notes: &'n mut Vec<String>,
     left_out: &'n mut usize,
+    /// Fields that hold no figure.
+    impossible: Vec<Impossible>,
 }
 
 impl Here<'_, '_> {
@@ -106,8 +109,9 @@ impl Here<'_, '_> {
         let (column, value) = field(self.text, key)?;
         let found = read(value);
         if found.is_none() {
-            let shown: String = value.chars().take(24).collect();
-            self.note(column, &format!("{key}='{shown}' is no figure"));
+            let wrong = Impossible::new(key, format!("'{value}'"));
+            self.note(column, &format!("{wrong} is no figure"));
+            self.impossible.push(wrong);
         }
         found
     }
@@ -177,6 +181,7 @@ impl Reader {
             number: line.number,
             notes: &mut self.output.notes,
             left_out: &mut self.notes_left_out,
+            impossible: Vec::new(),
         };
         if let Some(row) = &mut self.row {
             row.line(kind, &mut here);
@@ -197,6 +202,7 @@ impl Reader {
             number: line.number,
             notes: &mut self.output.notes,
             left_out: &mut self.notes_left_out,
+            impossible: Vec::new(),
         };
         let small = |v: &str| whole(v).map(|n| n.min(u64::from(u32::MAX)) as u32);
         let signed = |v: &str| match v.strip_prefix('-') {
@@ -294,7 +300,8 @@ impl Reader {
 
     fn close_row(&mut self) {
         let Some(row) = self.row.take() else { return };
-        let (job, missing) = row.end();
+        let (mut job, missing) = row.end();
+        possible::judge(&mut job);
         if let Some(why) = missing {
             self.unfinished.get_or_insert(why);
         }

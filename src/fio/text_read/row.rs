@@ -5,6 +5,7 @@ use super::field::{amount, bytes, count, field, nanos, number, position, share, 
 use crate::fio::output::{
     BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Job, Latency, LatencyTarget, Samples, Stats,
 };
+use crate::fio::possible::Impossible;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -177,6 +178,19 @@ impl Row {
     /// Takes a line.
     pub fn line(&mut self, kind: Kind, here: &mut Here<'_, '_>) {
         self.line = here.number;
+        self.take(kind, here);
+        let part = match (kind, self.direction) {
+            (Kind::Latency(of, _), _) if of == Of::Sync => "sync.lat.".to_string(),
+            (Kind::Direction(_) | Kind::Latency(..) | Kind::Bandwidth | Kind::Iops, Some(d)) => {
+                format!("{}.", d.map_or("mixed", Direction::name))
+            }
+            _ => String::new(),
+        };
+        let found = here.impossible.drain(..);
+        self.job.impossible.extend(found.map(|i| Impossible { key: format!("{part}{}", i.key), ..i }));
+    }
+
+    fn take(&mut self, kind: Kind, here: &mut Here<'_, '_>) {
         match kind {
             Kind::Direction(d) => self.direction(d, here),
             Kind::Latency(of, ns) => self.latency(of, ns, here),
@@ -194,13 +208,14 @@ impl Row {
             Kind::Shares(_) => shares(&mut self.job.latency_ms, &BELOW_MS.map(String::from), here),
             Kind::Cpu => {
                 let whole_number = |here: &mut Here<'_, '_>, key: &str| here.get(key, whole).unwrap_or(0);
-                self.job.cpu = Some(Cpu {
+                let cpu = Cpu {
                     user: here.get("usr", share).unwrap_or(0.0),
                     system: here.get("sys", share).unwrap_or(0.0),
                     switches: whole_number(here, "ctx"),
                     major_faults: whole_number(here, "majf"),
                     minor_faults: whole_number(here, "minf"),
-                });
+                };
+                self.job.cpu = Some(cpu).filter(|_| here.impossible.is_empty());
             }
             Kind::Depths => shares(&mut self.job.depth, &DEPTHS.map(String::from), here),
             Kind::Submit => shares(&mut self.job.submit, &BATCHES.map(String::from), here),
@@ -237,7 +252,10 @@ impl Row {
                 Some((moved, ms)) => {
                     (stats.bytes, stats.runtime) = (moved, Nanos(ms.saturating_mul(1_000_000)));
                 }
-                None => here.note(here.text.len(), "the amount and the time in parentheses are missing"),
+                None => {
+                    here.note(here.text.len(), "the amount and the time in parentheses are missing");
+                    here.impossible.push(Impossible::new("moved", "missing"));
+                }
             }
         } else {
             self.modern = false;
@@ -276,6 +294,9 @@ impl Row {
         place.max = here.get("max", count).map_or(Nanos(0), |v| nanos(v, ns));
         place.mean = here.get("avg", plain).unwrap_or(0.0) * ns as f64;
         place.deviation = here.get("stdev", plain).unwrap_or(0.0) * ns as f64;
+        if !here.impossible.is_empty() {
+            *place = Latency::default();
+        }
     }
 
     fn percentiles(&mut self, here: &mut Here<'_, '_>) {
@@ -296,7 +317,7 @@ impl Row {
         }
         let Some(place) = self.place(of) else { return };
         for (p, v) in found {
-            let rising = place.percentiles.last().is_none_or(|last| last.0 < p && last.1 <= v);
+            let rising = place.percentiles.last().is_none_or(|last| last.0 < p);
             // 2.x repeats a percentile of zero where its list ends.
             if rising && place.percentiles.len() < 100 {
                 place.percentiles.push((p, v));
