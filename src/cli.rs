@@ -36,7 +36,7 @@ pub struct Cli {
 }
 
 const RUN_EXAMPLES: &str = "Examples:\n  \
-    volproof run .                              the standard tests on a file made here\n  \
+    volproof run .                              the standard tests on a new file\n  \
     volproof run /mnt/a /mnt/b --preset quick   two volumes together, a minute\n  \
     volproof run /dev/vdb --preset read-only    reads alone; changes nothing\n  \
     volproof run f.dat --rw randread --bs 4k/70:64k/30 --iodepth 32 --numjobs 2\n  \

@@ -180,7 +180,7 @@ impl Row {
         self.line = here.number;
         self.take(kind, here);
         let part = match (kind, self.direction) {
-            (Kind::Latency(of, _), _) if of == Of::Sync => "sync.lat.".to_string(),
+            (Kind::Latency(Of::Sync, _), _) => "sync.lat.".to_string(),
             (Kind::Direction(_) | Kind::Latency(..) | Kind::Bandwidth | Kind::Iops, Some(d)) => {
                 format!("{}.", d.map_or("mixed", Direction::name))
             }
