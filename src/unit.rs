@@ -65,6 +65,11 @@ const TIB: u64 = 1 << 40;
 const PIB: u64 = 1 << 50;
 
 impl Bytes {
+    /// Nothing: what stored forms leave out.
+    pub fn is_zero(&self) -> bool {
+        self.0 == 0
+    }
+
     /// One kibibyte, 1024 bytes.
     pub const KIB: Bytes = Bytes(KIB);
     /// One mebibyte, 2^20 bytes.

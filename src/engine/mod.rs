@@ -21,6 +21,7 @@ mod schedule;
 mod signal;
 mod uring;
 mod worker;
+mod zones;
 
 use std::os::fd::AsFd;
 use std::path::Path;

@@ -192,7 +192,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         self.clock.idle_until(start);
         let generators = std::mem::take(&mut self.generators);
-        let result = if generators.len() > 1 || self.special.asked() {
+        let result = if generators.len() > 1 || self.special.asked() || generators[0].has_zones() {
             self.load(Turns::new(generators))
         } else if let Some(reads) = generators[0].reads() {
             self.load(reads)

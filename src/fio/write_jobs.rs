@@ -154,6 +154,9 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     set("numjobs", step.numjobs.to_string());
     set("direct", u8::from(step.direct).to_string());
     range(step, size, &mut set);
+    if let Err(why) = zones(step, size, &mut set) {
+        return refuse(why.into());
+    }
     if !step.ends_by_amount() {
         set("time_based", "1".into());
     }
@@ -259,6 +262,40 @@ fn blocks(step: &Step, set: &mut impl FnMut(&'static str, String)) {
     set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
 }
 
+/// fio's zones go on to the end of the target, and it ends a pass or a job where that cuts the last one.
+fn zones(
+    step: &Step,
+    target: Option<Bytes>,
+    set: &mut impl FnMut(&'static str, String),
+) -> Result<(), &'static str> {
+    let Some(zones) = &step.zones else { return Ok(()) };
+    let block =
+        step.single_block().ok_or("fio goes over the end of zones with blocks of many sizes: use one bs")?;
+    let part = target.map(|target| Bytes(target.0.saturating_sub(step.offset.0)));
+    if step.size.is_some() && step.size != part {
+        return Err("fio's zones go on to the end of the target: leave size out");
+    } else if step.numjobs > 1 && !step.rw.is_random() && step.offset_increment.is_none() {
+        return Err(
+            "fio's zones go on to the end of the target, not of the part of a job: set offset-increment",
+        );
+    } else if !zones.range().0.is_multiple_of(block.0) {
+        return Err("fio goes over the end of zones that are not whole blocks: use another range");
+    } else if part.is_some_and(|part| zones.cut_after(block, step.rw.is_random(), part).is_some()) {
+        return Err(
+            "the end of the target cuts the last zone, where fio goes on otherwise: use another skip",
+        );
+    }
+    set("zonemode", "strided".into());
+    set("zonesize", bytes(zones.size));
+    if let Some(range) = zones.range {
+        set("zonerange", bytes(range));
+    }
+    if zones.skip.0 > 0 {
+        set("zoneskip", bytes(zones.skip));
+    }
+    Ok(())
+}
+
 /// Which part of the target, and where each job begins in it.
 fn range(step: &Step, target: Option<Bytes>, set: &mut impl FnMut(&'static str, String)) {
     let jobs = u64::from(step.numjobs);
@@ -310,7 +347,7 @@ fn bytes(n: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{EngineKind, Pattern};
+    use crate::plan::{EngineKind, Pattern, Zones};
 
     fn at(path: &str) -> Place {
         Place { path: path.into(), size: Some(Bytes::gib(1)) }
@@ -374,6 +411,27 @@ mod tests {
         assert!(line.contains("--io_submit_mode=offload --rate_iops_min=100 --rate_cycle=300"), "{line}");
         let line = command_line(&Step { rate_min: Some(Bytes::mib(3)), ..Step::default() }, &[at("f")], 1);
         assert!(line.unwrap().contains("--rate_min=3m --"));
+    }
+
+    #[test]
+    fn zones_are_said_where_fio_has_the_same() {
+        let zones = Zones { size: Bytes::mib(64), range: None, skip: Bytes::mib(192) };
+        let step = Step { rw: Pattern::Read, zones: Some(zones), ..Step::default() };
+        let options = sections(&step, &[at("f")], 1).unwrap().remove(0);
+        for wanted in [("zonemode", "strided"), ("zonesize", "64m"), ("zoneskip", "192m")] {
+            assert!(options.contains(&(wanted.0, wanted.1.into())), "{wanted:?} in {options:?}");
+        }
+        assert!(!options.iter().any(|o| o.0 == "zonerange"));
+        let why = |step: Step| sections(&step, &[at("f")], 1).unwrap_err().why;
+        assert!(why(Step { size: Some(Bytes::mib(512)), ..step.clone() }).contains("leave size out"));
+        assert!(why(Step { numjobs: 2, ..step.clone() }).contains("set offset-increment"));
+        let cut = Zones { skip: Bytes::mib(60), ..zones };
+        assert!(
+            why(Step { rw: Pattern::RandRead, zones: Some(cut), ..step.clone() })
+                .contains("cuts the last zone")
+        );
+        let odd = Zones { range: Some(Bytes(5000)), ..zones };
+        assert!(why(Step { zones: Some(odd), ..step }).contains("another range"));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Pattern, Start, Stride, Think};
+    use crate::plan::{Pattern, Start, Stride, Think, Zones};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn what_only_plan_files_say_is_read() {
-        let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nalign = '4k'\nround-robin = true\n\
+        let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nzones = { size = '8k', skip = '64k' }\nalign = '4k'\nround-robin = true\n\
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
                     cpus-shared = true\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
@@ -82,6 +82,7 @@ mod tests {
         assert_eq!((a.ios, a.think, a.offset_increment), (Some(9), Some(think), Some(Bytes(0))));
         assert_eq!((a.rate_min, a.rate_cycle), (Some(Bytes::kib(1)), Some(Nanos::millis(500))));
         assert_eq!((a.stride, a.align), (Stride(-8192), Some(Bytes::kib(4))));
+        assert_eq!(a.zones, Some(Zones { size: Bytes::kib(8), range: None, skip: Bytes::kib(64) }));
         assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
@@ -103,6 +104,7 @@ mod tests {
             "align",
             "rate_min",
             "rate_cycle",
+            "zones",
         ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }

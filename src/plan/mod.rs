@@ -10,6 +10,7 @@ mod presets;
 mod problem;
 mod stages;
 mod workload;
+mod zones;
 
 use std::ops::Not;
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ pub use workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Pattern, Start, Stride, Think,
     WordError,
 };
+pub use zones::Zones;
 
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, text};
@@ -104,6 +106,9 @@ pub struct Step {
     /// goes on at the other.
     #[serde(default, skip_serializing_if = "Stride::is_zero")]
     pub stride: Stride,
+    /// I/O stays in one zone after another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<Zones>,
     /// Random offsets are multiples of this, counted from the start of the part; of the size of each I/O when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
@@ -254,6 +259,7 @@ impl Default for Step {
             offset: Bytes(0),
             offset_increment: None,
             stride: Stride(0),
+            zones: None,
             align: None,
             io_size: None,
             ios: None,

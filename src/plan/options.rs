@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Stride, Think,
 };
-use super::{Simulated, Step};
+use super::{Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
 
 /// Options of one step; what is absent keeps the value beneath.
@@ -126,6 +126,9 @@ pub struct StepOptions {
     /// Bytes passed over after each sequential I/O
     #[arg(skip)]
     pub stride: Option<Stride>,
+    /// I/O stays in one zone after another
+    #[arg(skip)]
+    pub zones: Option<Zones>,
     /// Alignment of random offsets
     #[arg(skip)]
     #[serde(with = "text::option")]
@@ -219,6 +222,7 @@ impl StepOptions {
         some(&mut step.bs_write, &self.bs_write);
         some(&mut step.offset_increment, &self.offset_increment);
         set(&mut step.stride, &self.stride);
+        some(&mut step.zones, &self.zones);
         some(&mut step.align, &self.align);
         some(&mut step.ios, &self.ios);
         some(&mut step.think, &self.think);

@@ -8,7 +8,7 @@ use crate::unit::{Bytes, Nanos};
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, minimum, engine, blocks, places, simulated];
+        let rules = [counts, times, pacing, minimum, engine, blocks, places, zones, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -139,6 +139,10 @@ fn places(s: &Step) -> Option<String> {
     }
 }
 
+fn zones(s: &Step) -> Option<String> {
+    s.zones?.problem(s)
+}
+
 fn simulated(s: &Step) -> Option<String> {
     let device = s.simulate.as_ref()?;
     if s.engine != EngineKind::Null {
@@ -189,7 +193,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Stride, Think};
+    use crate::plan::{Distribution, Stride, Think, Zones};
 
     #[track_caller]
     fn bad(change: fn(&mut Step), says: &str) {
@@ -197,6 +201,10 @@ mod tests {
         change(&mut step);
         let problem = step.problem().expect("a problem");
         assert!(problem.contains(says), "{problem}");
+    }
+
+    fn zones(size: u64, range: u64) -> Zones {
+        Zones { size: Bytes(size), range: Some(Bytes(range)), skip: Bytes(0) }
     }
 
     fn pause(time: u64, blocks: u32, spin: u64) -> Think {
@@ -214,6 +222,17 @@ mod tests {
         bad(|s| (s.rw, s.stride) = (Pattern::Read, Stride(-512)), "less than a block");
         bad(|s| s.align = Some(Bytes(0)), "align 0");
         bad(|s| (s.rw, s.align) = (Pattern::Read, Some(Bytes(512))), "use a random rw");
+        bad(|s| s.zones = Some(zones(0, 4096)), "use a block or more");
+        bad(|s| s.zones = Some(zones(8192, 2048)), "does not fit into a zone");
+        bad(|s| (s.zones, s.align) = (Some(zones(8192, 8192)), Some(Bytes(512))), "stride and align");
+        bad(
+            |s| (s.zones, s.bs) = (Some(zones(8192, 8192)), "4k/50:8k/50".parse().unwrap()),
+            "use a single bs",
+        );
+        bad(
+            |s| (s.zones, s.distribution) = (Some(zones(8192, 8192)), Distribution::Zipf(1.2)),
+            "leave out distribution",
+        );
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");

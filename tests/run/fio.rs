@@ -21,7 +21,7 @@ fn bytes(report: &Value, direction: &str) -> Vec<u64> {
     report["jobs"].as_array().unwrap().iter().map(|j| j[direction]["io_bytes"].as_u64().unwrap()).collect()
 }
 
-fn installed() -> bool {
+pub fn installed() -> bool {
     let there = volproof::fio::installed::find(&std::env::var_os("PATH").unwrap_or_default()).is_some();
     if !there {
         println!("skipped: fio is not installed");
@@ -248,47 +248,6 @@ fn a_job_file_may_come_from_standard_input() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"[j]\nsize=64k\nrw=write\n").unwrap();
     let ran = Ran::of(child.wait_with_output().unwrap()).ended(0);
     assert_eq!(bytes(&json(&ran), "write"), [64 << 10]);
-}
-
-/// The offsets of sequential I/O with gaps, one by one, against the real fio's.
-#[test]
-fn gaps_are_where_fio_leaves_them() {
-    if !installed() {
-        return;
-    }
-    let bench = Bench::new();
-    bench.file("larger", 1);
-    let offsets = |log: &str| -> Vec<String> {
-        let text = std::fs::read_to_string(bench.path().join(format!("{log}_lat.1.log"))).unwrap();
-        text.lines().map(|line| line.split(',').nth(4).unwrap().trim().to_string()).collect()
-    };
-    for more in [
-        &["--filename=same", "--rw=read:8k"][..],
-        &["--filename=same", "--rw=write:16k"],
-        &["--filename=same", "--rw=read:-8k"],
-        &["--filename=same", "--rw=write:-20k"],
-        &["--filename=same", "--rw=read:-4k"],
-        &["--filename=same", "--rw=read:-8k", "--io_size=260k"],
-        &["--filename=larger", "--rw=read:16k"],
-        &["--filename=larger", "--rw=read:8k", "--offset=8k"],
-        &["--filename=larger", "--rw=read:-12k", "--number_ios=20"],
-    ] {
-        let line = [&["--name=j", "--size=100k", "--log_offset=1"], more].concat();
-        bench.run(&[&["fio", "--record=r.json", "--write_lat_log=ours"], &line[..]].concat()).ended(0);
-        let record = volproof::record::Record::load(&bench.path().join("r.json")).unwrap();
-        assert!(!record.plan.steps[0].stride.is_zero(), "{more:?} ran on our own engine");
-        let judge = Command::new("fio")
-            .args(&line)
-            .arg("--write_lat_log=fios")
-            .current_dir(bench.path())
-            .output()
-            .unwrap();
-        assert!(judge.status.success(), "{more:?}: {judge:?}");
-        assert_eq!(offsets("ours"), offsets("fios"), "{more:?}");
-        for file in ["r.json", "same"] {
-            let _ = std::fs::remove_file(bench.path().join(file));
-        }
-    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
-use super::{Obstacles, bytes};
+use super::{Obstacles, bytes, zones};
 use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Step, Stride, Think};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -72,6 +72,7 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     align(job, &mut step, obstacles);
     pace(job, &mut step, obstacles);
     step.think = think(job, &step, obstacles);
+    step.zones = zones::of(job, &step, obstacles);
     step
 }
 

@@ -17,6 +17,7 @@ mod minimum;
 mod order;
 #[cfg(test)]
 mod tests;
+mod zones;
 
 use std::path::{Path, PathBuf};
 

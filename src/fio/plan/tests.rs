@@ -298,6 +298,17 @@ fn what_only_fio_does_is_named() {
         (&["size=1m", "rw=randread", "ba=100"], "ba=100"),
         (&["size=1m", "rw=randrw", "ba=4k,8k"], "ba"),
         (&["size=1m", "rw=randread:8"], "rw=randread:8"),
+        (&["size=1m", "zonemode=zbd"], "zonemode=zbd"),
+        (&["size=1m", "zonemode=strided", "zonesize=10k"], "zonemode=strided"),
+        (&["size=1m", "zonemode=strided", "zonesize=64k", "rw=read:8k"], "zonemode=strided"),
+        (&["size=1m", "zonemode=strided", "zonesize=64k", "bssplit=4k/50:8k/50"], "zonemode=strided"),
+        (&["size=1m", "zonemode=strided", "zonesize=64k", "nrfiles=2"], "zonemode=strided"),
+        (&["size=1m", "zonemode=strided", "zonesize=64k", "zoneskip=5%"], "zoneskip"),
+        (&["size=220k", "zonemode=strided", "zonesize=64k", "zoneskip=32k", "rw=randread"], "zonesize"),
+        (
+            &["size=220k", "zonemode=strided", "zonesize=64k", "zoneskip=32k", "time_based", "runtime=1"],
+            "zonesize",
+        ),
         (&["size=1m", "ioengine=mmap"], "ioengine=mmap"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
@@ -315,6 +326,8 @@ fn what_only_fio_does_is_named() {
         (&["filename=new"][..], "size"),
         (&["size=1k"], "size"),
         (&["size=1m", "numjobs=0"], "numjobs"),
+        (&["size=1m", "zonesize=64k"], "zonesize"),
+        (&["size=1m", "zonemode=strided"], "zonemode=strided"),
         (&["filename=/dev/small", "bs=2m"], "bs"),
         (&["filename=/dev/small", "offset=2m"], "offset"),
         (&["size=1m", "allow_file_create=0"], "allow_file_create=0"),
@@ -339,6 +352,24 @@ fn gaps_between_sequential_ios_end_where_fio_ends() {
     );
     assert_eq!(gaps(&["size=100k", "filename=old", "rw=write:16k"]).1, Some(20), "the file goes on");
     assert_eq!(gaps(&["size=100k", "rw=read:0"]), (0, Some(100)));
+}
+
+#[test]
+fn zones_go_on_to_the_end_of_the_target() {
+    let zones = |options: &[&str]| {
+        let s = only(&[&["zonemode=strided", "zonesize=64k", "zoneskip=32k"], options].concat());
+        let z = s.zones.unwrap();
+        assert_eq!((z.size, z.skip), (Bytes::kib(64), Bytes::kib(32)));
+        (s.offset.0 >> 10, s.size.unwrap().0 >> 10, s.io_size.map(|b| b.0 >> 10))
+    };
+    assert_eq!(zones(&["size=220k"]), (0, 220, Some(156)), "a pass to the end of the file");
+    assert_eq!(zones(&["size=220k", "loops=2"]), (0, 220, Some(312)));
+    assert_eq!(zones(&["size=220k", "io_size=1m"]), (0, 220, Some(1024)));
+    assert_eq!(zones(&["size=256k", "rw=randread"]), (0, 256, Some(256)), "round to the first zone");
+    assert_eq!(zones(&["filename=old", "size=100k", "offset=64k"]), (64, 960, Some(100)));
+    assert_eq!(zones(&["filename=old", "size=100k", "loops=3", "rw=randread", "offset=64k"]).2, Some(300));
+    assert_eq!(zones(&["filename=/dev/small", "time_based", "runtime=1"]), (0, 1024, None));
+    assert_eq!(only(&["size=1m", "zonemode=none", "zoneskip=64k", "zonerange=8k"]).zones, None);
 }
 
 #[test]

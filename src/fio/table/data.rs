@@ -33,7 +33,7 @@ const VERIFY: &[Choice] = &[
 
 const ZONEMODE: &[Choice] = &[
     Choice::native("none", "no zones"),
-    Choice::fio_only("strided", "equal pieces with gaps", ZONES),
+    Choice::native("strided", "equal pieces with gaps"),
     Choice::fio_only("zbd", "zones of the device", ZONES),
 ];
 
@@ -163,18 +163,13 @@ pub const ROWS: &[FioOption] = &[
     )
     .fio_only(TRACE),
     FioOption::new(Group::Zones, "zonemode", Kind::Choice(ZONEMODE), "How zones are used").default("none"),
-    FioOption::new(Group::Zones, "zonesize", LONG, "Length of a zone")
-        .default("0")
-        .noted("it matters with zonemode only"),
+    FioOption::new(Group::Zones, "zonesize", LONG, "Length of a zone").default("0"),
     FioOption::new(Group::Zones, "zonecapacity", LONG, "Usable length of a zone")
         .default("0")
         .fio_only(ZONES),
-    FioOption::new(Group::Zones, "zonerange", LONG, "Distance of zones in strided mode")
-        .default("0")
-        .fio_only(ZONES),
+    FioOption::new(Group::Zones, "zonerange", LONG, "Distance of zones in strided mode").default("0"),
     FioOption::new(Group::Zones, "zoneskip", Kind::Size, "Bytes or zones passed over between zones")
-        .default("0")
-        .fio_only(ZONES),
+        .default("0"),
     FioOption::new(Group::Zones, "read_beyond_wp", Kind::Bool, "Read where a zone has not been written")
         .default("0")
         .fio_only(ZONES),
