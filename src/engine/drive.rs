@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use super::backend::Backend;
 use super::buffers::Buffers;
@@ -19,8 +18,8 @@ use super::minimum::Minimum;
 use super::outcome::{End, Trace};
 use super::schedule::Schedule;
 use super::worker::{DRAIN, END_FLUSH, Worker};
-use super::{EngineError, Load, Outcome, Target, Watch, signal};
-use crate::plan::CpuList;
+use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
+use crate::plan::{CpuList, MemoryPolicy};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -94,12 +93,13 @@ where
         let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
         let cpus = match load.cpus {
             [] => Vec::new(),
-            all if step.cpus_shared => all.to_vec(),
+            all if step.cpus_shared || step.numa_cpu_nodes.is_some() => all.to_vec(),
             all => vec![all[job.id as usize % all.len()]],
         };
+        let memory = step.numa_mem_policy.clone();
         let fill = step.rw.changes_data().then_some((load.seed ^ u64::from(job.id), step.compressible));
         let body = move || {
-            let worker = match set_up_worker(job, &cpus, fill, make) {
+            let worker = match set_up_worker(job, &cpus, memory.as_ref(), fill, make) {
                 Ok(worker) => worker,
                 Err(e) => return drop(ready.send(SetUp::Failed(e))),
             };
@@ -150,20 +150,21 @@ where
 fn set_up_worker<B: Backend, C: Clock>(
     job: Job,
     cpus: &[u32],
+    memory: Option<&MemoryPolicy>,
     fill: Option<(u64, u32)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
     if !cpus.is_empty() {
-        let mut set = CpuSet::new();
-        cpus.iter().for_each(|cpu| set.set(*cpu as usize));
-        sched_setaffinity(None, &set).map_err(|e| {
+        thread::pin(cpus).map_err(|e| {
             let cpus = CpuList(cpus.to_vec());
             format!("worker {} cannot be pinned to CPU {cpus}: {e}; see --cpus", job.id)
         })?;
     }
-    // Timers of a load thread should be exact: the default slack of 50 us would show as lag. Refusal is harmless.
-    // SAFETY: PR_SET_TIMERSLACK takes one number.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+    if let Some(policy) = memory {
+        thread::place_memory(policy)
+            .map_err(|e| format!("memory of worker {} cannot be placed ({policy}): {e}", job.id))?;
+    }
+    thread::exact_timers();
     let mut buffers = Buffers::new(job.depth, job.largest)
         .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
     if let Some((seed, compressible)) = fill {

@@ -48,7 +48,9 @@ impl Minimum {
 
     /// Takes an interval of a job; intervals of one job come in their order. Says so when the job is too slow.
     pub fn missed(&mut self, interval: &Interval) -> Option<MissedRate> {
-        let index = u64::try_from(interval.index).ok().filter(|_| interval.length >= GRID)?;
+        // The last interval of a window is cut; the others may lack what ticks are rounded by.
+        let whole = interval.length.0 + 1000 >= GRID.0;
+        let index = u64::try_from(interval.index).ok().filter(|_| whole)?;
         let now = Nanos((index + 1) * GRID.0);
         let looks = now >= SETTLE && self.directions.iter().any(|d| interval.counts[*d].ios > 0);
         for direction in self.directions {
@@ -104,6 +106,14 @@ mod tests {
         let step = Step { rate_iops_min: Some(50.0), ..Step::default() };
         assert_eq!(ends(&step, |_| (5, 0)), None, "as fast as it has to be");
         assert_eq!(ends(&step, |_| (4, 0)), Some((29, 40.0)), "seen at 2 s, judged at 3 s");
+        let mut minimum = Minimum::of(&step).unwrap();
+        let short = |cut: u64| move |i: i64| Interval { length: Nanos(GRID.0 - cut), ..interval(0, i, 4, 0) };
+        assert!((0..40).map(short(1)).any(|i| minimum.missed(&i).is_some()), "ticks are rounded");
+        let mut minimum = Minimum::of(&step).unwrap();
+        assert!(
+            !(0..40).map(short(50_000_000)).any(|i| minimum.missed(&i).is_some()),
+            "cut ones say nothing"
+        );
         assert_eq!(ends(&step, |i| (if i < 20 { 0 } else { 5 }, 0)), None, "the first two seconds are free");
         assert_eq!(ends(&step, |i| (if i < 60 { 5 } else { 1 }, 0)), Some((69, 10.0)));
         let short = Step { rate_cycle: Some(Nanos::millis(300)), ..step.clone() };

@@ -19,6 +19,7 @@ mod outcome;
 mod psync;
 mod schedule;
 mod signal;
+mod thread;
 mod uring;
 mod worker;
 mod zones;

@@ -201,6 +201,12 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
         set("cpus_allowed", cpus.to_string());
         set("cpus_allowed_policy", if step.cpus_shared { "shared" } else { "split" }.into());
     }
+    if let Some(nodes) = &step.numa_cpu_nodes {
+        set("numa_cpu_nodes", nodes.to_string());
+    }
+    if let Some(policy) = &step.numa_mem_policy {
+        set("numa_mem_policy", policy.to_string());
+    }
     for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {
         if wanted {
             set(name, "1".into());

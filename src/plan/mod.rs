@@ -5,6 +5,7 @@
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
 mod file;
+mod numa;
 mod options;
 mod presets;
 mod problem;
@@ -19,6 +20,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use file::parse as parse_file;
+pub use numa::{MemoryPolicy, NodeList};
 pub use options::StepOptions;
 pub use presets::{PRESETS, Preset};
 pub use workload::{
@@ -182,6 +184,12 @@ pub struct Step {
     /// Each job may run on all of `cpus` instead of one each.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub cpus_shared: bool,
+    /// Each job may run on all CPUs of these NUMA nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_cpu_nodes: Option<NodeList>,
+    /// NUMA nodes that the memory of the jobs comes from, buffers above all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub numa_mem_policy: Option<MemoryPolicy>,
     /// io_uring polls the device for completions instead of taking interrupts.
     pub iopoll: bool,
     /// A kernel thread submits for io_uring.
@@ -284,6 +292,8 @@ impl Default for Step {
             compressible: 0,
             cpus: None,
             cpus_shared: false,
+            numa_cpu_nodes: None,
+            numa_mem_policy: None,
             iopoll: false,
             sqpoll: false,
             trace: false,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Stride, Think,
 };
-use super::{Simulated, Step, Zones};
+use super::{MemoryPolicy, NodeList, Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
 
 /// Options of one step; what is absent keeps the value beneath.
@@ -162,6 +162,12 @@ pub struct StepOptions {
     /// Each job may use all of `cpus`
     #[arg(skip)]
     pub cpus_shared: Option<bool>,
+    /// NUMA nodes on whose CPUs the jobs run
+    #[arg(skip)]
+    pub numa_cpu_nodes: Option<NodeList>,
+    /// NUMA nodes that their memory comes from
+    #[arg(skip)]
+    pub numa_mem_policy: Option<MemoryPolicy>,
     /// Every I/O is kept
     #[arg(skip)]
     pub trace: Option<bool>,
@@ -233,6 +239,8 @@ impl StepOptions {
         set(&mut step.end_fsync, &self.end_fsync);
         set(&mut step.invalidate, &self.invalidate);
         set(&mut step.cpus_shared, &self.cpus_shared);
+        some(&mut step.numa_cpu_nodes, &self.numa_cpu_nodes);
+        some(&mut step.numa_mem_policy, &self.numa_mem_policy);
         set(&mut step.trace, &self.trace);
         some(&mut step.simulate, &self.simulate);
     }

@@ -29,6 +29,8 @@ fn counts(s: &Step) -> Option<String> {
         Some("ios 0 sends nothing: use 1 or more, or leave it out".into())
     } else if s.cpus_shared && s.cpus.is_none() {
         Some("cpus-shared says how cpus are used: name them with cpus".into())
+    } else if s.cpus.is_some() && s.numa_cpu_nodes.is_some() {
+        Some("cpus and numa-cpu-nodes both say where jobs run: give one".into())
     } else {
         None
     }
@@ -237,6 +239,13 @@ mod tests {
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");
         bad(|s| s.ios = Some(0), "use 1 or more");
+        bad(
+            |s| {
+                s.cpus = Some("0".parse().unwrap());
+                s.numa_cpu_nodes = Some("0".parse().unwrap());
+            },
+            "give one",
+        );
         bad(|s| s.think = Some(pause(1, 0, 0)), "blocks 0 would only pause");
         bad(|s| s.think = Some(pause(0, 1, 0)), "above 0");
         bad(|s| s.think = Some(pause(1, 1, 2)), "part of the pause");

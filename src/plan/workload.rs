@@ -73,6 +73,8 @@ macro_rules! serde_as_text {
     };
 }
 
+pub(super) use serde_as_text;
+
 /// Which I/Os, in which order (`--rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {

@@ -111,3 +111,66 @@ fn a_step_below_its_minimum_fails_the_run() {
     assert!((900.0..=1000.0).contains(&missed.reached), "{missed:?}");
     assert!(record.warnings.iter().any(|w| w.code == "missed-rate"));
 }
+
+/// System calls of these names that a run of ours makes in its load threads; none where strace may not trace.
+fn traced(bench: &Bench, calls: &str, arguments: &[&str]) -> Option<Vec<String>> {
+    if !crate::threads::can_trace() {
+        return None;
+    }
+    let out = Command::new("strace")
+        .args(["-f", "-qq", "-o", "trace", "-e", &format!("trace={calls}")])
+        .arg(env!("CARGO_BIN_EXE_volproof"))
+        .args(arguments)
+        .current_dir(bench.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    Ran::of(out).ended(0);
+    let text = std::fs::read_to_string(bench.path().join("trace")).unwrap();
+    // Behind the number of the thread.
+    Some(text.lines().map(|l| l.split_once(' ').map_or(l, |(_, call)| call.trim()).to_string()).collect())
+}
+
+#[test]
+fn memory_and_cpus_are_those_of_the_nodes() {
+    if !std::path::Path::new("/sys/devices/system/node/node0").exists() {
+        return println!("skipped: this kernel has no NUMA");
+    }
+    let line = [
+        "--output-format=json",
+        "--name=a",
+        "--filename=f",
+        "--size=256k",
+        "--ioengine=libaio",
+        "--iodepth=4",
+    ];
+    let nodes = ["--numa_cpu_nodes=0", "--numa_mem_policy=bind:0", "--cpus_allowed=0", "--numjobs=2"];
+    let Some(both) = Both::run(&["f"], &[&line[..], &nodes].concat()) else { return };
+    both.same_keys();
+    // Nodes that are not there are refused by both.
+    Both::run(&["f"], &[&line[..], &["--numa_cpu_nodes=0,999"]].concat());
+    Both::run(&["f"], &[&line[..], &["--numa_mem_policy=bind:999"]].concat());
+    let bench = Bench::new();
+    bench.file("f", 4);
+    let arguments = [&["fio"], &line[..], &nodes].concat();
+    let Some(calls) = traced(&bench, "set_mempolicy,sched_setaffinity", &arguments) else { return };
+    let policies: Vec<_> = calls.iter().filter(|c| c.starts_with("set_mempolicy(")).collect();
+    assert_eq!(policies.len(), 2, "one for each job: {calls:?}");
+    for call in policies {
+        assert!(
+            call.starts_with("set_mempolicy(MPOL_BIND, [0x00000000000001, 0") && call.ends_with("= 0"),
+            "{call}"
+        );
+    }
+}
+
+#[test]
+fn a_plan_that_names_a_missing_node_is_refused_before_anything_runs() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let plan = "[[step]]\nname = 'a'\nnuma-cpu-nodes = '0-999'\n";
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    let ran = bench.run(&["run", "f.dat", "--plan", "p.toml", "--json", "r.json"]).ended(2);
+    ran.says(&["step 'a': "]);
+    assert!(!bench.path().join("r.json").exists());
+}

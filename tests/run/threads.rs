@@ -8,7 +8,7 @@ use crate::signals::{finish, wait_for};
 use crate::{Bench, Ran};
 
 /// Whether strace may trace here; says so where it may not.
-fn can_trace() -> bool {
+pub fn can_trace() -> bool {
     let able = Command::new("strace").args(["-qq", "-o", "/dev/null", "true"]).output();
     let able = able.is_ok_and(|o| o.status.success());
     if !able {

@@ -17,6 +17,7 @@ mod minimum;
 mod order;
 #[cfg(test)]
 mod tests;
+mod thread;
 mod zones;
 
 use std::path::{Path, PathBuf};
@@ -131,6 +132,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         limits(job, obstacles, &mut notes);
         let mut load = load::step(job, obstacles);
         minimum::apply(job, &mut load, obstacles);
+        thread::apply(job, &mut load, obstacles);
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;
@@ -142,7 +144,8 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
             step.name = order.name(job);
             step.start = order.start(job, i == 0);
             step.delay = order::delay(job);
-            step.cpus = load::cpus(job, thread - 1 + i, clones);
+            // fio sets the CPUs of nodes last, over all others.
+            step.cpus = load::cpus(job, thread - 1 + i, clones).filter(|_| step.numa_cpu_nodes.is_none());
             step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
             members.push(Member { job: index, clones, thread: thread + i });
             plan.steps.push(step);

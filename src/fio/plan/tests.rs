@@ -262,6 +262,16 @@ fn cpus_count_through_all_jobs() {
 }
 
 #[test]
+fn nodes_are_stronger_than_cpus() {
+    let step = only(&["size=1m", "cpus_allowed=0", "numa_cpu_nodes=0-1", "numa_mem_policy=interleave:0,1"]);
+    assert_eq!((step.cpus, step.cpus_shared), (None, false));
+    assert_eq!(step.numa_cpu_nodes.unwrap().to_string(), "0-1");
+    assert_eq!(step.numa_mem_policy.unwrap().to_string(), "interleave:0-1");
+    obstacle(&["size=1m", "numa_cpu_nodes=!0"], "numa_cpu_nodes=!0", true);
+    obstacle(&["size=1m", "numa_mem_policy=bind:all"], "numa_mem_policy=bind:all", true);
+}
+
+#[test]
 fn zones_and_data_and_flushes() {
     let zoned = |text: &str| {
         only(&["size=1m", "rw=randread", &format!("random_distribution={text}")]).distribution.to_string()

@@ -5,7 +5,6 @@ use super::{LONG, SECONDS, U32, int};
 
 const RIGHTS: &str = "volproof runs as it was started: use nice, ionice or systemd-run around it";
 const PROFILE_ONLY: &str = "it matters with a profile only";
-const NUMA: &str = "name the CPUs with cpus_allowed";
 
 const MEM: &[Choice] = &[
     Choice::native("malloc", "ordinary memory"),
@@ -55,10 +54,8 @@ pub const ROWS: &[FioOption] = &[
         "All clones share the CPUs, or each has its own",
     )
     .under("cpus_allowed"),
-    FioOption::new(Group::Process, "numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job uses")
-        .fio_only(NUMA),
-    FioOption::new(Group::Process, "numa_mem_policy", Kind::Text, "NUMA nodes whose memory the job uses")
-        .fio_only(NUMA),
+    FioOption::new(Group::Process, "numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job uses"),
+    FioOption::new(Group::Process, "numa_mem_policy", Kind::Text, "NUMA nodes whose memory the job uses"),
     FioOption::new(Group::Process, "profile", Kind::Choice(PROFILE), "Run a test that fio has built in")
         .fio_only("profiles are programs inside fio"),
     FioOption::new(Group::Process, "cgroup", Kind::Text, "Control group of the job").fio_only(RIGHTS),
