@@ -240,6 +240,11 @@ impl Observer {
         }
     }
 
+    /// What was sampled until now; what is counted at the end alone is not in it.
+    pub fn so_far(&self) -> &Evidence {
+        &self.evidence
+    }
+
     fn sample(&mut self, elapsed: Nanos) {
         let now = self.read();
         self.evidence.at_ns.push(elapsed);

@@ -136,13 +136,32 @@ impl Counts {
     }
 }
 
-/// Latencies of one second, per direction.
+/// CPU time of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTime {
+    /// In user space.
+    pub user: Nanos,
+    /// In the kernel on our behalf.
+    pub system: Nanos,
+    /// Voluntary and involuntary context switches.
+    pub switches: u64,
+    /// Page faults that waited for a device.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+/// Latencies of one second, per direction, and what the worker has used and done by its end.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// From submission to completion.
     pub service: PerDirection<Sparse>,
     /// From the intended start to completion; only with a schedule (open loop).
     pub response: PerDirection<Sparse>,
+    /// CPU time since the start of the window.
+    pub cpu: CpuTime,
+    /// Queue and batches since the start of the window.
+    pub depth: Depth,
 }
 
 /// What one worker did in one interval of the grid.

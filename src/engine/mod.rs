@@ -41,7 +41,7 @@ use drive::drive;
 pub use clock::clock_source;
 pub use gate::Gate;
 pub use generator::Region;
-pub use outcome::{CpuTime, End, Failure, OpenEnd, Trace, Traced};
+pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
 pub use worker::DRAIN;
 
 /// Where a load goes.

@@ -2,7 +2,7 @@
 
 use super::worker::Slot;
 use crate::hist::Histogram;
-use crate::sample::{Depth, Direction, PerDirection};
+use crate::sample::{CpuTime, Depth, Direction, PerDirection};
 use crate::unit::Nanos;
 
 /// Errors that are kept with their place; more are only counted.
@@ -54,21 +54,6 @@ pub struct Trace {
 impl Trace {
     /// I/Os that all workers of a step keep together: 512 MiB of memory.
     pub const MOST: usize = (512 << 20) / size_of::<Traced>();
-}
-
-/// CPU time of a thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTime {
-    /// In user space.
-    pub user: Nanos,
-    /// In the kernel on our behalf.
-    pub system: Nanos,
-    /// Voluntary and involuntary context switches.
-    pub switches: u64,
-    /// Page faults that waited for a device.
-    pub major_faults: u64,
-    /// Page faults that did not.
-    pub minor_faults: u64,
 }
 
 /// What a worker has to say at its end, beyond its intervals.

@@ -27,10 +27,10 @@ use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
 use super::generator::{Generator, Source, Turns};
 use super::job::{Control, Job, Message, Window};
-use super::outcome::{CpuTime, End, Failure, OpenEnd};
+use super::outcome::{End, Failure, OpenEnd};
 use super::schedule::Schedule;
 use crate::hist::Histogram;
-use crate::sample::{Direction, GRID};
+use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
 use special::Special;
 

@@ -14,10 +14,15 @@ use super::table::{self, ENGINES};
 pub const MARK: &str = "<!-- corpus -->";
 
 /// Where fio does otherwise and volproof does not follow, with the reason.
-const ON_PURPOSE: [&str; 2] = [
+const ON_PURPOSE: [&str; 6] = [
     "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
     "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
      fio fills the filesystem to the last byte first and leaves the file.",
+    "Interim reports (`--status-interval`, SIGUSR1) tell whole seconds of running jobs, so that counts and latencies are of one stretch \
+     of time.",
+    "`--bandwidth-log` is written whether the progress line is shown or not; without that line fio leaves the files empty.",
+    "`fio: terminating on signal N` goes to standard error where no normal output was asked for: JSON stays JSON.",
+    "SIGHUP ends the run as SIGINT does, with a report; fio dies of it without one. The exit code is 129, as a shell tells it of fio.",
 ];
 
 /// The page anew, with the second part of `old` kept.

@@ -320,7 +320,8 @@ fn stats(row: &Row, sum: &Sum) -> Stats {
 /// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes.
 fn depths(job: &mut Job, ios: u64, parts: &[(&Step, &StepRecord)]) {
     let mut sum = Depth::default();
-    let mut known = false;
+    // A row that has not begun has shares of nothing.
+    let mut known = parts.is_empty();
     for depth in parts.iter().filter_map(|(_, record)| record.depth.as_ref()) {
         known = true;
         sum.add(depth);

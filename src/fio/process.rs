@@ -19,9 +19,9 @@ use super::installed;
 use super::json_read;
 use super::output::{Job, Output};
 use super::write_jobs::{self, Inexpressible, Place};
-use crate::engine::{CpuTime, DRAIN, End, Load, Outcome, Watch};
+use crate::engine::{DRAIN, End, Load, Outcome, Watch};
 use crate::record::FioRun;
-use crate::sample::Series;
+use crate::sample::{CpuTime, Series};
 use crate::unit::Nanos;
 
 /// The oldest version whose reports have all that is needed: sample counts and percentiles of total latency.

@@ -1,26 +1,25 @@
 //! One step: the engine's samples and the kernel's own counts become a [`StepRecord`].
 
-use super::ready::Ready;
-use crate::engine::{self, CpuTime, End, Outcome};
+use std::path::PathBuf;
+
+use crate::engine::{self, End, Outcome};
 use crate::observe::Evidence;
-use crate::plan::{EngineKind, Plan, Step};
+use crate::plan::{EngineKind, Step};
 use crate::record::{
     CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget, Tail,
 };
-use crate::sample::{Depth, Direction, Series};
+use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
 use crate::unit::{Bytes, Nanos};
 
 /// A step whose load has ended.
 pub struct Measured<'a> {
-    /// The plan that it belongs to.
-    pub plan: &'a Plan,
     /// What was to be done.
     pub step: &'a Step,
     /// What did it.
     pub engine: EngineKind,
-    /// On what.
-    pub ready: &'a Ready,
+    /// On what: the path of each target, none for the null engine.
+    pub paths: Vec<PathBuf>,
     /// Start, RFC 3339, UTC.
     pub started: String,
     /// From the first I/O of its stage to its own.
@@ -39,14 +38,11 @@ pub struct Measured<'a> {
 
 /// The Record's entry of a step.
 pub fn record(measured: Measured<'_>) -> StepRecord {
-    let Measured { plan, step, engine, ready, started, started_after, trace_left_out, .. } = measured;
+    let Measured { step, engine, paths, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
     let Outcome { series, ends, stuck, set_up, fio, missed_rate, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
-    let paths: Vec<_> = match ready.records_of(plan, step) {
-        records if records.is_empty() => vec!["null".into()],
-        records => records.into_iter().map(|r| r.path.clone()).collect(),
-    };
+    let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
     let tails: Vec<Tail> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();

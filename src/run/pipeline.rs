@@ -26,6 +26,7 @@ use crate::engine::{Choice, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::judge;
 use crate::machine;
+use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
 use crate::sample::Interval;
@@ -79,6 +80,9 @@ pub trait Front {
     fn heard(&mut self, news: &News<'_>) {
         let _ = news;
     }
+
+    /// Time passes while a stage runs, also when nothing is new: called every 50 ms or more often.
+    fn tick(&mut self) {}
 }
 
 /// What is new of a running step.
@@ -91,6 +95,8 @@ pub struct News<'a> {
     pub elapsed: Nanos,
     /// Intervals that came in since the last news, ramp included.
     pub fresh: &'a [Interval],
+    /// What the kernel has counted beside the stage, whose evidence it will be.
+    pub evidence: &'a Evidence,
 }
 
 /// Work whose input was checked. Nothing is opened or changed yet.

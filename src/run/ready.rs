@@ -254,6 +254,11 @@ impl Ready {
         self.of(plan, step).map(|t| &t.record).collect()
     }
 
+    /// The paths of a step's targets.
+    pub fn paths_of(&self, plan: &Plan, step: &Step) -> Vec<PathBuf> {
+        self.of(plan, step).map(|t| t.record.path.clone()).collect()
+    }
+
     /// What the engine drives in a step.
     pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
         let target = |t: &Held| Target {

@@ -205,6 +205,7 @@ impl Stage<'_> {
                 if !running && (!waiting || stopping) {
                     return;
                 }
+                front.tick();
                 let said = match heard.recv_timeout(TICK) {
                     Ok(said) => said,
                     // A thread that is gone has said all; one that is gone without its end has panicked.
@@ -306,7 +307,8 @@ impl Stage<'_> {
             fresh,
             shift: (window / GRID.0) as i64,
         });
-        front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh });
+        let evidence = self.observer.so_far();
+        front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh, evidence });
     }
 
     /// A step has ended, and the others with it where they are not to go on.
@@ -346,10 +348,9 @@ impl Stage<'_> {
             let left_out = outcome.trace.iter().map(|t| t.left_out).sum();
             traces.extend(p.step.trace.then(|| std::mem::take(&mut outcome.trace)).map(|t| (i, t)));
             steps.push(measure::record(Measured {
-                plan: self.setting.plan,
                 step: p.step,
                 engine: p.engine,
-                ready: self.setting.ready,
+                paths: self.setting.ready.paths_of(self.setting.plan, p.step),
                 started: started.wall,
                 started_after: Nanos(after.as_nanos() as u64),
                 trace_left_out: left_out,

@@ -1,7 +1,6 @@
 //! `volproof fio`: fio's command lines and job files, its reports, its exit codes; the guard before it; the real fio behind it.
 
 use std::os::unix::fs::symlink;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -261,8 +260,6 @@ fn the_real_fio_does_what_only_it_can() {
     assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
     fits(&ran.err);
     assert_eq!(bytes(&json(&ran), "write"), [64 << 10]);
-    let interim = ["fio", "--name=j", "--size=64k", "--status-interval=1", "--bandwidth-log"];
-    bench.run(&interim).ended(0).says(&["runs this: --status-interval, --bandwidth-log"]);
     let mut alone = bench.command(&line);
     let ran = Ran::of(alone.env("PATH", bench.path()).output().unwrap()).ended(1);
     ran.says(&["fio is not installed", "verify=crc32c (j)", "does not check data"]);
@@ -288,24 +285,6 @@ fn through_a_link_named_fio() {
         .current_dir(bench.path())
         .env("PATH", bench.path());
     Ran::of(again.output().unwrap()).ended(1).says(&["fio is not installed"]);
-}
-
-#[test]
-fn a_signal_ends_it_with_a_report() {
-    let bench = Bench::new();
-    let line =
-        ["fio", "--name=j", "--size=4m", "--time_based", "--runtime=600", "--output-format=normal,json"];
-    let mut command = bench.command(&line);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
-    std::thread::sleep(std::time::Duration::from_millis(1500));
-    let group = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(group, rustix::process::Signal::INT).unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap()).ended(128);
-    assert!(
-        ran.out.contains("fio: terminating on signal 2") && ran.out.contains("Run status group 0"),
-        "{}",
-        ran.out
-    );
 }
 
 #[test]

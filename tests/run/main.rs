@@ -10,6 +10,7 @@ mod fio;
 mod fio_alike;
 mod fio_engine;
 mod fio_files;
+mod fio_interim;
 mod fio_offsets;
 mod laid;
 mod memory;

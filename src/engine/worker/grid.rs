@@ -6,9 +6,8 @@ use super::Worker;
 use crate::engine::backend::Backend;
 use crate::engine::clock::Clock;
 use crate::engine::job::Message;
-use crate::engine::outcome::CpuTime;
 use crate::hist::Histogram;
-use crate::sample::{Counts, Depth, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
+use crate::sample::{Counts, CpuTime, Depth, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
 use crate::unit::{Bytes, Nanos};
 
 impl<B: Backend, C: Clock> Worker<B, C> {
@@ -67,11 +66,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.emit(at, true);
         self.closed = true;
         self.closed_at = at;
-        if B::LOCKSTEP && self.outcome.open.is_none() {
-            // That loop leaves the counting to this line.
-            self.outcome.depth = Depth::default();
-            self.outcome.depth.one_by_one(self.ios);
-        }
+        self.outcome.depth = self.depth();
         // At its planned end the window has its planned length, not that length in ticks and back.
         self.outcome.window = match self.window.runtime {
             Some(runtime) if at == self.end => runtime,
@@ -80,6 +75,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         if self.index >= 0 {
             self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
         }
+    }
+
+    /// Queue and batches of the window so far. The lockstep loop leaves the counting to this place.
+    fn depth(&self) -> Depth {
+        if !B::LOCKSTEP || self.outcome.open.is_some() {
+            return self.outcome.depth.clone();
+        }
+        let mut depth = Depth::default();
+        depth.one_by_one(self.ios);
+        depth
     }
 
     /// Sends the interval that ends at `until`, with the histograms of its second when that ends too.
@@ -98,7 +103,12 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         let second = (ends_second && self.index >= 0).then(|| {
             let stored = |h: &[Histogram; 4]| PerDirection(std::array::from_fn(|i| h[i].to_sparse()));
-            Box::new(Second { service: stored(&self.tally.service), response: stored(&self.tally.response) })
+            Box::new(Second {
+                service: stored(&self.tally.service),
+                response: stored(&self.tally.response),
+                cpu: CpuTime::of_thread().since(&self.cpu_at_origin),
+                depth: self.depth(),
+            })
         });
         if second.is_some() {
             self.clear();

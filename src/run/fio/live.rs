@@ -3,30 +3,42 @@
 //! Rates are those since the line before. The time to go comes from runtimes, and where only the amount of I/O ends a job, from how much of it is done.
 
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use anyhow::Context;
+use signal_hook::consts::SIGUSR1;
+use signal_hook::flag;
+
+use super::aggregate::Aggregate;
+use super::interim::Interim;
 use super::logs;
+use super::report::{self, Seen, Sink};
 use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
-use crate::fio::job::Job;
 use crate::fio::plan::{Member, Native};
 use crate::fio::text_write::{Live, Status};
-use crate::plan::{Pattern, Plan, Step};
-use crate::record::Record;
+use crate::plan::{Pattern, Step};
+use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::run::pipeline::{Front, News};
 use crate::sample::{Direction, PerDirection};
 use crate::ui::Ui;
 
+/// What fio's JSON has for a time to go that it does not know.
+const UNKNOWN: u64 = i32::MAX as u64;
 /// A step that has said nothing for so long has ended.
 const SILENCE: Duration = Duration::from_millis(1500);
 
 /// What the user sees while a run goes on.
-pub struct Screen {
+pub struct Screen<'a> {
     ui: Ui,
-    jobs: Vec<Job>,
-    members: Vec<Member>,
-    plan: Plan,
+    command: &'a Command,
+    native: &'a Native,
+    sink: Sink,
+    interim: Interim,
+    aggregate: Option<Aggregate>,
     steps: Vec<Progress>,
     began: Instant,
     /// The status line, where one is shown.
@@ -61,9 +73,25 @@ impl Progress {
     }
 }
 
-impl Screen {
-    /// For a run of these jobs; `terminal` says whether standard output is one.
-    pub fn new(command: &Command, native: &Native, terminal: bool) -> Screen {
+impl<'a> Screen<'a> {
+    /// For a run of these jobs, whose reports go to the sink; `terminal` says whether standard output is one. From here on SIGUSR1 asks
+    /// for an interim report.
+    ///
+    /// # Errors
+    /// What is said before the run or the log of all jobs cannot be written.
+    pub fn new(
+        command: &'a Command,
+        native: &'a Native,
+        mut sink: Sink,
+        terminal: bool,
+    ) -> Result<Screen<'a>, Failure> {
+        sink.begin(command, native)?;
+        let asked = Arc::new(AtomicBool::new(false));
+        flag::register(SIGUSR1, asked.clone()).context("installing signal handlers")?;
+        let aggregate = match command.bandwidth_log {
+            true => Some(Aggregate::open().context("writing the bandwidth log")?),
+            false => None,
+        };
         let shown = match command.eta {
             Eta::Never => false,
             Eta::Always => true,
@@ -80,32 +108,54 @@ impl Screen {
         });
         let steps =
             native.members.iter().map(|m| Progress { clones: m.clones, ..Progress::default() }).collect();
-        Screen {
+        Ok(Screen {
             ui: Ui::new(true),
-            jobs: command.jobs.clone(),
-            members: native.members.clone(),
-            plan: native.plan.clone(),
+            command,
+            native,
+            sink,
+            interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
+            aggregate,
             steps,
             began: now,
             line,
-        }
+        })
     }
 
-    /// Nothing more is to come.
-    pub fn finish(&mut self) {
+    /// Nothing more is to come but the results.
+    pub fn finish(self) -> Sink {
         if self.line.as_ref().is_some_and(|l| l.shown) {
             println!();
         }
+        self.sink
+    }
+
+    /// A full report of what was heard until now.
+    fn report(&mut self, now: Instant) -> Result<(), Failure> {
+        let steps = self.interim.steps(&self.native.plan.steps);
+        let evidence = steps.iter().map(|s| &s.evidence).chain(self.interim.evidence()).collect();
+        let error = |s: &StepRecord| Some((s.name.clone(), s.errors.first.first()?.error.clone()));
+        let failed: Vec<_> = match self.native.plan.continue_on_error {
+            true => Vec::new(),
+            false => steps.iter().filter_map(error).collect(),
+        };
+        let eta = self.eta(now).unwrap_or(UNKNOWN);
+        let seen = Seen { steps: &steps, evidence, failed: &failed, ran: self.began.elapsed(), eta };
+        let output = report::output(self.command, self.native, &seen);
+        self.sink.results(&output, self.command.terse_version)
+    }
+
+    fn place(&self, step: &str) -> Option<usize> {
+        place(self.native, step)
     }
 
     /// Time to go, where that can be told.
     fn eta(&self, now: Instant) -> Option<u64> {
         let mut all = Duration::ZERO;
         let mut told = false;
-        for stage in self.plan.stages() {
+        for stage in self.native.plan.stages() {
             let mut longest = Duration::ZERO;
             for i in stage {
-                let (step, progress) = (&self.plan.steps[i], &self.steps[i]);
+                let (step, progress) = (&self.native.plan.steps[i], &self.steps[i]);
                 if progress.ended || (progress.heard.is_some() && !progress.runs(now)) {
                     continue;
                 }
@@ -123,7 +173,7 @@ impl Screen {
         let mut live =
             Live { elapsed: self.began.elapsed().as_secs(), eta: self.eta(now), ..Live::default() };
         let seconds = since.as_secs_f64().max(1e-3);
-        for (step, progress) in self.plan.steps.iter().zip(&mut self.steps) {
+        for (step, progress) in self.native.plan.steps.iter().zip(&mut self.steps) {
             let runs = progress.runs(now);
             let ramps = runs && progress.elapsed < Duration::from(step.ramp);
             let state = match () {
@@ -147,8 +197,7 @@ impl Screen {
         live
     }
 
-    fn show(&mut self) {
-        let now = Instant::now();
+    fn show(&mut self, now: Instant) {
         let Some(line) = &self.line else { return };
         let since = now - line.last;
         if since < line.every {
@@ -198,26 +247,33 @@ fn left(step: &Step, progress: &Progress) -> Option<Duration> {
     }
 }
 
-impl Front for Screen {
+/// The place of a step in the plan.
+fn place(native: &Native, step: &str) -> Option<usize> {
+    native.plan.steps.iter().position(|s| s.name == step)
+}
+
+impl Front for Screen<'_> {
     fn ui(&mut self) -> &mut Ui {
         &mut self.ui
     }
 
     fn measured(&mut self, record: &Record) -> Result<(), Failure> {
-        for (step, progress) in self.plan.steps.iter().zip(&mut self.steps) {
+        for (step, progress) in self.native.plan.steps.iter().zip(&mut self.steps) {
             progress.ended |= record.steps.iter().any(|done| done.name == step.name);
         }
+        self.interim.keep(record, |step| place(self.native, step));
         Ok(())
     }
 
     fn traced(&mut self, step: &Step, traces: Vec<Trace>) -> Result<(), Failure> {
-        let Some(i) = self.plan.steps.iter().position(|s| s.name == step.name) else { return Ok(()) };
-        let Member { job, thread, .. } = self.members[i];
-        logs::write(&self.jobs[job], thread, &traces)
+        let Some(i) = self.place(&step.name) else { return Ok(()) };
+        let Member { job, thread, .. } = self.native.members[i];
+        logs::write(&self.command.jobs[job], thread, &traces)
     }
 
     fn heard(&mut self, news: &News<'_>) {
-        let Some(i) = self.plan.steps.iter().position(|s| s.name == news.step.name) else { return };
+        let Some(i) = self.place(&news.step.name) else { return };
+        self.interim.hear(i, news);
         let progress = &mut self.steps[i];
         progress.heard = Some(Instant::now());
         progress.elapsed = news.elapsed.into();
@@ -226,9 +282,23 @@ impl Front for Screen {
                 progress.bytes += counts.bytes.0;
                 progress.fresh[d].0 += counts.ios;
                 progress.fresh[d].1 += counts.bytes.0;
+                if let Some(aggregate) = &mut self.aggregate {
+                    aggregate.add(d, counts.bytes.0);
+                }
             }
         }
-        self.show();
+    }
+
+    fn tick(&mut self) {
+        let now = Instant::now();
+        self.show(now);
+        // What cannot be written now is found out with the report at the end.
+        if let Some(aggregate) = &mut self.aggregate {
+            let _ = aggregate.tick(now);
+        }
+        if self.interim.due(now) {
+            let _ = self.report(now);
+        }
     }
 }
 

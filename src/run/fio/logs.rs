@@ -23,7 +23,7 @@ const ASKED: [(&str, &[Kind]); 3] = [
 ];
 
 /// Logs of all jobs together, by fio.
-const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
+pub const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
 /// Every log that a command may write, by whoever runs it.
 pub fn names(command: &Command) -> Vec<PathBuf> {

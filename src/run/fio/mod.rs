@@ -9,8 +9,10 @@
 //! devices are written only with `--destroy`, here and when fio is handed the command. Files are treated as fio treats them. What volproof
 //! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
 
+mod aggregate;
 mod devices;
 mod hand;
+mod interim;
 mod live;
 mod logs;
 mod own;
@@ -22,8 +24,12 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
 
 use super::pipeline::{Job, Laid, Options};
 use super::{Failure, signals};
@@ -36,9 +42,13 @@ use crate::fio::plan::{self, Found, Native, Obstacle};
 use crate::fio::{argv, cmdhelp, showcmd};
 use live::Screen;
 use own::Own;
+use report::Seen;
 
 /// What a signal ends the program with, as fio has it.
 const INTERRUPTED: u8 = 128;
+/// A terminal that went away ends fio at once, which its shell tells with this code. Here the run ends in order, and with the same code.
+const HUNG_UP: u8 = 129;
+const HANG_UP: usize = SIGHUP as usize;
 
 /// The arguments after `fio`, where the program was called so: as `volproof fio …`, or through a link named `fio`.
 pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
@@ -148,16 +158,7 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
         fio_can: true,
         why: why.to_string(),
     });
-    let ours = |option: &str, why: &str| Obstacle {
-        job: "command line".into(),
-        option: option.into(),
-        fio_can: true,
-        why: why.into(),
-    };
-    let interim =
-        command.status_interval.map(|_| ours("--status-interval", "volproof reports when the run has ended"));
-    let bandwidth = command.bandwidth_log.then(|| ours("--bandwidth-log", "logs are those of each job"));
-    let flags: Vec<Obstacle> = flags.chain(interim).chain(bandwidth).collect();
+    let flags: Vec<Obstacle> = flags.collect();
     if command.jobs.is_empty() {
         return Err(flags);
     }
@@ -209,22 +210,23 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
         super::writable(path, "--record").map_err(as_fio)?;
     }
     let job = Job::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
-    let mut sink = report::Sink::open(command).map_err(as_fio)?;
+    let sink = report::Sink::open(command).map_err(as_fio)?;
     let interrupts = signals()?;
+    let signal = last_signal()?;
     if !own.quiet_doubts {
         report::say_noted(command, &native);
     }
-    sink.begin(command, &native)?;
-    let mut screen = Screen::new(command, &native, std::io::stdout().is_terminal());
+    let mut screen = Screen::new(command, &native, sink, std::io::stdout().is_terminal())?;
     let began = Instant::now();
     let ended = job.run(&timer, &interrupts, &mut screen);
-    screen.finish();
+    let mut sink = screen.finish();
     let stopped = interrupts.load(Ordering::Relaxed) > 0;
+    let signal = signal.load(Ordering::Relaxed);
     if stopped {
-        sink.text("\nfio: terminating on signal 2\n")?;
+        sink.stopped(signal)?;
     }
-    let output = report::output(command, &native, &ended.record, &ended.failed, began.elapsed());
-    sink.results(&output, command.terse_version)?;
+    let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
+    sink.results(&report::output(command, &native, &seen), command.terse_version)?;
     if let Some(path) = &own.record {
         ended.record.save(path).map_err(|e| input(format!("{}: {e}", path.display())))?;
     }
@@ -236,11 +238,24 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
     if !ended.put_back() {
         return Ok(ExitCode::from(crate::machine::NOT_RESTORED));
     }
-    let code = if stopped { u32::from(INTERRUPTED) + failed } else { failed };
+    let code = match signal {
+        _ if !stopped => failed,
+        HANG_UP => u32::from(HUNG_UP) + failed,
+        _ => u32::from(INTERRUPTED) + failed,
+    };
     if failed == 0 && !stopped {
         return ended.code().map_err(as_fio);
     }
     Ok(ExitCode::from(code as u8))
+}
+
+/// The number of the last signal that was to end the run.
+fn last_signal() -> anyhow::Result<Arc<AtomicUsize>> {
+    let last = Arc::new(AtomicUsize::new(0));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_usize(signal, last.clone(), signal as usize)?;
+    }
+    Ok(last)
 }
 
 /// Jobs and clones whose steps failed.

@@ -18,7 +18,8 @@ use crate::fio::of_record::{self, Unified};
 use crate::fio::output::{self, Header, Output};
 use crate::fio::plan::Native;
 use crate::fio::{json_write, terse, text_write};
-use crate::record::Record;
+use crate::observe::Evidence;
+use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::unit::{Bytes, Nanos};
 use crate::warn::{Severity, Warning};
@@ -63,11 +64,21 @@ impl Sink {
     }
 
     /// Text of the normal form.
+    fn text(&mut self, text: &str) -> Result<(), Failure> {
+        if self.formats.contains(&Format::Normal) { self.write(text) } else { Ok(()) }
+    }
+
+    /// A signal ends the run: said where it is no part of a form that programs read.
     ///
     /// # Errors
     /// Of writing.
-    pub fn text(&mut self, text: &str) -> Result<(), Failure> {
-        if self.formats.contains(&Format::Normal) { self.write(text) } else { Ok(()) }
+    pub fn stopped(&mut self, signal: usize) -> Result<(), Failure> {
+        let text = format!("\nfio: terminating on signal {signal}\n");
+        if self.formats.contains(&Format::Normal) {
+            return self.write(&text);
+        }
+        eprint!("{text}");
+        Ok(())
     }
 
     /// A report in every form.
@@ -201,46 +212,59 @@ pub fn rows(jobs: &[Job], native: &Native) -> Vec<Row> {
     rows
 }
 
-/// The report of a Record: its steps as the rows of the jobs they stand for.
-pub fn output(
-    command: &Command,
-    native: &Native,
-    record: &Record,
-    failed: &[(String, String)],
-    ran: Duration,
-) -> Output {
+/// What was measured until now.
+pub struct Seen<'a> {
+    /// Steps that have begun.
+    pub steps: &'a [StepRecord],
+    /// What the kernel counted beside them.
+    pub evidence: Vec<&'a Evidence>,
+    /// Steps that failed, and why.
+    pub failed: &'a [(String, String)],
+    /// Since the start.
+    pub ran: Duration,
+    /// Seconds to go.
+    pub eta: u64,
+}
+
+impl<'a> Seen<'a> {
+    /// A Record, so long after the start.
+    pub fn all(record: &'a Record, failed: &'a [(String, String)], ran: Duration) -> Seen<'a> {
+        let alone = record.steps.iter().map(|s| &s.evidence);
+        let evidence = alone.chain(record.together.iter().map(|t| &t.evidence)).collect();
+        Seen { steps: &record.steps, evidence, failed, ran, eta: 0 }
+    }
+
+    fn step(&self, name: &str) -> Option<&'a StepRecord> {
+        self.steps.iter().find(|step| step.name == name)
+    }
+}
+
+/// The report: steps as the rows of the jobs they stand for.
+pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
     let steps = &native.plan.steps;
     let rows = rows(&command.jobs, native).into_iter().map(|row| {
-        let part =
-            |i: &usize| Some((&steps[*i], record.steps.iter().find(|done| done.name == steps[*i].name)?));
+        let part = |i: &usize| Some((&steps[*i], seen.step(&steps[*i].name)?));
         let parts: Vec<_> = row.steps.iter().filter_map(part).collect();
-        let about = about(command, native, &row, record, failed);
+        let about = about(command, native, &row, seen);
         let mut job = of_record::row(&about, &parts);
         job.members = row.members;
         job.pid = Some(std::process::id());
+        job.eta = Some(seen.eta);
         job
     });
-    let alone = record.steps.iter().map(|s| &s.evidence);
-    let evidence: Vec<_> = alone.chain(record.together.iter().map(|t| &t.evidence)).collect();
-    let ran = Nanos(ran.as_nanos() as u64);
-    let output = of_record::report(globals(command), rows.collect(), &evidence, Timestamp::now(), ran);
+    let ran = Nanos(seen.ran.as_nanos() as u64);
+    let output = of_record::report(globals(command), rows.collect(), &seen.evidence, Timestamp::now(), ran);
     let disks = if command.jobs.iter().any(|job| job.flag("disk_util")) { output.disks } else { Vec::new() };
     Output { version: SPOKEN.into(), disks, ..output }
 }
 
 /// What a row says that is not measured: fio takes it from the first job of a group, but for the options.
-fn about(
-    command: &Command,
-    native: &Native,
-    row: &Row,
-    record: &Record,
-    failed: &[(String, String)],
-) -> of_record::Row {
+fn about(command: &Command, native: &Native, row: &Row, seen: &Seen<'_>) -> of_record::Row {
     let job = &command.jobs[row.first];
     let reduced = job.flag("gtod_reduce");
     let error = row.steps.iter().find_map(|i| {
-        let (name, why) = failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
-        let done = record.steps.iter().find(|done| done.name == *name);
+        let (name, why) = seen.failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
+        let done = seen.step(name);
         if done.is_some_and(|d| d.missed_rate.is_some()) {
             return Some((libc::EIO, "func=check_min_rate, error=Input/output error".into()));
         }
