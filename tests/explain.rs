@@ -245,7 +245,13 @@ fn jobs_in_groups() {
                  took the rest of the time
 
       What limited it
-        Not limited by anything that can be seen from inside this machine.
+        Flushes take 97.0 % of the time: the rate is that of flushes, 719 us each.
+        [flushes, proven]
+          - 255 flushes x 719 us = 0.18 s of 0.19 s
+          - an I/O itself takes 5.04 us; there is one flush for each 4.02 I/Os
+          -> compare it with what the volume promises for durable writes, or leave
+             fsync and fdatasync out to see its rate; fewer flushes, each for more
+             writes, give more
 
       What is wrong with the test
         0.19 s are too short to quote a figure from. [too-short, proven]
@@ -279,6 +285,12 @@ fn jobs_in_groups() {
             --ramp_time=10 --randrepeat=0
           volproof run data2 --rw write --bs 16KiB --iodepth 1 --runtime 300s \
             --ramp 10s
+        for writes that are durable:
+          fio --name=durable --filename=data2 --rw=write --bs=16k \
+            --ioengine=io_uring --iodepth=1 --direct=1 --fsync=4 --time_based \
+            --runtime=300 --ramp_time=10 --randrepeat=0
+          volproof run data2 --rw write --bs 16KiB --iodepth 1 --fsync 4 --runtime \
+            300s --ramp 10s
 
     third
       tested     64 KiB discards, each followed by a write, 1 in flight (null,

@@ -209,3 +209,117 @@ fn the_command_has_a_depth_that_can_reach_the_promise() {
     assert_eq!(claim.blocker.as_deref(), Some("could-not-reach"), "{claim:?}");
     assert!(claim.command.as_ref().unwrap().contains("--iodepth 32"), "{claim:?}");
 }
+
+/// A text report of one job: header, lines above the row, its direction line, the latency and what follows.
+fn text(header: &str, above: &str, row: &str) -> String {
+    format!(
+        "{above}j: (g=0): {header}\nfio-3.33\nStarting 1 process\n\nj: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n{row}"
+    )
+}
+
+const PSYNC: &str =
+    "rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=psync, iodepth=1";
+const LIBAIO: &str =
+    "rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8";
+
+fn finding(text: &str, code: &str) -> String {
+    let found = of(text).remove(0).runs.remove(0).diagnosis;
+    let f = found.find(code).unwrap_or_else(|| panic!("no {code}: {found:?}"));
+    format!("{} [{}]\n- {}\n-> {}", f.headline, f.confidence.name(), f.evidence.join("\n- "), f.advice)
+}
+
+#[test]
+fn flushes_are_found_in_text() {
+    let row = |issued: &str| {
+        format!(
+            "  write: IOPS=757, BW=3031KiB/s (3104kB/s)(178MiB/60002msec); 0 zone resets\n     lat (nsec): min=1501, max=81235, avg=5765.44, stdev=5546.81\n  \
+             fsync/fdatasync/sync_file_range:\n    sync (usec): min=67, max=28102, avg=1312.14, stdev=2263.29\n     issued rwts: total={issued} short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    insta::assert_snapshot!(finding(&text(PSYNC, "", &row("0,45466,0,45466")), "flushes"), @r#"
+    Flushes take 99.4 % of the time: the rate is that of flushes, 1.31 ms each. [proven]
+    - 45,466 flushes x 1.31 ms = 59.7 s of 60.0 s
+    - an I/O itself takes 5.76 us; there is one flush for each I/O
+    -> compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more
+    "#);
+    // Those of fdatasync are in no count of fio's.
+    insta::assert_snapshot!(finding(&text(PSYNC, "", &row("0,45466,0,0")), "flushes"), @r#"
+    Flushes take 99.6 % of the time: the rate is that of flushes, 1.31 ms each. [likely]
+    - about 45,529 flushes x 1.31 ms = 59.7 s of 60.0 s
+    - an I/O itself takes 5.76 us; there is one flush for each I/O
+    -> compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more
+    "#);
+    let run = of(&text(PSYNC, "", &row("0,45466,0,45466"))).remove(0).runs.remove(0);
+    let durable = run.better.last().unwrap();
+    assert!(durable.fio.contains("--fsync=1") && durable.volproof.contains("--fsync 1"), "{durable:?}");
+    // One flush in a minute is no limit.
+    assert_eq!(of(&text(PSYNC, "", &row("0,45466,0,1")))[0].runs[0].diagnosis.find("flushes"), None);
+}
+
+#[test]
+fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
+    let row = |bw: &str| {
+        format!(
+            "  read: IOPS=500, BW=2000KiB/s (2048kB/s)(117MiB/60000msec)\n     lat (usec): min=20, max=24059, avg=554.05, stdev=1985.99\n{bw}     \
+             issued rwts: total=30000,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    // By a status line, in bytes by another, by the command above the report.
+    let status = "Jobs: 1 (f=1), 0-500 IOPS: [r(1)][75.0%][r=1988KiB/s][r=497 IOPS][eta 00m:01s]\n";
+    let by_status = text(LIBAIO, "", &row("")).replace("Starting 1 process\n", status);
+    insta::assert_snapshot!(finding(&by_status, "load-limited"), @r#"
+    The load held itself back: 500/s were asked for (rate_iops) and done. [proven]
+    - 500/s were done, 100 % of what was asked for
+    - 0.28 were in flight on average, 8.00 could have been
+    -> leave rate_iops out to see what the volume can do; the latencies are those at this load
+    "#);
+    let bytes = by_status.replace("0-500 IOPS:", "0B/s-2000KiB/s:");
+    assert!(
+        finding(&bytes, "load-limited").starts_with("The load held itself back: 500/s were asked for (rate)")
+    );
+    let old = by_status.replace("0-500 IOPS:", "CR=500/0 IOPS:");
+    assert!(finding(&old, "load-limited").contains("(rate_iops)"));
+    let command = "$ fio --name=j --filename=/dev/vdb --rw=randread --ioengine=libaio --iodepth=8 \\\n    --rate=2000k --direct=1 > out.txt\n";
+    let by_command = text(LIBAIO, command, &row(""));
+    insta::assert_snapshot!(finding(&by_command, "load-limited"), @r#"
+    The load held itself back: 500/s were asked for (rate=2000k) and done. [proven]
+    - 500/s were done, 100 % of what was asked for
+    - 0.28 were in flight on average, 8.00 could have been
+    -> leave rate=2000k out to see what the volume can do; the latencies are those at this load
+    "#);
+    let run = of(&by_command).remove(0).runs.remove(0);
+    assert!(run.tested.contains("direct), on /dev/vdb"), "{}", run.tested);
+    // A command of other jobs says nothing of this one.
+    let other = text(LIBAIO, &command.replace("name=j", "name=k"), &row(""));
+    assert_eq!(of(&other)[0].runs[0].diagnosis.find("load-limited"), None);
+    let pauses =
+        text(LIBAIO, "fio --name=j --rw=randread --thinktime=1ms --iodepth=8 --ioengine=libaio\n", &row(""));
+    insta::assert_snapshot!(finding(&pauses, "load-limited"), @r#"
+    The load paused between its I/Os (thinktime=1ms): the rate is that of its pauses. [likely]
+    - 0.28 were in flight on average, 8.00 could have been
+    -> leave thinktime=1ms out to see what the volume can do
+    "#);
+    // Without a word of it, an even rate is a suspicion.
+    let even =
+        row("   bw (  KiB/s): min= 1998, max= 2002, per=100.00%, avg=2000.20, stdev= 1.49, samples=119\n");
+    insta::assert_snapshot!(finding(&text(LIBAIO, "", &even), "load-limited"), @r#"
+    The rate hardly moves while the queue is not full: the load may have held itself back. [possible]
+    - 0.28 were in flight on average, 8.00 could have been
+    - 119 samples of the rate differ by 0.07 %
+    -> look for rate, rate_iops or thinktime in the job file or command line, which this report does not show
+    "#);
+    let uneven = even.replace("stdev= 1.49", "stdev=91.49");
+    assert_eq!(of(&text(LIBAIO, "", &uneven))[0].runs[0].diagnosis.find("load-limited"), None);
+    // In JSON by its options; a rate that was not reached is not what limits.
+    let json = |rate: &str| {
+        of(&ROW.replace(r#""iodepth":"32""#, &format!(r#""iodepth":"32","rate_iops":"{rate}""#)))
+            .remove(0)
+            .runs
+            .remove(0)
+    };
+    let kept = json("20k").diagnosis;
+    assert!(kept.find("load-limited").unwrap().headline.contains("(rate_iops=20k)"), "{kept:?}");
+    let missed = json("30k");
+    assert_eq!(missed.diagnosis.find("load-limited"), None);
+    assert!(missed.doubts.iter().any(|d| d.code == "rate-not-reached"), "{:?}", missed.doubts);
+}

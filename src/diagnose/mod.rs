@@ -7,6 +7,7 @@
 mod burst;
 mod cap;
 mod kernel;
+mod load;
 mod modes;
 mod summary;
 mod throttle;
@@ -22,7 +23,7 @@ use crate::unit::Nanos;
 use crate::warn::Warning;
 
 pub use modes::Modes;
-pub use summary::{Band, DeviceCounts, Promised, Summary, bins, direction};
+pub use summary::{Band, DeviceCounts, Flushes, Promised, Summary, bins, direction};
 
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -207,6 +208,8 @@ const RULES: &[(About, Rule)] = &[
     (Any, validity::cpu_quota),
     (Any, kernel::generator),
     (Any, kernel::steal),
+    (Any, load::limited),
+    (Any, load::flushes),
     (Disk, cap::own_cgroup),
     (Disk, cap::bandwidth),
     (Disk, throttle::bucket),

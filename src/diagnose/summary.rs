@@ -48,6 +48,15 @@ pub struct Promised {
     pub bytes_cap: Option<f64>,
 }
 
+/// Flushes of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Flushes {
+    /// How many, where they were counted.
+    pub count: Option<f64>,
+    /// Mean latency in nanoseconds.
+    pub mean_ns: f64,
+}
+
 /// The figures of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
@@ -95,6 +104,20 @@ pub struct Summary {
     pub busiest_thread: Option<f64>,
     /// The offered rate, under a schedule.
     pub offered: Option<f64>,
+    /// The option that sets it, as it was given.
+    pub pace: Option<String>,
+    /// The option that makes the load pause, as it was given.
+    pub pauses: Option<String>,
+    /// Whoever measured tells whether a rate was set.
+    pub pace_known: bool,
+    /// Requests that were to be in flight.
+    pub asked: Option<f64>,
+    /// Load threads.
+    pub jobs: Option<f64>,
+    /// Flushes between the I/Os.
+    pub flushes: Option<Flushes>,
+    /// Samples of the rate over time: standard deviation over mean, and how many there are.
+    pub samples: Option<(f64, u64)>,
     /// The promise, where there is one.
     pub promised: Option<Promised>,
 }
@@ -184,6 +207,16 @@ impl Summary {
             device: device(step),
             busiest_thread: Some(step.cpu.busiest_worker),
             offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
+            pace: None,
+            pauses: plan.think.as_ref().map(|_| "think time".into()),
+            pace_known: true,
+            asked: Some(step.in_flight_asked),
+            jobs: Some(f64::from(plan.numjobs) * step.targets.len().max(1) as f64),
+            flushes: step
+                .sync
+                .as_ref()
+                .map(|s| Flushes { count: Some(s.ios as f64), mean_ns: s.service_latency_ns.mean }),
+            samples: None,
             promised: promise
                 .zip(block)
                 .zip(direction(plan))

@@ -11,6 +11,11 @@ const SMALL_RANGE: Bytes = Bytes::gib(32);
 /// Shorter runs have no interval that should be quoted.
 const SHORT: Nanos = Nanos::seconds(60);
 
+/// From so many requests for each I/O on they are not the I/Os alone.
+const MORE_REQUESTS: f64 = 1.5;
+/// Nothing splits a page.
+const UNSPLIT: Bytes = Bytes::kib(4);
+
 /// Seconds before the end at which fio last reads the disk's counters, at most: it does so four times a second.
 const COUNTERS_EARLY: f64 = 0.25;
 
@@ -104,6 +109,9 @@ pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
     if let Some(found) = from_doubt(case, "other-traffic", WORDS) {
         return Some(found);
     }
+    if case.run.is_none() {
+        return of_counts(case);
+    }
     let run = case.run.filter(|r| r.real() && r.plan.direct)?;
     let s = &case.summary;
     let (device, ours, seconds) = (s.device?.bytes?, s.bytes_per_second?, run.step.window_ns.as_seconds());
@@ -128,6 +136,27 @@ pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
+/// From a report: more requests than I/Os, which are too small to be split.
+fn of_counts(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let (device, ios) = (s.device?, s.ios?);
+    let each = (device.ios + device.merges) / ios;
+    (each > MORE_REQUESTS && s.block? <= UNSPLIT && s.flushes.is_none()).then(|| {
+        Finding::new(
+            "other-traffic",
+            Confidence::Likely,
+            "The disk did more than these I/Os: something else used it at the same time.",
+            "stop it (another job or process, a filesystem's journal), or take these figures as a lower bound",
+        )
+        .because(format!(
+            "the disk completed {} requests while {} I/Os were done, which are too small to be split",
+            rate(device.ios),
+            rate(ios)
+        ))
+        .number("requests_per_io", each)
+    })
+}
+
 /// Each I/O becomes several requests.
 pub fn splits(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
@@ -136,7 +165,7 @@ pub fn splits(case: &Case<'_>) -> Option<Finding> {
     let whole = (each - each.round()).abs() < 0.05 * each;
     let limit = case.run.and_then(|r| r.step.evidence.queues.iter().find_map(|q| q.max_request_bytes));
     let explained = limit.is_some_and(|l| l < block);
-    (each > 1.5 && (whole || explained)).then(|| {
+    (each > MORE_REQUESTS && block > UNSPLIT && (whole || explained)).then(|| {
         let finding = Finding::new(
             "splits",
             if explained { Confidence::Proven } else { Confidence::Likely },

@@ -6,7 +6,7 @@ use crate::fio::job::{Given, Job as Asked};
 use crate::fio::mistake::Origin;
 use crate::fio::number::{self, Size};
 use crate::fio::option;
-use crate::fio::output::{Job, Output, Stats};
+use crate::fio::output::{AskedRate, Job, Output, Stats};
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped};
@@ -41,6 +41,10 @@ pub struct Conditions {
     pub ramp: Option<Nanos>,
     /// I/Os a second that were asked for, over all jobs.
     pub rate_iops: Option<f64>,
+    /// The option that sets the rate, as it was given.
+    pub pace: Option<String>,
+    /// The option that makes the load pause, as it was given.
+    pub pauses: Option<String>,
     /// Share of reads in a mix, percent.
     pub reads_percent: Option<u32>,
     /// It waited for the jobs before it.
@@ -71,6 +75,14 @@ impl Conditions {
         let several = ["bssplit", "bsrange", "blocksize_range"];
         if c.block.is_none() && job.option(output, &several).is_none() {
             c.block = of_amounts(job).map(|b| (b, b));
+        }
+        let alone = output.jobs.iter().all(|j| j.name == job.name && j.group == job.group);
+        if let Some(rate) = output.asked_rate.filter(|_| c.rate_iops.is_none() && alone) {
+            (c.rate_iops, c.pace) = match (rate, c.single_block()) {
+                (AskedRate::Iops(n), _) => (Some(n), Some("rate_iops".into())),
+                (AskedRate::Bytes(n), Some(block)) => (Some(n / block.0 as f64), Some("rate".into())),
+                _ => (None, None),
+            };
         }
         // Without a latency target fio prints the job's own depth there.
         c.iodepth = c.iodepth.or(job.target.map(|t| t.depth).filter(|d| *d > 0));
@@ -196,13 +208,21 @@ fn asked(output: &Output, job: &Job) -> Conditions {
         Some(range.map_or((b, b), |(low, high)| (low.min(b), high.max(b))))
     });
     let positive = |n: Option<i64>| n.and_then(|n| u32::try_from(n).ok());
-    let rates = asked.ints("rate_iops");
-    let of_moved = job.moved().filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
-    let rate: f64 = of_moved.map(|n| n as f64).sum();
+    let rate_of = |name: &str| -> f64 {
+        let rates = asked.ints(name);
+        let of_moved = job.moved().filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
+        of_moved.map(|n| n as f64).sum()
+    };
+    let block = block.filter(|_| !split);
+    let one_block = block.filter(|(low, high)| low == high).map(|(low, _)| low.0 as f64);
+    let by_bytes = one_block.map_or(0.0, |block| rate_of("rate") / block);
+    // The tighter of two holds.
+    let rate = [rate_of("rate_iops"), by_bytes].into_iter().filter(|r| *r > 0.0).min_by(f64::total_cmp);
+    let line = |name: &str| asked.given(name).map(Given::line);
     let fsync = ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).max();
     Conditions {
         rw,
-        block: block.filter(|_| !split),
+        block,
         engine: Some(asked.engine().to_string()),
         iodepth: positive(asked.int("iodepth")),
         jobs: 1,
@@ -215,7 +235,9 @@ fn asked(output: &Output, job: &Job) -> Conditions {
         time_based: there("time_based").then(|| asked.flag("time_based")),
         runtime: asked.time("runtime").filter(|t| t.0 > 0),
         ramp: asked.time("ramp_time"),
-        rate_iops: (rate > 0.0).then(|| rate * f64::from(job.members.max(1))),
+        rate_iops: rate.map(|r| r * f64::from(job.members.max(1))),
+        pace: rate.and_then(|r| line(if r == by_bytes { "rate" } else { "rate_iops" })),
+        pauses: asked.time("thinktime").filter(|t| t.0 > 0).and(line("thinktime")),
         reads_percent: Some(asked.reads()),
         stonewall: there("stonewall").then_some(true),
         compressible: asked.flag("zero_buffers"),

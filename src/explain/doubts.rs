@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::conditions::Conditions;
 use super::subject::{latency, moved_ios, parts};
 use crate::diagnose::{Diagnosis, Summary};
-use crate::fio::output::{Job, Output};
+use crate::fio::output::{Job, Output, Stats};
 use crate::fio::possible::Impossible;
 use crate::stats::little::depth_needed;
 use crate::unit::{Bytes, Nanos, grouped, significant};
@@ -104,7 +104,7 @@ pub fn of(output: &Output, job: &Job, c: &Conditions, s: &Summary) -> Vec<Warnin
     }
     if c.direct == Some(false) {
         let writes = !c.only_reads();
-        let synced = c.fsync > 0 || job.sync.as_ref().is_some_and(|s| s.samples != Some(0));
+        let synced = c.fsync > 0 || s.flushes.is_some();
         add(
             if writes && synced { Severity::Warning } else { Severity::Blocker },
             "buffered",
@@ -117,6 +117,18 @@ pub fn of(output: &Output, job: &Job, c: &Conditions, s: &Summary) -> Vec<Warnin
                 }
             ),
             "add direct=1; for the cache on purpose, say so and use fsync",
+        );
+    }
+    // Requests that really waited side by side, and were handed over at once, went past the cache.
+    let side_by_side = s.in_flight.is_some_and(|n| n >= 2.0)
+        && parts(job).iter().any(|(_, p)| handed_over(p).is_some_and(|share| share < 0.1));
+    if c.direct.is_none() && !side_by_side {
+        add(
+            Severity::Note,
+            "cache-unknown",
+            "the report does not show whether direct=1 was set: without it the page cache takes the I/O"
+                .into(),
+            "look at the command line or job file; fio's JSON holds it",
         );
     }
     if c.one_at_a_time() && c.iodepth.is_some_and(|d| d > 1) {
@@ -202,15 +214,18 @@ pub fn of(output: &Output, job: &Job, c: &Conditions, s: &Summary) -> Vec<Warnin
             "leave zero_buffers out, or use refill_buffers=1",
         );
     }
-    if let Some(rate) = c.rate_iops {
+    // A rate that was kept is a finding; one that was not says that something else limits.
+    if let Some(rate) = c.rate_iops.filter(|rate| s.iops.is_some_and(|x| x < 0.97 * rate)) {
         add(
             Severity::Note,
-            "rate-limited",
+            "rate-not-reached",
             format!(
-                "{} I/Os a second were asked for: the rate shows that, the latencies are those at this load",
-                significant(rate)
+                "{} I/Os a second were asked for ({}), and {} were done: the limit is another one",
+                significant(rate),
+                c.pace.as_deref().unwrap_or("rate_iops"),
+                significant(s.iops.unwrap_or(0.0))
             ),
-            "leave rate_iops out to see what the volume can do",
+            "leave the rate out to see what the volume can do",
         );
     }
     let short: u64 = parts(job).iter().map(|(_, s)| s.short + s.dropped).sum();
@@ -223,6 +238,12 @@ pub fn of(output: &Output, job: &Job, c: &Conditions, s: &Summary) -> Vec<Warnin
         );
     }
     all
+}
+
+/// The share of a latency that the submitting call took.
+fn handed_over(s: &Stats) -> Option<f64> {
+    let (slat, lat) = (s.slat.as_ref()?, s.lat.as_ref()?);
+    (lat.mean > 0.0 && slat.mean > 0.0).then(|| slat.mean / lat.mean)
 }
 
 fn exact_bytes(job: &Job, c: &Conditions) -> Option<u64> {
@@ -260,7 +281,9 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise
         _ => "io_uring".into(),
     };
     let depth = rate_depth(c, s, found);
+    let flush = c.fsync.max(1);
     let command = |what: &str, depth: u32, jobs: u32| {
+        let durable = what == "durable";
         let mut fio: Vec<String> =
             ["fio".into(), format!("--name={what}"), format!("--filename={target}")].into();
         fio.extend([
@@ -274,6 +297,9 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise
         if jobs > 1 {
             fio.extend([format!("--numjobs={jobs}"), "--group_reporting".into()]);
         }
+        if durable {
+            fio.push(format!("--fsync={flush}"));
+        }
         fio.extend(["--time_based", "--runtime=300", "--ramp_time=10", "--randrepeat=0"].map(String::from));
         let mut ours: Vec<String> = ["volproof".into(), "run".into(), target.clone()].into();
         ours.extend([format!("--rw {pattern}"), format!("--bs {}", block.exact())]);
@@ -283,6 +309,9 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise
         ours.push(format!("--iodepth {depth}"));
         if jobs > 1 {
             ours.push(format!("--numjobs {jobs}"));
+        }
+        if durable {
+            ours.push(format!("--fsync {flush}"));
         }
         ours.push("--runtime 300s --ramp 10s".into());
         ours.extend(promise.iter().cloned());
@@ -297,6 +326,10 @@ pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise
     if deep || only_latency {
         let (fio, volproof) = command("latency", 1, 1);
         all.push(Better { shows: "the latency of the volume".into(), fio, volproof });
+    }
+    if (s.flushes.is_some() || c.fsync > 0) && pattern.changes_data() {
+        let (fio, volproof) = command("durable", 1, 1);
+        all.push(Better { shows: "writes that are durable".into(), fio, volproof });
     }
     all
 }

@@ -4,6 +4,7 @@
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
 //! does not hold is not told. Files are known by their content, not by their name.
 
+mod command;
 mod conditions;
 mod doubts;
 mod hint;
@@ -228,7 +229,9 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result
     }
     let mut all = Vec::new();
     for (form, outputs) in outputs(bytes)? {
-        for output in last_of_each_run(outputs) {
+        let mut outputs = last_of_each_run(outputs);
+        command::attach(bytes, &mut outputs);
+        for output in outputs {
             if output.jobs.is_empty()
                 && let Some(why) = &output.partial
             {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::conditions::Conditions;
-use crate::diagnose::{Band, DeviceCounts, Promised, Summary};
+use crate::diagnose::{Band, DeviceCounts, Flushes, Promised, Summary};
 use crate::fio::output::{BELOW, BELOW_MS, Disk, Job, Latency, Output, Stats};
 use crate::record::Claimed;
 use crate::sample::Direction;
@@ -52,6 +52,11 @@ pub fn merged(rows: &[&Job]) -> Job {
         cpu.user = of(&|j| j.cpu.map_or(0.0, |c| c.user));
         cpu.system = of(&|j| j.cpu.map_or(0.0, |c| c.system));
     }
+    let syncs: Option<Vec<(f64, &Latency)>> =
+        rows.iter().map(|j| Some((j.sync_ios? as f64, j.sync.as_ref()?))).collect();
+    all.sync =
+        syncs.map(|all| Latency { samples: Some(all.iter().map(|s| s.0 as u64).sum()), ..of_all(&all) });
+    all.sync_ios = rows.iter().map(|j| j.sync_ios).sum();
     all.impossible = rows.iter().flat_map(|j| &j.impossible).cloned().collect();
     all.error = rows.iter().map(|j| j.error).find(|e| *e != 0).unwrap_or(0);
     all
@@ -211,8 +216,25 @@ pub fn summary(
         device: alone.then(|| device(output, conditions)).flatten(),
         busiest_thread: job.cpu.filter(|_| !polls(output, job)).map(|c| (c.user + c.system).min(1.0)),
         offered: conditions.rate_iops,
+        pace: conditions.pace.clone(),
+        pauses: conditions.pauses.clone(),
+        pace_known: conditions.options_known,
+        asked,
+        jobs: Some(f64::from(conditions.jobs)),
+        flushes: flushes(job),
+        samples: one.and_then(|s| s.bandwidth_samples).filter(|s| s.mean > 0.0).map(|s| {
+            // Where fio does not say how many: two a second.
+            (s.deviation / s.mean, s.samples.unwrap_or((seconds.as_seconds() * 2.0) as u64))
+        }),
         promised: claimed.zip(block).zip(d).and_then(|((c, block), d)| Promised::of(&c.promise, block, d)),
     }
+}
+
+/// Flushes; how many there were is not told where only those of `fdatasync=` are meant, which fio leaves out of its counts.
+fn flushes(job: &Job) -> Option<Flushes> {
+    let sync = job.sync.as_ref().filter(|l| l.samples != Some(0) && l.mean > 0.0)?;
+    let count = sync.samples.or(job.sync_ios).filter(|n| *n > 0).map(|n| n as f64);
+    Some(Flushes { count, mean_ns: sync.mean })
 }
 
 /// How much of the target was used: what was asked for, or what was moved when the run ended with it.

@@ -276,7 +276,10 @@ pub fn little(c: &Conditions, s: &Summary) -> (Option<String>, Option<bool>) {
         r if r > 1.0 => (Some(false), "more than can be: the report's figures do not belong together".into()),
         _ if s.offered.is_some() => (Some(true), "the rate that was asked for left the queue short".into()),
         _ if c.is_null() => (Some(true), "no device was driven, the tool's own time is the rest".into()),
-        r if r < 0.9 && c.fsync > 0 => (Some(true), "flushes took the rest of the time".into()),
+        r if r < 0.9 && (c.fsync > 0 || s.flushes.is_some()) => {
+            (Some(true), "flushes took the rest of the time".into())
+        }
+        r if r < 0.9 && c.pauses.is_some() => (Some(true), "its pauses took the rest of the time".into()),
         _ if c.direct == Some(false) && !c.one_at_a_time() => {
             (Some(true), "the depth was not there: through the page cache, I/O is done one at a time".into())
         }

@@ -32,6 +32,8 @@ pub struct Output {
     pub global_options: Vec<(String, String)>,
     /// One entry per row: a job, or a group of jobs under `group_reporting`.
     pub jobs: Vec<Job>,
+    /// The rate that its jobs together were given, where a status line says it.
+    pub asked_rate: Option<AskedRate>,
     /// What the kernel counted for the disks.
     pub disks: Vec<Disk>,
     /// Members of the document that nothing here uses (`cpu_idleness`), kept so that they are written again.
@@ -40,6 +42,15 @@ pub struct Output {
     pub partial: Option<String>,
     /// What looked wrong while reading, with its place; for the reader of the report.
     pub notes: Vec<String>,
+}
+
+/// A rate that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum AskedRate {
+    /// I/Os a second.
+    Iops(f64),
+    /// Bytes a second.
+    Bytes(f64),
 }
 
 /// One row.

@@ -16,12 +16,12 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::json_read::ReadError;
-use super::output::{Disk, DiskCounts, Header, Job, Output, Stats};
+use super::output::{AskedRate, Disk, DiskCounts, Header, Job, Output, Stats};
 use super::possible::{self, Impossible};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
-use field::{bytes, field, position, whole};
-use line::Line;
+use field::{amount, bytes, field, position, whole};
+pub use line::{Line, lines};
 use row::Row;
 
 /// More rows than this are left out: fio itself runs no more than some thousand jobs.
@@ -38,7 +38,7 @@ const LONGEST_JOINED: usize = 1000;
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut reader = Reader::default();
     let mut pending: Option<Line<'_>> = None;
-    for mut line in line::lines(text) {
+    for mut line in lines(text) {
         if let Some(first) = pending.take() {
             // A mail or a page may have broken a line of fio's; its own lines never end so, but for the percentiles.
             line = Line { text: format!("{} {}", first.text, line.text.trim_start()).into(), ..first };
@@ -129,6 +129,13 @@ impl Reader {
         let word = text.trim_start();
         if word.starts_with("Jobs: ") {
             self.seen.get_or_insert((line.number, "a status line"));
+            // Near the end jobs are missing from it.
+            let (known, found) = (self.output.asked_rate, asked_rate(word));
+            self.output.asked_rate = match (known, found) {
+                (Some(AskedRate::Iops(a)), Some(AskedRate::Iops(b))) => Some(AskedRate::Iops(a.max(b))),
+                (Some(AskedRate::Bytes(a)), Some(AskedRate::Bytes(b))) => Some(AskedRate::Bytes(a.max(b))),
+                (known, found) => known.or(found),
+            };
             return;
         }
         if let Some(at) = text.find(": (g=") {
@@ -399,6 +406,21 @@ fn version(text: &str) -> Option<&str> {
     let plausible =
         number.starts_with(|c: char| c.is_ascii_digit()) && word.len() < 60 && !text.contains(" --");
     plausible.then_some(word.trim_end())
+}
+
+/// `Jobs: 1 (f=1), 0-500 IOPS: [r(1)]...`: least and wanted rate; `CR=500/0 IOPS` in 2.x.
+fn asked_rate(text: &str) -> Option<AskedRate> {
+    let (_, rest) = text.split_once("), ")?;
+    let rates = rest.split(": [").next()?.trim_end_matches(':').trim();
+    let (wanted, old) = match rates.strip_prefix("CR=") {
+        Some(rates) => (rates.split('/').next()?, true),
+        None => (rates.split_once('-')?.1, false),
+    };
+    if rates.ends_with("IOPS") {
+        return field::count(wanted).filter(|n| *n > 0.0).map(AskedRate::Iops);
+    }
+    let unit = if old { rates.rsplit(' ').next().unwrap_or_default() } else { "" };
+    amount(&format!("{wanted}{unit}"), old).filter(|n| *n > 0.0).map(AskedRate::Bytes)
 }
 
 /// `NAME: (g=0): rw=randread, bs=..., ioengine=libaio, iodepth=128`.

@@ -1,0 +1,141 @@
+//! What the load did to itself: flushes between its I/Os, and a rate or pauses that it was given. Neither is a limit of the volume's
+//! rate, and both look like one.
+
+use super::throttle::rate;
+use super::{Case, Confidence, Finding};
+use crate::unit::{Nanos, significant};
+
+/// Flushes that take less of the time are not what limits.
+const FLUSHES: f64 = 0.2;
+/// A rate this near to what was asked for is what was asked for.
+const KEPT: f64 = 0.03;
+/// Samples that differ by less than this are as even as a clock.
+const EVEN: f64 = 0.005;
+/// From so many samples on that is no chance.
+const SAMPLES: u64 = 20;
+/// A queue that is filled to less than this waits for the load.
+const FILLED: f64 = 0.9;
+
+/// Time went into flushes.
+pub fn flushes(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let (f, window, jobs) = (s.flushes?, s.window?, s.jobs.filter(|n| *n > 0.0)?);
+    let time = window.0 as f64 * jobs;
+    let busy = s.iops.zip(s.mean_ns).map(|(x, mean)| x * mean * window.as_seconds());
+    // A job that does one thing at a time flushes when it does no I/O.
+    let left = busy.filter(|_| s.asked == Some(jobs)).map(|busy| (time - busy).max(0.0));
+    let (count, counted) = match (f.count, left) {
+        (Some(n), _) => (n, true),
+        (None, Some(left)) => (left / f.mean_ns, false),
+        (None, None) => return None,
+    };
+    let share = count * f.mean_ns / time;
+    if share < FLUSHES || f.mean_ns <= 0.0 || count < 1.0 {
+        return None;
+    }
+    let mean = Nanos(f.mean_ns as u64);
+    let headline = if share <= 1.02 {
+        format!(
+            "Flushes take {} % of the time: the rate is that of flushes, {mean} each.",
+            significant(share.min(1.0) * 100.0)
+        )
+    } else {
+        format!("{} flushes were under way at any time, {mean} each: they set the pace.", significant(share))
+    };
+    let mut finding = Finding::new(
+        "flushes",
+        if counted { Confidence::Proven } else { Confidence::Likely },
+        headline,
+        "compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more",
+    )
+    .because(format!(
+        "{}{} flushes x {mean} = {} s of {} s{}",
+        if counted { "" } else { "about " },
+        rate(count),
+        significant(count * f.mean_ns / 1e9),
+        significant(window.as_seconds()),
+        if jobs > 1.0 { format!(" x {jobs:.0} jobs") } else { String::new() }
+    ))
+    .number("flush_share", share)
+    .number("flushes", count)
+    .number("flush_mean_ms", f.mean_ns / 1e6);
+    if let (Some(own), Some(ios)) = (s.mean_ns, s.ios) {
+        let each = match ios / count {
+            n if (0.95..1.05).contains(&n) => "I/O".to_string(),
+            n if n >= 1.0 => format!("{} I/Os", significant(n)),
+            n => {
+                return Some(
+                    finding.because(format!("there are {} flushes for each I/O", significant(1.0 / n))),
+                );
+            }
+        };
+        finding = finding.because(format!(
+            "an I/O itself takes {}; there is one flush for each {each}",
+            Nanos(own as u64)
+        ));
+    }
+    Some(finding)
+}
+
+/// The load was held by what it was told to do.
+pub fn limited(case: &Case<'_>) -> Option<Finding> {
+    let s = &case.summary;
+    let x = s.iops?;
+    let by_law = s.mean_ns.map(|mean| x * mean / 1e9);
+    let queue = by_law.zip(s.asked);
+    let filled = queue.map(|(n, asked)| n / asked);
+    let short = |finding: Finding| match queue {
+        Some((n, asked)) => finding.because(format!(
+            "{} were in flight on average, {} could have been",
+            significant(n),
+            significant(asked)
+        )),
+        None => finding,
+    };
+    if let Some(offered) = s.offered {
+        let told = s.pace.clone().unwrap_or_else(|| "its rate".into());
+        return ((x / offered - 1.0).abs() <= KEPT).then(|| {
+            short(
+                Finding::new(
+                    "load-limited",
+                    Confidence::Proven,
+                    format!(
+                        "The load held itself back: {}/s were asked for ({told}) and done.",
+                        rate(offered)
+                    ),
+                    format!(
+                        "leave {told} out to see what the volume can do; the latencies are those at this load"
+                    ),
+                )
+                .because(format!(
+                    "{}/s were done, {} % of what was asked for",
+                    rate(x),
+                    significant(x / offered * 100.0)
+                )),
+            )
+            .number("offered_per_second", offered)
+        });
+    }
+    let waits = filled.is_some_and(|f| f < FILLED) && flushes(case).is_none();
+    if let Some(pauses) = s.pauses.as_ref().filter(|_| waits) {
+        let finding = Finding::new(
+            "load-limited",
+            Confidence::Likely,
+            format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses."),
+            format!("leave {pauses} out to see what the volume can do"),
+        );
+        return Some(short(finding));
+    }
+    let (spread, n) = s.samples?;
+    let own = s.busiest_thread.is_some_and(|b| b >= super::kernel::SATURATED);
+    (waits && !own && !s.pace_known && n >= SAMPLES && spread < EVEN).then(|| {
+        short(Finding::new(
+            "load-limited",
+            Confidence::Possible,
+            "The rate hardly moves while the queue is not full: the load may have held itself back.",
+            "look for rate, rate_iops or thinktime in the job file or command line, which this report does not show",
+        ))
+        .because(format!("{n} samples of the rate differ by {} %", significant(spread * 100.0)))
+        .number("spread", spread)
+    })
+}
