@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::explain;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{Found, convert};
-use crate::fio::to_record::{read_any, seems_time_based, to_record};
+use crate::fio::to_record::{read_any, seems_time_based};
 use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
 use crate::plan::{Plan, parse_file};
@@ -62,7 +63,7 @@ pub struct ConvertArgs {
 /// What a file is.
 enum Source {
     Record(Box<Record>),
-    Reports(Vec<Output>),
+    Reports(Vec<u8>, Vec<Output>),
     Plan(Box<Plan>),
     /// Text of a job file.
     Jobs(String),
@@ -94,7 +95,7 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
         Err(_) => {}
     }
     match read_any(&bytes) {
-        Ok(outputs) => return Ok(Source::Reports(outputs)),
+        Ok(outputs) => return Ok(Source::Reports(bytes, outputs)),
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
     }
@@ -113,12 +114,12 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
 fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
     match (args.to, source) {
         (Form::Jobfile, Source::Jobs(text)) => Ok(text),
-        (Form::Jobfile, Source::Reports(outputs)) => job_file(&outputs),
+        (Form::Jobfile, Source::Reports(_, outputs)) => job_file(&outputs),
         (Form::Jobfile, Source::Record(record)) => plan_as_jobs(&record.plan),
         (Form::Jobfile, Source::Plan(plan)) => plan_as_jobs(&plan),
         (Form::Plan, Source::Plan(plan)) => Ok(plan_toml(&plan)),
         (Form::Plan, Source::Record(record)) => Ok(plan_toml(&record.plan)),
-        (Form::Plan, Source::Reports(outputs)) => {
+        (Form::Plan, Source::Reports(_, outputs)) => {
             let jobs = job_file(&outputs)?;
             // What was inferred is said in the plan too.
             let said: String =
@@ -132,10 +133,10 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
             )
         }
         (Form::Record, Source::Record(record)) => as_json(&record),
-        (Form::Record, Source::Reports(outputs)) => as_json(&imported(&outputs)?),
+        (Form::Record, Source::Reports(bytes, outputs)) => as_json(&imported(&bytes, outputs)?),
         (Form::Csv, Source::Record(record)) => Ok(text::csv(&record)),
-        (Form::Csv, Source::Reports(outputs)) => Ok(text::csv(&imported(&outputs)?)),
-        (form, Source::Reports(outputs)) => {
+        (Form::Csv, Source::Reports(bytes, outputs)) => Ok(text::csv(&imported(&bytes, outputs)?)),
+        (form, Source::Reports(_, outputs)) => {
             Ok(outputs.iter().map(|o| report(o, form, args.terse_version)).collect())
         }
         (_, Source::Record(record)) if record.is_imported() => {
@@ -147,8 +148,8 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
     }
 }
 
-fn imported(outputs: &[Output]) -> anyhow::Result<Record> {
-    to_record(outputs).map_err(anyhow::Error::msg)
+fn imported(bytes: &[u8], outputs: Vec<Output>) -> anyhow::Result<Record> {
+    explain::imported::record(bytes, outputs).map_err(anyhow::Error::msg)
 }
 
 fn as_json(record: &Record) -> anyhow::Result<String> {

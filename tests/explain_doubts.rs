@@ -323,3 +323,49 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
     assert_eq!(missed.diagnosis.find("load-limited"), None);
     assert!(missed.doubts.iter().any(|d| d.code == "rate-not-reached"), "{:?}", missed.doubts);
 }
+
+#[test]
+fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
+    for name in
+        ["2.2.8-published.txt", "3.33-cached.json", "3.33-clones.json", "3.33-groups.txt", "3.33-mixed.txt"]
+    {
+        let path = std::path::Path::new("tests/fixtures/fio").join(name);
+        let explained = explained(&path, &std::fs::read(&path).unwrap(), &ClaimArgs::default()).unwrap();
+        let record = volproof::explain::load(&path).unwrap();
+        let told = |code: &str, step: &str| {
+            record
+                .warnings
+                .iter()
+                .any(|w| w.code == code && w.step.as_deref().is_some_and(|s| s.starts_with(step)))
+        };
+        let mut seen = 0;
+        for run in explained.iter().flat_map(|e| &e.runs) {
+            for doubt in &run.doubts {
+                assert!(told(&doubt.code, &run.name), "{name}: {doubt:?}");
+                seen += 1;
+            }
+            for code in ["small-range", "too-short", "reads-from-memory", "generator-limited"] {
+                assert_eq!(
+                    run.diagnosis.find(code).is_some(),
+                    told(code, &run.name),
+                    "{name}: {code} of {}",
+                    run.name
+                );
+            }
+        }
+        assert!(seen > 1, "{name}");
+        // What a doubt says is not said again among the limits.
+        for finding in volproof::diagnose::of_record(&record).iter().flat_map(|d| &d.findings) {
+            assert!(finding.doubt.is_some() || finding.code != "too-short", "{name}: {finding:?}");
+        }
+        let text = volproof::report::text::record(&record) + &volproof::judge::text(&record);
+        assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
+    }
+    // A Record that came from a report keeps them.
+    let dir = tempfile::tempdir().unwrap();
+    let record = volproof::explain::load("tests/fixtures/fio/3.33-cached.json".as_ref()).unwrap();
+    let stored = dir.path().join("r.json");
+    std::fs::write(&stored, serde_json::to_string(&record).unwrap()).unwrap();
+    let again = volproof::explain::load(&stored).unwrap();
+    assert!(again.warnings == record.warnings && again.warnings.iter().any(|w| w.code == "buffered"));
+}

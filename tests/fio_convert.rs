@@ -139,8 +139,10 @@ fn what_reads_records_reads_reports() {
     std::fs::write(folder.path().join("cut.json"), &REPORT[..REPORT.find("\"usr_cpu\"").unwrap()]).unwrap();
     assert!(folder.well(&["show", "cut.json"]).contains("breaks off at line"));
     std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "nan")).unwrap();
+    assert!(folder.well(&["show", "bad.json"]).contains("impossible-figures"));
+    std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "none")).unwrap();
     let why = folder.refused(&["show", "bad.json"]);
-    assert!(why.contains("bad.json: line 33, column 18: 'nan' is not a number"), "{why}");
+    assert!(why.contains("bad.json: line 33, column 18: 'none' is not a number"), "{why}");
     std::fs::write(folder.path().join("other.json"), "{\"a\" : 1}").unwrap();
     assert!(folder.refused(&["show", "other.json"]).contains("is not a volproof Record"));
 }

@@ -35,6 +35,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("report", "verdict"),
     ("report", "diagnose"),
     ("explain", "judge"),
+    ("convert", "explain"),
     ("report", "fio"),
     ("fio", "engine"),
 ];

@@ -245,10 +245,16 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
             let plan = record.plan_step(&step.name)?;
             let run = Run { plan, step, targets: &record.targets, warnings: &record.warnings };
             let promise = record.claimed.as_ref().map(|c| &c.promise);
-            Some(of_case(&Case {
+            let mut found = of_case(&Case {
                 summary: Summary::of_step(plan, step, &record.targets, promise),
                 run: (!record.is_imported()).then_some(run),
-            }))
+            });
+            // What came with the report of another tool is told once.
+            let told = |code: &str| {
+                record.warnings.iter().any(|w| w.code == code && w.step.as_ref() == Some(&step.name))
+            };
+            found.findings.iter_mut().filter(|f| told(&f.code)).for_each(|f| f.doubt = Some(f.code.clone()));
+            Some(found)
         })
         .collect();
     cap::across_blocks(record, &mut all);

@@ -3,7 +3,7 @@
 use super::Modes;
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::{EngineKind, Step};
-use crate::record::{StepRecord, TargetRecord};
+use crate::record::{LatencySummary, StepRecord, TargetRecord};
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{Binding, Promise};
@@ -173,25 +173,46 @@ impl Summary {
         let n = latencies.count().max(1) as f64;
         let counts = bins(step, false);
         let rate = Estimate::of(&counts);
+        // A step of another tool's report has no samples, only what they came to.
+        let told: Vec<&LatencySummary> = step
+            .directions()
+            .filter(|(d, s)| {
+                *d != Direction::Sync && latencies.count() == 0 && s.service_latency_ns.mean > 0.0
+            })
+            .map(|(_, s)| &s.service_latency_ns)
+            .collect();
+        let told_mean = || {
+            let n: f64 = told.iter().map(|l| l.samples as f64).sum();
+            (n > 0.0).then(|| told.iter().map(|l| l.mean * l.samples as f64).sum::<f64>() / n)
+        };
+        let told_percentiles = match told[..] {
+            [one] => one
+                .percentiles
+                .iter()
+                .filter_map(|(p, v)| Some((p.parse::<f64>().ok()? / 100.0, *v)))
+                .collect(),
+            _ => Vec::new(),
+        };
         let block = plan.single_block();
         Summary {
             name: step.name.clone(),
             reads: Some(step.read.is_some()),
             random: Some(plan.rw.is_random()),
             direct: Some(plan.direct),
-            blocking: Some(step.engine == EngineKind::Psync),
+            blocking: step.assumed.is_empty().then_some(step.engine == EngineKind::Psync),
             iops: (ios > 0.0).then_some(iops),
             bytes_per_second: (ios > 0.0).then_some(bytes),
             ios: (ios > 0.0).then_some(ios),
             block,
             in_flight: Some(step.in_flight_mean),
             window: Some(step.window_ns),
-            mean_ns: latencies.mean(),
-            min: latencies.min(),
-            max: latencies.max(),
+            mean_ns: latencies.mean().or_else(told_mean),
+            min: latencies.min().or(told.iter().map(|l| l.min).min()),
+            max: latencies.max().or(told.iter().map(|l| l.max).max()),
             percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
                 .into_iter()
                 .filter_map(|q| Some((q, latencies.quantile(q)?)))
+                .chain(told_percentiles)
                 .collect(),
             bands: latencies
                 .nonzero()

@@ -8,6 +8,7 @@ mod command;
 mod conditions;
 mod doubts;
 mod hint;
+pub mod imported;
 mod own;
 mod subject;
 mod text;
@@ -28,6 +29,7 @@ use crate::verdict::{Figures, Verdict};
 use crate::warn::{Severity, Warning};
 use conditions::Conditions;
 pub use doubts::Better;
+pub use imported::load;
 
 /// Rows of one file that are told in full; more are counted.
 const MOST_RUNS: usize = 64;
@@ -353,40 +355,60 @@ fn runs(output: &Output) -> Vec<Vec<&Job>> {
     runs
 }
 
+/// A run of a report with what was found of it.
+struct Told<'a> {
+    /// Its rows.
+    rows: Vec<&'a Job>,
+    /// They as one.
+    job: Job,
+    conditions: Conditions,
+    summary: Summary,
+    diagnosis: Diagnosis,
+    doubts: Vec<Warning>,
+}
+
+/// The runs of a report, up to [`MOST_RUNS`], with their findings and doubts.
+fn doubted<'a>(output: &'a Output, claimed: Option<&Claimed>) -> Vec<Told<'a>> {
+    let found = runs(output);
+    let alone = found.len() == 1;
+    let tell = |rows: Vec<&'a Job>| {
+        let job = subject::merged(&rows);
+        let mut conditions = Conditions::of(output, &job);
+        conditions.jobs = rows.iter().map(|j| j.members.max(1)).sum();
+        let summary = subject::summary(output, &job, &conditions, claimed, alone);
+        let diagnosis = diagnose::of_summary(summary.clone());
+        let doubts = doubts::of(output, &job, &conditions, &summary);
+        Told { rows, job, conditions, summary, diagnosis, doubts }
+    };
+    found.into_iter().take(MOST_RUNS).map(tell).collect()
+}
+
+/// Doubts about runs that were under way at the same time.
+fn together(told: &[Told<'_>]) -> Vec<Warning> {
+    let hosts_alone = told.iter().all(|r| r.job.host.is_some());
+    let mut all = Vec::new();
+    for group in told.iter().map(|r| r.job.group).collect::<std::collections::BTreeSet<_>>() {
+        let rows: Vec<(&Job, &Summary)> = told
+            .iter()
+            .filter(|r| r.job.group == group && r.conditions.stonewall != Some(true))
+            .filter(|r| r.job.host.is_none() || hosts_alone)
+            .map(|r| (&r.job, &r.summary))
+            .collect();
+        all.extend(doubts::together(&rows));
+    }
+    all
+}
+
 fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> anyhow::Result<Explained> {
     let claimed = claimed(claim, output)?;
-    let found = runs(output);
-    let merged: Vec<Job> = found.iter().map(|rows| subject::merged(rows)).collect();
-    let mut told: Vec<(Conditions, Summary, Diagnosis, Vec<Warning>)> = Vec::new();
-    for (rows, job) in found.iter().zip(&merged).take(MOST_RUNS) {
-        let mut conditions = Conditions::of(output, job);
-        conditions.jobs = rows.iter().map(|j| j.members.max(1)).sum();
-        let summary = subject::summary(output, job, &conditions, claimed.as_ref(), found.len() == 1);
-        let diagnosis = diagnose::of_summary(summary.clone());
-        let doubts = doubts::of(output, job, &conditions, &summary);
-        told.push((conditions, summary, diagnosis, doubts));
-    }
+    let told = doubted(output, claimed.as_ref());
     let words = claimed.as_ref().map(|c| c.options.clone()).unwrap_or_default();
-    let better: Vec<Vec<Better>> = merged
+    let better: Vec<Vec<Better>> = told
         .iter()
-        .zip(&told)
-        .map(|(job, (c, s, found, _))| doubts::better(job, c, s, found, &words))
+        .map(|r| doubts::better(&r.job, &r.conditions, &r.summary, &r.diagnosis, &words))
         .collect();
-    let verdict = claimed.as_ref().map(|claimed| verdict(claimed, &merged, &told, &better));
-    let mut together = Vec::new();
-    for group in merged.iter().map(|j| j.group).collect::<std::collections::BTreeSet<_>>() {
-        let rows: Vec<(&Job, &Summary)> = merged
-            .iter()
-            .zip(&told)
-            .filter(|(j, (c, ..))| {
-                j.group == group
-                    && c.stonewall != Some(true)
-                    && (j.host.is_none() || merged.iter().all(|j| j.host.is_some()))
-            })
-            .map(|(j, (_, s, ..))| (j, s))
-            .collect();
-        together.extend(doubts::together(&rows));
-    }
+    let verdict = claimed.as_ref().map(|claimed| verdict(claimed, &told, &better));
+    let together = together(&told);
     let date = output.timestamp_ms.and_then(date);
     let mut notes = output.notes.clone();
     if form == Form::Text && output.version.starts_with("fio-2.") {
@@ -394,36 +416,36 @@ fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> any
             "KB, MB and GB of fio 2.x are 1024-based; figures here have the units that they name".into(),
         );
     }
-    if merged.len() > MOST_RUNS {
-        notes.push(format!("{} more runs are in it and not told", merged.len() - MOST_RUNS));
+    let left = runs(output).len().saturating_sub(told.len());
+    if left > 0 {
+        notes.push(format!("{left} more runs are in it and not told"));
     }
-    if merged.is_empty() && output.partial.is_none() {
+    if told.is_empty() && output.partial.is_none() {
         notes.push("no job moved any data".into());
     }
-    let runs = merged.iter().zip(told).zip(better).map(
-        |((job, (conditions, summary, diagnosis, doubts)), better)| {
-            let caps = match (&claimed, diagnosis.find("throttle")) {
-                (None, Some(_)) => hint::caps(&conditions, &summary, date.as_deref()),
-                _ => Vec::new(),
-            };
-            let (little, little_holds) = text::little(&conditions, &summary);
-            RunExplained {
-                name: job.name.clone(),
-                host: job.host.clone(),
-                tested: text::tested(job, &conditions, &summary),
-                result: text::result(job, &summary),
-                latency: text::latencies(job),
-                little,
-                little_holds,
-                figures: figures(&summary),
-                diagnosis,
-                caps,
-                doubts,
-                better,
-                conditions: Some(conditions),
-            }
-        },
-    );
+    let runs = told.into_iter().zip(better).map(|(told, better)| {
+        let Told { job, conditions, summary, diagnosis, doubts, .. } = told;
+        let caps = match (&claimed, diagnosis.find("throttle")) {
+            (None, Some(_)) => hint::caps(&conditions, &summary, date.as_deref()),
+            _ => Vec::new(),
+        };
+        let (little, little_holds) = text::little(&conditions, &summary);
+        RunExplained {
+            name: job.name.clone(),
+            host: job.host.clone(),
+            tested: text::tested(&job, &conditions, &summary),
+            result: text::result(&job, &summary),
+            latency: text::latencies(&job),
+            little,
+            little_holds,
+            figures: figures(&summary),
+            diagnosis,
+            caps,
+            doubts,
+            better,
+            conditions: Some(conditions),
+        }
+    });
     Ok(Explained {
         file: file.to_path_buf(),
         form,
@@ -461,13 +483,8 @@ fn workings(claimed: &Claimed) -> Vec<String> {
         .collect()
 }
 
-fn verdict(
-    claimed: &Claimed,
-    jobs: &[Job],
-    told: &[(Conditions, Summary, Diagnosis, Vec<Warning>)],
-    better: &[Vec<Better>],
-) -> Verdict {
-    let steps: Vec<_> = told.iter().map(|(c, ..)| c.step()).collect();
+fn verdict(claimed: &Claimed, told: &[Told<'_>], better: &[Vec<Better>]) -> Verdict {
+    let steps: Vec<_> = told.iter().map(|r| r.conditions.step()).collect();
     let command = |i: usize, shows: &str| {
         let found = better[i].iter().find(|b| b.shows.contains(shows)).or(better[i].first());
         found.map(|b| b.volproof.clone()).unwrap_or_default()
@@ -476,18 +493,20 @@ fn verdict(
         .iter()
         .zip(&steps)
         .enumerate()
-        .filter(|(_, ((c, ..), _))| c.pattern().is_some())
-        .map(|(i, ((_, summary, diagnosis, doubts), step))| {
-            let samples = subject::parts(&jobs[i]).first().and_then(|(_, s)| s.bandwidth_samples);
-            let one = jobs[i].members == 1 && subject::parts(&jobs[i]).len() == 1;
+        .filter(|(_, (r, _))| r.conditions.pattern().is_some())
+        .map(|(i, (r, step))| {
+            let parts = subject::parts(&r.job);
+            let samples = parts.first().and_then(|(_, s)| s.bandwidth_samples);
+            let one = r.job.members == 1 && parts.len() == 1;
             Figures {
-                summary,
-                diagnosis,
+                summary: &r.summary,
+                diagnosis: &r.diagnosis,
                 step,
                 spread: samples
                     .filter(|s| one && s.mean > 0.0)
-                    .map(|s| (s.deviation / s.mean, s.samples.unwrap_or_else(|| halves(summary)))),
-                blockers: doubts
+                    .map(|s| (s.deviation / s.mean, s.samples.unwrap_or_else(|| halves(&r.summary)))),
+                blockers: r
+                    .doubts
                     .iter()
                     .filter(|d| d.severity == Severity::Blocker)
                     .map(|d| (d.code.clone(), d.message.clone(), d.advice.clone()))

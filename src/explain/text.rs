@@ -12,7 +12,7 @@ use crate::unit::{Nanos, grouped, significant};
 use crate::warn::{Severity, Warning};
 
 /// Findings that are about the test and not about the volume.
-const OF_THE_TEST: [&str; 11] = [
+pub const OF_THE_TEST: [&str; 11] = [
     "unwritten-blocks",
     "reads-from-memory",
     "cpu-quota",

@@ -66,23 +66,50 @@ pub fn read_any(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
     }
 }
 
-/// Reads a Record, or a report of fio as one.
+/// What a file holds.
+pub enum Loaded {
+    /// A Record.
+    Record(Box<Record>),
+    /// Reports of fio, and the text that they are in.
+    Reports(Vec<u8>, Vec<Output>),
+}
+
+/// Reads a Record, or reports of fio.
 ///
 /// # Errors
 /// See [`LoadError`].
-pub fn load(path: &Path) -> Result<Record, LoadError> {
+pub fn open(path: &Path) -> Result<Loaded, LoadError> {
     let error = match Record::load(path) {
-        Ok(record) => return Ok(record),
+        Ok(record) => return Ok(Loaded::Record(Box::new(record))),
         Err(e @ (RecordError::Foreign { .. } | RecordError::Form { .. })) => e,
         Err(e) => return Err(e.into()),
     };
     let read = |source| RecordError::Read { path: path.to_path_buf(), source };
     let bytes = std::fs::read(path).map_err(read)?;
     match read_any(&bytes) {
-        Ok(outputs) => to_record(&outputs).map_err(|why| LoadError::Empty { path: path.to_path_buf(), why }),
+        Ok(outputs) => Ok(Loaded::Reports(bytes, outputs)),
         Err(ReadError::Nothing { .. }) => Err(error.into()),
         Err(source) => Err(LoadError::Report { path: path.to_path_buf(), source }),
     }
+}
+
+/// Reads a Record, or a report of fio as one, without doubts about its test.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn load(path: &Path) -> Result<Record, LoadError> {
+    match open(path)? {
+        Loaded::Record(record) => Ok(*record),
+        Loaded::Reports(_, outputs) => {
+            to_record(&outputs).map_err(|why| LoadError::Empty { path: path.to_path_buf(), why })
+        }
+    }
+}
+
+/// A row becomes a step: the sum of all clients does not, nor reads and writes that are reported as one.
+pub fn has_step(output: &Output, job: &Job) -> bool {
+    let sum = job.name == "All clients" && output.jobs.iter().filter(|j| j.host.is_some()).count() > 1;
+    !sum && !(job.mixed.is_some() && job.directions.0.iter().all(Option::is_none))
 }
 
 /// The last of the reports as a Record; the earlier ones are interim.
@@ -139,10 +166,10 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
     }
     let mut group = None;
     for job in &output.jobs {
-        if job.name == "All clients" && hosts.len() > 1 {
-            continue; // The sum of the other rows.
-        }
-        if job.mixed.is_some() && job.directions.0.iter().all(Option::is_none) {
+        if !has_step(output, job) {
+            if job.mixed.is_none() {
+                continue; // The sum of the other rows.
+            }
             record.warnings.push(Warning::new(
                 Severity::Warning,
                 "mixed-row",
@@ -369,7 +396,7 @@ fn engine(name: &str) -> EngineKind {
 fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
     let of = |d: Direction| job.directions[d].as_ref().and_then(summary);
     let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
-    let flushes = job.sync.as_ref().and_then(|l| Some((l, l.samples.filter(|n| *n > 0)?)));
+    let flushes = job.sync.as_ref().and_then(|l| Some((l, l.samples.or(job.sync_ios).filter(|n| *n > 0)?)));
     let sync = flushes.map(|(l, n)| DirectionSummary {
         ios: n,
         bytes: Bytes(0),

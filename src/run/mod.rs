@@ -30,7 +30,6 @@ use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::explain;
-use crate::fio::to_record;
 use crate::guard::GuardError;
 use crate::judge::{self, ClaimArgs};
 use crate::machine;
@@ -195,7 +194,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let record = to_record::load(&args.record).map_err(Failure::input)?;
+    let record = explain::load(&args.record).map_err(Failure::input)?;
     print(&if args.csv { text::csv(&record) } else { shown(&record) })
 }
 
@@ -220,7 +219,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
             )));
         }
     }
-    let record = to_record::load(&args.record).map_err(Failure::input)?;
+    let record = explain::load(&args.record).map_err(Failure::input)?;
     write_page(&record, &path)?;
     if path == Path::new("-") { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
 }
