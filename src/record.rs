@@ -205,6 +205,10 @@ pub struct StepRecord {
     pub set_up_ns: Nanos,
     /// Length of the measured window.
     pub window_ns: Nanos,
+    /// The windows of all load threads added up: less than their number times the window where an amount of I/O ends each by itself. 0 in
+    /// Records of before this was kept.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub workers_window_ns: Nanos,
     /// Reads on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionSummary>,
@@ -241,6 +245,13 @@ pub struct StepRecord {
     pub drained_ios: u64,
     /// The longest of those.
     pub drained_max_ns: Nanos,
+    /// Flushes after the load (`end_fsync`), which are not among those of `sync`; their time is of the window where an amount of I/O ended
+    /// the load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub end_flushes: u64,
+    /// The longest of them.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub end_flush_max_ns: Nanos,
     /// Requests that never completed.
     pub lost_ios: u64,
     /// Load threads that never came back from the kernel.

@@ -109,7 +109,8 @@ fn definitions_of_a_row() {
                 simulate = { latency = '1ms' }\n\
                 [[step]]\nname = 'b'\nrw = 'randwrite'\nbs = '8k'\nruntime = '1100ms'\niodepth = 1\nengine = 'null'\n\
                 simulate = { latency = '2ms' }\n";
-    let record = record(plan, &[]);
+    let mut record = record(plan, &[]);
+    assert_eq!(record.steps[0].workers_window_ns, Nanos::millis(3200));
     let output = of_record::of_record(&record);
     assert_eq!(
         output.jobs.iter().map(|j| (j.name.as_str(), j.group, j.members)).collect::<Vec<_>>(),
@@ -158,4 +159,23 @@ fn definitions_of_a_row() {
     assert_eq!(mixed.lat.as_ref().unwrap().percentiles[16], mixed.clat.as_ref().unwrap().percentiles[16]);
     assert_eq!(mixed.iops_samples.unwrap().samples, Some(8));
     assert!(!Path::new("r.json").exists());
+
+    // fio rounds the share of the group's rate in another way where it is terse.
+    let line = terse::write(&output, 3);
+    let share: f64 = line.split(';').nth(5 + 38).unwrap().trim_end_matches('%').parse().unwrap();
+    let rate = (read.bytes_per_second / 1024.0).trunc();
+    assert!((share - (bw.mean / 1024.0 * 100.0 / rate).min(100.0)).abs() < 1e-6, "{share} {bw:?}");
+    // Jobs that ended by themselves count with their own time, also in the shares of the processors; those of old Records as the longest.
+    let first = |record: &Record| of_record::of_record(record).jobs.remove(0).runtime;
+    record.steps[0].workers_window_ns = Nanos::millis(2500);
+    assert_eq!(first(&record), Some(Nanos::millis(2500)));
+    record.steps[0].workers_window_ns = Nanos(0);
+    assert_eq!(first(&record), Some(Nanos::millis(3200)));
+    // What was still on its way at the end is a share of the depths, and none is above the whole.
+    record.steps[0].depth.as_mut().unwrap().in_flight[1] = ios + 2;
+    assert_eq!(of_record::of_record(&record).jobs[0].depth.unwrap()[1], 1.0);
+    // No band where no latency is kept.
+    let about = Row { disable_clat: true, ..Row::default() };
+    let row = of_record::row(&about, &[(record.plan_step("a").unwrap(), &record.steps[0])]);
+    assert_eq!(row.latency_ms, Some([0.0; 12]));
 }

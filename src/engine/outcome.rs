@@ -73,6 +73,9 @@ pub struct End {
     pub depth: Depth,
     /// Completed after the window, and the longest of them.
     pub drained: (u64, Nanos),
+    /// Flushes at the end of the load, and the longest of them: in no figure of the load but the length of its window, when the amount of I/O
+    /// ended it.
+    pub end_flushes: (u64, Nanos),
     /// Still not complete when we gave up waiting.
     pub lost: u32,
     /// Open loop only.

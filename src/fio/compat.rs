@@ -25,13 +25,68 @@ const ON_PURPOSE: [&str; 6] = [
     "SIGHUP ends the run as SIGINT does, with a report; fio dies of it without one. The exit code is 129, as a shell tells it of fio.",
 ];
 
+/// Figures of the reports that do not come about as fio's do although they mean the same, and how; `tests/fio_values.rs` and
+/// `benches/fio-values` show that the rest agrees.
+const FIGURES: [(&str, &str); 12] = [
+    (
+        "`total_ios` `io_bytes` `runtime` of a job that time ends",
+        "fio counts what is in flight when the time is up, and its run time ends a little later (2001 ms for 2 s). volproof's window ends when \
+         the time is up, and what completes later is in no rate",
+    ),
+    (
+        "`total_ios` `io_bytes` of a job with several block sizes",
+        "fio's random map cuts I/Os short where they meet a block that is done, so that it does more and smaller ones than `bssplit` asks for, and \
+         with `bs=4k,16k` may end before `size`. volproof draws the sizes as asked for; its last I/O is whole and may lead beyond `size`. With \
+         `norandommap` both do",
+    ),
+    (
+        "reads and writes of a mix",
+        "which one comes next is drawn by another generator; their sum is the same",
+    ),
+    (
+        "`slat_ns`",
+        "volproof submits and waits in one system call and does not measure submitting by itself: no samples, N = 0, as fio has it with \
+         `disable_slat=1`",
+    ),
+    (
+        "`clat_ns`",
+        "begins before the I/O is submitted, and is equal to `lat_ns`; compare with fio's `lat_ns`",
+    ),
+    (
+        "`clat_ns` `lat_ns` after `ramp_time`",
+        "fio may keep latencies of I/Os that it does not count, N is then above `total_ios`; here each I/O has one",
+    ),
+    (
+        "`iodepth_level` `iodepth_submit` `iodepth_complete`",
+        "volproof fills the queue in one batch and takes all completions that there are, as fio does with `iodepth_batch_submit` and \
+         `iodepth_batch_complete_max` as large as `iodepth`; fio's default are batches of one",
+    ),
+    (
+        "`bw_samples` `iops_samples` and what comes of them",
+        "whole half seconds before the end. fio's last one depends on which of its threads is first: 3 or 4 in 2 s",
+    ),
+    (
+        "`ctx` `majf` `minf`",
+        "of the load threads while they are measured; fio's processes also set up and allocate",
+    ),
+    (
+        "`disk_util`",
+        "volproof reads the disk's counters at the start and at the end. fio reads them now and then, so that a short run shows few I/Os or none",
+    ),
+    ("`eta`", "0 at the end of a run; fio 3.33 prints 0 there or 2147483647"),
+    (
+        "`sync` with `end_fsync` or `fsync_on_close`",
+        "the flush at the end is not among them, and its time is of the run time, as in fio; but not where time ends the job",
+    ),
+];
+
 /// The page anew, with the second part of `old` kept.
 pub fn page(old: &str) -> String {
     let corpus = old.split_once(MARK).map_or("\n", |(_, rest)| rest);
     format!("{}{MARK}{corpus}", options())
 }
 
-/// The first part: every option by group, engines, flags.
+/// The first part: every option by group, engines, flags, figures.
 fn options() -> String {
     let mut text = String::new();
     let mut groups: BTreeMap<Group, Vec<&FioOption>> = BTreeMap::new();
@@ -72,6 +127,12 @@ fn options() -> String {
     text.push_str("\n## What differs on purpose\n\n");
     for what in ON_PURPOSE {
         let _ = writeln!(text, "- {what}");
+    }
+    text.push_str(
+        "\n## Figures\n\nFigures of all reports are defined as fio defines them. These come about in another way:\n\n| figure | |\n|---|---|\n",
+    );
+    for (figure, how) in FIGURES {
+        let _ = writeln!(text, "| {figure} | {how} |");
     }
     text.push('\n');
     text

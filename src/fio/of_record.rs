@@ -138,6 +138,7 @@ impl Sampled {
             min: self.min as f64 * unit,
             max: self.max as f64 * unit,
             share: None,
+            terse_share: None,
             mean: self.mean * unit,
             deviation: deviation * unit,
             samples: Some(self.samples),
@@ -163,7 +164,10 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
     for (step, record) in parts {
         let workers = workers(step, record);
         members += workers;
-        runtime_ms += record.window_ns.0 / 1_000_000 * workers;
+        runtime_ms += match record.workers_window_ns.0 {
+            0 => record.window_ns.0 / 1_000_000 * workers,
+            all => all / 1_000_000,
+        };
         user_ms += record.cpu.user_ns.0 / 1_000_000;
         system_ms += record.cpu.system_ns.0 / 1_000_000;
         cpu.switches += record.cpu.context_switches;
@@ -203,9 +207,10 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
         }),
         ..Job::default()
     };
-    shares(&mut job, data.map(|d| &sums[d]));
-    depths(&mut job, data.iter().map(|d| sums[*d].ios).sum(), parts);
+    // fio puts an I/O into its band when it keeps its latency.
+    shares(&mut job, data.map(|d| &sums[d]).into_iter().filter(|_| !row.disable_clat));
     let flushes = &sums[Direction::Sync];
+    depths(&mut job, data.iter().map(|d| sums[*d].ios).sum(), flushes.ios, parts);
     if row.unified != Unified::Mixed {
         for d in data {
             job.directions[d] = Some(stats(row, &sums[d]));
@@ -255,7 +260,7 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
         values.into_iter().map(|n| n * per_second / unit).collect()
     };
     // Workers keep their I/Os but not their directions and bytes; where all I/Os are alike, that says everything.
-    let alike = step.rw.directions().len() == 1 && step.fsync == 0 && !step.end_fsync;
+    let alike = step.rw.directions().len() == 1 && step.fsync == 0;
     let ids: BTreeSet<u32> = series.iter().flat_map(|s| s.workers.iter().map(|w| w.worker)).collect();
     match step.single_block().filter(|_| alike && d == step.rw.directions()[0] && !ids.is_empty()) {
         Some(block) => {
@@ -317,8 +322,9 @@ fn stats(row: &Row, sum: &Sum) -> Stats {
     }
 }
 
-/// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes.
-fn depths(job: &mut Job, ios: u64, parts: &[(&Step, &StepRecord)]) {
+/// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes. Those still on their way at the end
+/// count in fio, and here only in the depths: the whole is what was begun.
+fn depths(job: &mut Job, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)]) {
     let mut sum = Depth::default();
     // A row that has not begun has shares of nothing.
     let mut known = parts.is_empty();
@@ -329,17 +335,18 @@ fn depths(job: &mut Job, ios: u64, parts: &[(&Step, &StepRecord)]) {
     let share =
         |counts: [u64; 7], total: u64| Some(counts.map(|n| depth_share(n as f64 / total.max(1) as f64)));
     if known {
-        job.depth = share(sum.in_flight, ios);
+        let begun = sum.in_flight.iter().sum::<u64>().saturating_sub(flushes);
+        job.depth = share(sum.in_flight, ios.max(begun));
         job.submit = share(sum.submitted, sum.submitted.iter().sum());
         job.complete = share(sum.completed, sum.completed.iter().sum());
     }
 }
 
 /// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
-fn shares(job: &mut Job, sums: [&Sum; 3]) {
-    let total = sums.iter().map(|s| s.ios).sum::<u64>().max(1) as f64;
+fn shares<'a>(job: &mut Job, sums: impl Iterator<Item = &'a Sum> + Clone) {
+    let total = sums.clone().map(|s| s.ios).sum::<u64>().max(1) as f64;
     let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
-    for (bucket, n) in sums.iter().flat_map(|s| s.latencies.nonzero()) {
+    for (bucket, n) in sums.flat_map(|s| s.latencies.nonzero()) {
         let value = bucket_middle(bucket);
         let share = n as f64 / total;
         match value {
@@ -385,7 +392,8 @@ pub fn report(
     }
 }
 
-/// `bw_agg`: the mean of the samples, cut to whole KiB/s, as a share of what the whole group moved in its longest run time.
+/// `bw_agg`: the mean of the samples as a share of what the whole group moved in its longest run time. The mean is cut to whole KiB/s; in the
+/// terse form the group's rate is instead.
 fn group_shares(rows: &mut [Job]) {
     let places: [fn(&mut Job) -> Option<&mut Stats>; 4] = [
         |j| j.directions[Direction::Read].as_mut(),
@@ -403,9 +411,13 @@ fn group_shares(rows: &mut [Job]) {
         let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
         for stats in rows.iter_mut().filter(|r| r.group == group).filter_map(place) {
             let Some(samples) = stats.bandwidth_samples.as_mut() else { continue };
-            let mean = (samples.mean / 1024.0).trunc();
-            let share = if rate > 1024.0 { mean / (rate / 1024.0) } else { 1.0 };
-            samples.share = Some(if samples.samples == Some(0) { 0.0 } else { share.min(1.0) });
+            let share = |mean: f64, rate: f64| match samples.samples {
+                Some(0) => Some(0.0),
+                _ if rate < 1.0 => Some(1.0),
+                _ => Some((mean / rate).min(1.0)),
+            };
+            let (mean, rate) = (samples.mean / 1024.0, rate / 1024.0);
+            (samples.share, samples.terse_share) = (share(mean.trunc(), rate), share(mean, rate.trunc()));
         }
     }
 }

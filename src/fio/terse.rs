@@ -105,7 +105,7 @@ fn stats(s: &Stats, listed: &[f64], version: u8, f: &mut Vec<String>) {
     let kib = 1.0 / Bytes::KIB.0 as f64;
     let bw = s.bandwidth_samples.unwrap_or_default();
     f.extend([bw.min, bw.max].map(|x| ((x * kib + 1e-6) as u64).to_string()));
-    f.push(format!("{:.6}%", bw.share.unwrap_or(0.0) * 100.0));
+    f.push(format!("{:.6}%", bw.terse_share.or(bw.share).unwrap_or(0.0) * 100.0));
     f.extend([bw.mean, bw.deviation].map(|x| format!("{:.6}", x * kib)));
     if version == 5 {
         f.push(bw.samples.unwrap_or(0).to_string());
@@ -332,15 +332,15 @@ fn read_stats(f: &mut Fields<'_>, version: u8) -> Result<Stats, ReadError> {
     let share = Some(f.share("a share of the rate")?);
     let (mean, deviation) = (f.real("a rate")? * kib, f.real("a deviation")? * kib);
     let samples = if version == 5 { Some(f.number("a count of samples")?) } else { None };
-    s.bandwidth_samples = Some(Samples { min, max, share, mean, deviation, samples });
+    s.bandwidth_samples = Some(Samples { min, max, share, terse_share: share, mean, deviation, samples });
     if version == 5 {
         s.iops_samples = Some(Samples {
             min: f.real("a rate")?,
             max: f.real("a rate")?,
-            share: None,
             mean: f.real("a rate")?,
             deviation: f.real("a deviation")?,
             samples: Some(f.number("a count of samples")?),
+            ..Samples::default()
         });
     }
     Ok(s)

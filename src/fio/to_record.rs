@@ -428,6 +428,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         set_up_ns: Nanos(0),
         started_after_ns: Nanos(0),
         window_ns: window,
+        workers_window_ns: job.runtime.unwrap_or_default(),
         in_flight_mean: in_flight,
         in_flight_asked: f64::from(step.iodepth) * f64::from(step.numjobs),
         cpu: CpuRecord {
@@ -446,6 +447,8 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         errors: ErrorRecord { count: errors, first: Vec::new() },
         drained_ios: 0,
         drained_max_ns: Nanos(0),
+        end_flushes: 0,
+        end_flush_max_ns: Nanos(0),
         lost_ios: 0,
         stuck_workers: 0,
         missed_rate: None,

@@ -312,7 +312,7 @@ fn here() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_flush_at_the_end_counts_when_the_amount_ended_the_load() {
+fn a_flush_at_the_end_is_of_the_window_when_the_amount_ended_the_load_and_never_among_its_flushes() {
     let step = Step {
         rw: Pattern::Write,
         iodepth: 4,
@@ -322,13 +322,19 @@ fn a_flush_at_the_end_counts_when_the_amount_ended_the_load() {
         ..Step::default()
     };
     let o = simulated(step.clone(), device(Nanos::millis(1)));
-    assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 1);
+    assert_eq!((&o.series[0].sync, o.ends[0].end_flushes), (&None, (1, Nanos::millis(1))));
     assert_eq!(o.series[0].window_ns, Nanos::millis(3), "two rounds of writes, then the flush");
+    assert_eq!(o.ends[0].depth.in_flight.iter().sum::<u64>(), 8, "the flush is no part of the load's depths");
     // Time ended it: the flush is not of the window, but it is done.
     let timed = Step { runtime: Nanos::micros(5500), io_size: None, ..step.clone() };
     let o = simulated(timed, device(Nanos::millis(1)));
     assert_eq!(o.series[0].sync, None);
-    assert_eq!((o.ends[0].drained.0, o.ends[0].lost), (5, 0), "four writes in flight, and the flush");
+    let end = &o.ends[0];
+    assert_eq!(
+        (end.drained.0, end.end_flushes.0, end.lost),
+        (4, 1, 0),
+        "four writes in flight, and the flush"
+    );
     // What only reads has nothing to flush.
     let o = simulated(Step { rw: Pattern::Read, ..step.clone() }, device(Nanos::millis(1)));
     assert_eq!(o.series[0].sync, None);
@@ -337,7 +343,8 @@ fn a_flush_at_the_end_counts_when_the_amount_ended_the_load() {
         let dir = here();
         let step = Step { engine, direct: false, iodepth: depth, fsync: 4, datasync: false, ..step.clone() };
         let o = run(&step, engine, &[scratch(dir.path(), false)], false);
-        assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 2, "{engine}: {:?}", o.ends);
+        assert_eq!(o.series[0].sync.as_ref().unwrap().track.total().ios, 1, "{engine}: {:?}", o.ends);
+        assert_eq!(o.ends[0].end_flushes.0, 1, "{engine}");
         assert_eq!(o.series[0].write.as_ref().unwrap().track.total().ios, 8, "{engine}");
     }
 }

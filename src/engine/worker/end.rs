@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use super::{DRAIN, END_FLUSH, Slot, Worker};
 use crate::engine::backend::{Backend, Request};
 use crate::engine::clock::Clock;
-use crate::engine::generator::{Generator, Source};
+use crate::engine::generator::Source;
 use crate::engine::job::Message;
 use crate::engine::schedule::Schedule;
 use crate::sample::{Direction, GRID};
@@ -21,7 +21,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.collect::<S, OPEN>();
         }
         if !self.closed {
-            self.end_flush::<OPEN>()?;
+            self.end_flush()?;
         }
         self.close(self.clock.now());
         let slice = Nanos::millis(100);
@@ -33,23 +33,23 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.reap_late::<OPEN>(n, self.clock.now());
             }
         }
-        self.end_flush::<OPEN>()
+        self.end_flush()
     }
 
     /// The end of a loop that leaves nothing in flight.
     #[inline(never)]
     pub(super) fn end_lockstep(&mut self) -> io::Result<()> {
-        self.end_flush::<false>()?;
+        self.end_flush()?;
         self.settled = self.clock.now();
         self.close(self.settled);
         Ok(())
     }
 
-    /// The flush after the load of each target, if one was asked for. It counts like any other when the amount of I/O ended the load; after a
-    /// window that the time ended it is late.
+    /// The flush after the load of each target, if one was asked for. It is none of the load's flushes; when the amount of I/O ended the load,
+    /// its time is of the window, as what was written is not there before.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_flush<const OPEN: bool>(&mut self) -> io::Result<()> {
+    pub(super) fn end_flush(&mut self) -> io::Result<()> {
         let pending = std::mem::take(&mut self.end_fsync);
         if !pending || self.idle < self.slots.len() || self.control.stop.load(Ordering::Relaxed) {
             return Ok(());
@@ -59,8 +59,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         for number in 0..self.targets {
             let now = self.clock.now();
             self.settle(now);
-            let Worker { backend, slots, free, idle, outcome, target: first, targets, .. } = self;
-            outcome.depth.submit(1, 1);
+            let Worker { backend, slots, free, idle, target: first, targets, .. } = self;
             backend.fill(&free[*idle - 1..*idle], |slot| {
                 let (direction, target) = (Direction::Sync, *first + number);
                 // It is no arrival of a schedule: its intended start lies before all of them.
@@ -72,18 +71,38 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             *idle -= 1;
             while self.idle < self.slots.len() {
                 self.backend.submit_and_wait(1, Some(GRID))?;
-                let n = self.backend.ready();
-                if !self.closed {
-                    self.collect::<Generator, OPEN>();
-                } else if n > 0 {
-                    self.reap_late::<OPEN>(n, self.clock.now());
-                }
-                if self.clock.now() >= deadline {
+                let now = self.clock.now();
+                self.nothing(now);
+                self.settle(now);
+                self.reap_end_flush(now);
+                if now >= deadline {
                     return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Takes the flush at the end, when it has completed.
+    #[cold]
+    fn reap_end_flush(&mut self, now: u64) {
+        let n = self.backend.ready();
+        let Worker { backend, slots, free, idle, clock, outcome, .. } = self;
+        let errors = outcome.errors;
+        backend.reap(n, |id, result| {
+            free[*idle] = id;
+            *idle += 1;
+            let slot = &slots[id as usize];
+            if result != i64::from(slot.length) {
+                return outcome.fail(slot.failure(result));
+            }
+            outcome.end_flushes.0 += 1;
+            outcome.end_flushes.1 = outcome.end_flushes.1.max(Nanos(clock.ns(now - slot.sent)));
+        });
+        if outcome.errors != errors && !self.continue_on_error && !self.closed {
+            self.control.stop.store(true, Ordering::Relaxed);
+            self.close(now);
+        }
     }
 
     /// Takes completions that came after the window.

@@ -320,7 +320,10 @@ impl<'a> Files<'a> {
                 None => {
                     let whole = match load.bs.single() {
                         Some(bs) if load.bs_write.is_none() && !(load.norandommap && load.rw.is_random()) => {
-                            size - size % bs.0
+                            // A last block that begins in the part and ends behind it is in order as long as the file goes on.
+                            let end = offset + size.next_multiple_of(bs.0);
+                            let goes_on = !load.rw.is_random() && count == 1 && had(&found[0]) >= end;
+                            if goes_on { size } else { size - size % bs.0 }
                         }
                         _ => size,
                     };

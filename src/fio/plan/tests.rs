@@ -170,6 +170,13 @@ fn how_much_is_done() {
     assert_eq!(amount(&["filesize=4m"]), (0, Some(4 * mib), Some(4 * mib)));
     assert_eq!(amount(&["filesize=4m", "size=2m"]), (0, Some(4 * mib), Some(2 * mib)));
     assert_eq!(amount(&["size=10k"]), (0, Some(10240), Some(8192)), "blocks that fit");
+    let onward = amount(&["filename=old", "size=10k", "loops=2"]);
+    assert_eq!(
+        onward,
+        (0, Some(10240), Some(20480)),
+        "the last one ends behind the part, where the file goes on"
+    );
+    assert_eq!(amount(&["filename=old", "size=10k", "rw=randread"]), (0, Some(10240), Some(8192)));
     assert_eq!(amount(&["size=10k", "rw=randread", "norandommap"]), (0, Some(10240), Some(10240)));
     assert_eq!(only(&["size=1m", "number_ios=9", "loops=2"]).ios, Some(18));
     let s = only(&["size=1m", "filename=f", "numjobs=2", "group_reporting", "offset_increment=4m"]);

@@ -471,6 +471,7 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
     for (name, n) in [
         ("Failed I/Os", step.errors.count),
         ("Completed after the window", step.drained_ios),
+        ("Flushes at the end", step.end_flushes),
         ("Lost requests", step.lost_ios),
         ("Stuck load threads", u64::from(step.stuck_workers)),
         ("Throttled by our own cgroup", record.evidence(step).cgroup_throttled_periods.unwrap_or(0)),
