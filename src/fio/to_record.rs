@@ -109,7 +109,8 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
 /// A row becomes a step: the sum of all clients does not, nor reads and writes that are reported as one.
 pub fn has_step(output: &Output, job: &Job) -> bool {
     let sum = job.name == "All clients" && output.jobs.iter().filter(|j| j.host.is_some()).count() > 1;
-    !sum && !(job.mixed.is_some() && job.directions.0.iter().all(Option::is_none))
+    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
+    !sum && !mixed_only
 }
 
 /// The last of the reports as a Record; the earlier ones are interim.
