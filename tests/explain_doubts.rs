@@ -369,3 +369,44 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
     let again = volproof::explain::load(&stored).unwrap();
     assert!(again.warnings == record.warnings && again.warnings.iter().any(|w| w.code == "buffered"));
 }
+
+#[test]
+fn reports_come_through_mails_logs_and_other_systems() {
+    for name in ["2.2.8-published.txt", "3.33-groups.txt", "3.33-cached.json"] {
+        let whole = std::fs::read_to_string(format!("tests/fixtures/fio/{name}")).unwrap();
+        let told = |bytes: &[u8]| {
+            let found = explained("x".as_ref(), bytes, &ClaimArgs::default())
+                .unwrap_or_else(|e| panic!("{name}: {e:#}"));
+            (
+                found[0].notes.clone(),
+                found[0].partial.clone(),
+                found[0]
+                    .runs
+                    .iter()
+                    .map(|r| (r.name.clone(), r.result.clone(), r.latency.clone(), r.tested.clone()))
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let plain = told(whole.as_bytes());
+        let each = |front: &str| whole.lines().map(|l| format!("{front}{l}\n")).collect::<String>();
+        for front in [
+            "> ",
+            ">> ",
+            "2026-11-21T09:14:15.123456789Z stdout F ",
+            "Nov 21 09:14:15 node-1 fio[4711]: ",
+            "[pod/fio-abc/fio] ",
+            "fio-1  | ",
+            "\u{1b}[36mfio-1  | \u{1b}[0m",
+        ] {
+            assert_eq!(told(each(front).as_bytes()), plain, "{name} behind {front:?}");
+        }
+        assert_eq!(told(whole.replace('\n', "\r\n").as_bytes()), plain, "{name} of Windows");
+        assert_eq!(told(format!("\u{feff}{whole}").as_bytes()), plain, "{name} with a mark");
+        let wide: Vec<u8> = whole.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert_eq!(told(&wide), plain, "{name} in UTF-16");
+    }
+    // What is wrong has its place in the text as it came.
+    let bad = "> {\n> \"fio version\" : \"fio-3.33\",\n> \"jobs\" : [ oops ]\n> }\n";
+    let refused = explained("x".as_ref(), bad.as_bytes(), &ClaimArgs::default()).unwrap_err();
+    insta::assert_snapshot!(format!("{refused:#}"), @"line 3, column 14: 'oops' is not a number");
+}

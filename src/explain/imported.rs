@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{command, doubted, last_of_each_run};
 use crate::diagnose::{Confidence, Finding};
 use crate::fio::output::Output;
+use crate::fio::paste;
 use crate::fio::to_record::{LoadError, Loaded, has_step, open, to_record};
 use crate::record::Record;
 use crate::warn::{Severity, Warning};
@@ -28,7 +29,7 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
 /// When it says nothing that a Record can hold.
 pub fn record(bytes: &[u8], outputs: Vec<Output>) -> Result<Record, &'static str> {
     let mut outputs = last_of_each_run(outputs);
-    command::attach(bytes, &mut outputs);
+    command::attach(&paste::plain(bytes), &mut outputs);
     let mut record = to_record(&outputs)?;
     let Some(output) = outputs.last() else { return Ok(record) };
     let told = doubted(output, None);

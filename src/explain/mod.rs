@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::diagnose::{self, Diagnosis, Summary};
 use crate::fio::output::{Job, Output};
-use crate::fio::{json_read, terse, text_read};
+use crate::fio::{json_read, paste, terse, text_read};
 use crate::judge::{self, ClaimArgs, VerdictArgs};
 use crate::record::{Claimed, CrossCheck, Record, SCHEMA};
 use crate::report::verdict as report;
@@ -229,10 +229,14 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result
         let record = Record::parse(text, file.to_path_buf())?;
         return Ok(vec![own::explained(file, record, claim)?]);
     }
+    let text = paste::plain(bytes);
     let mut all = Vec::new();
-    for (form, outputs) in outputs(bytes)? {
+    for (form, outputs) in outputs(&text).map_err(|e| match e.downcast::<json_read::ReadError>() {
+        Ok(e) => paste::placed(bytes, e).into(),
+        Err(e) => e,
+    })? {
         let mut outputs = last_of_each_run(outputs);
-        command::attach(bytes, &mut outputs);
+        command::attach(&text, &mut outputs);
         for output in outputs {
             if output.jobs.is_empty()
                 && let Some(why) = &output.partial

@@ -21,6 +21,7 @@ pub mod number;
 pub mod of_record;
 pub mod option;
 pub mod output;
+pub mod paste;
 pub mod percentile;
 pub mod plan;
 pub mod possible;

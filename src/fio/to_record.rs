@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::json_read::{self, ReadError};
 use super::output::{Job, Latency, Output, Stats};
-use super::{number, option, terse, text_read};
+use super::{number, option, paste, terse, text_read};
 use crate::environment::Environment;
 use crate::observe::Evidence;
 use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Start, Step};
@@ -51,6 +51,10 @@ pub enum LoadError {
 /// # Errors
 /// With line and column, when it has one of these forms and breaks it, or none of them.
 pub fn read_any(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
+    of_plain(&paste::plain(bytes)).map_err(|e| paste::placed(bytes, e))
+}
+
+fn of_plain(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
     let nothing = |e: &ReadError| matches!(e, ReadError::Nothing { .. });
     match json_read::read(bytes) {
         Err(e) if nothing(&e) => {}
