@@ -64,8 +64,8 @@ struct Report {
     terse: Vec<String>,
 }
 
-/// The report of a tool on these jobs; none when it is not there.
-fn report(tool: &str, words: &str, file: &Path) -> Option<Report> {
+/// The report of a tool on these jobs.
+fn report(tool: &str, words: &str, file: &Path) -> Report {
     let mut command = match tool {
         "fio" => Command::new("fio"),
         _ => Command::new(env!("CARGO_BIN_EXE_volproof")),
@@ -80,13 +80,13 @@ fn report(tool: &str, words: &str, file: &Path) -> Option<Report> {
         .args(target)
         .args(words.split(' '))
         .output()
-        .ok()?;
+        .unwrap();
     let (text, said) = (String::from_utf8(run.stdout).unwrap(), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{tool} {words}: {said}");
     assert!(!said.contains("runs this"), "{words}: it was left to fio: {said}");
     let at = text.find("\n{\n").unwrap_or_else(|| panic!("{tool} {words}: no JSON in {text}"));
     let terse = text[..at].lines().filter(|l| l.starts_with("3;")).map(str::to_string).collect();
-    Some(Report { json: serde_json::from_str(&text[at..]).unwrap(), terse })
+    Report { json: serde_json::from_str(&text[at..]).unwrap(), terse }
 }
 
 fn number(value: &Value, key: &str) -> f64 {
@@ -308,11 +308,7 @@ fn check(end: End, words: &str) {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let file = dir.path().join("f");
     std::fs::write(&file, vec![7; 4 << 20]).unwrap();
-    let Some(theirs) = report("fio", words, &file) else {
-        println!("skipped: fio is not installed");
-        return;
-    };
-    let ours = report("volproof", words, &file).unwrap();
+    let (theirs, ours) = (report("fio", words, &file), report("volproof", words, &file));
     assert_eq!(exact(end, words, &ours.json), exact(end, words, &theirs.json), "{words}");
     assert_eq!(broken(&ours), [""; 0], "{words}");
     // That they are rules of fio is what its own report shows; one that time ended may be in the middle of something.
@@ -327,22 +323,18 @@ fn check(end: End, words: &str) {
     }
 }
 
-/// Every `of`-th case from `first` on: a few tests at a time keep the processors busy, as most of a run is waiting.
-fn some(first: usize, of: usize) {
-    CASES.iter().skip(first).step_by(of).for_each(|(end, words)| check(*end, words));
-}
-
 #[test]
-fn figures_agree_1() {
-    some(0, 3);
-}
-
-#[test]
-fn figures_agree_2() {
-    some(1, 3);
-}
-
-#[test]
-fn figures_agree_3() {
-    some(2, 3);
+fn figures_agree() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        println!("skipped: fio is not installed");
+        return;
+    }
+    // Most of a run is waiting.
+    const TOGETHER: usize = 6;
+    std::thread::scope(|scope| {
+        for first in 0..TOGETHER {
+            let cases = CASES.iter().skip(first).step_by(TOGETHER);
+            scope.spawn(move || cases.for_each(|(end, words)| check(*end, words)));
+        }
+    });
 }
