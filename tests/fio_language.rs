@@ -321,7 +321,7 @@ fn a_shown_line_reopens_the_globals_where_fio_would_not() {
     let two = read("a.fio b.fio", &[("a.fio", "[global]\nbs=8k\n[a]\n"), ("b.fio", "[b]\n")]).unwrap();
     insta::assert_snapshot!(showcmd::line(&two), @r#"
     fio --bs=8k --name=a
-    fio --name=b --stonewall
+    fio --name=b
     "#);
 }
 

@@ -20,13 +20,14 @@ pub fn line(command: &Command) -> String {
             }
         };
         let line = lines.last_mut().expect("the first job began a line");
-        if line != "fio" && !more.is_empty() {
+        let first = line == "fio";
+        if !first && !more.is_empty() {
             line.push_str(" --name=global");
         }
         more.iter()
             .filter(|g| g.option.name != "name" && !is_bare_log(g))
             .for_each(|given| word(line, given));
-        own(line, job);
+        own(line, job, first);
         known = &job.globals;
     }
     lines.iter().map(|line| format!("{line}\n")).collect()
@@ -36,7 +37,8 @@ fn alike(a: &[Given], b: &[Given]) -> bool {
     a.iter().zip(b).all(|(a, b)| a.origin == b.origin && a.line() == b.line())
 }
 
-fn own(line: &mut String, job: &Job) {
+/// The first job of a line waits for nothing: the jobs of the file before stand in another line.
+fn own(line: &mut String, job: &Job, first: bool) {
     line.push_str(&format!(" --name={}", quoted(&job.name)));
     for given in job.globals.iter().filter(|g| is_bare_log(g)).chain(&job.own) {
         match given.option.name {
@@ -45,7 +47,7 @@ fn own(line: &mut String, job: &Job) {
             _ => word(line, given),
         }
     }
-    if job.stonewall && !job.flag("stonewall") {
+    if job.stonewall && !first && !job.flag("stonewall") {
         line.push_str(" --stonewall");
     }
 }

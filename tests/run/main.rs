@@ -12,6 +12,7 @@ mod fio_engine;
 mod fio_files;
 mod fio_interim;
 mod fio_offsets;
+mod fio_setups;
 mod laid;
 mod memory;
 mod million;

@@ -215,7 +215,7 @@ impl<'a> Files<'a> {
         let (wanted, percent) = match job.size("size") {
             Some(Size::Bytes(0)) | None => (None, None),
             Some(Size::Bytes(n)) => (Some(n), None),
-            Some(Size::Percent(p)) => (None, (p != 100).then_some(u64::from(p))),
+            Some(Size::Percent(p)) => (None, (!matches!(p, 0 | 100)).then_some(u64::from(p))),
             Some(Size::Zones(_)) => {
                 obstacles.fio_only("size in zones", "volproof does not know zoned devices");
                 return None;
@@ -260,6 +260,11 @@ impl<'a> Files<'a> {
             }
             if matches!(found, Found::Block(_)) {
                 size = size.min(rest);
+            }
+            // Going on from block to block, fio's last one may lie beyond the part, though not beyond the target.
+            let blocks = load.bs.single().filter(|_| load.bs_write.is_none() && !load.rw.is_random());
+            if let Some(bs) = blocks.filter(|_| load.stride.is_zero() && size >= least) {
+                size = Some(size.next_multiple_of(bs.0)).filter(|whole| *whole <= rest).unwrap_or(size);
             }
             if size < least {
                 obstacles
@@ -320,10 +325,7 @@ impl<'a> Files<'a> {
                 None => {
                     let whole = match load.bs.single() {
                         Some(bs) if load.bs_write.is_none() && !(load.norandommap && load.rw.is_random()) => {
-                            // A last block that begins in the part and ends behind it is in order as long as the file goes on.
-                            let end = offset + size.next_multiple_of(bs.0);
-                            let goes_on = !load.rw.is_random() && count == 1 && had(&found[0]) >= end;
-                            if goes_on { size } else { size - size % bs.0 }
+                            size - size % bs.0
                         }
                         _ => size,
                     };

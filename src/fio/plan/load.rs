@@ -198,34 +198,35 @@ fn sizes(job: &Job, rw: Pattern, obstacles: &mut Obstacles<'_>) -> (BlockSizes, 
     }
 }
 
-/// `4k/10:64k/50:32k/40,8k/100`: sizes with their percentages, for reads, writes and trims. Shares that are left out divide the rest.
+/// `4k/10:64k/50:32k/40,8k/100`: sizes with their percentages, for reads, writes and trims.
+///
+/// Shares that are left out, or 0, divide the rest. Then, as measured on fio 3.33, the smallest share is honoured first and the largest gets
+/// whatever is left of 100 %, be that less or more than was asked for.
 fn shares(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
     let sizes = |text: &str| -> Result<BlockSizes, String> {
-        let parts: Vec<(&str, Option<&str>)> = text
-            .split(':')
-            .filter(|p| !p.is_empty())
-            .map(|p| {
-                p.split_once('/')
-                    .map_or((p, None), |(size, share)| (size, Some(share).filter(|s| !s.is_empty())))
-            })
-            .collect();
-        let given = parts
-            .iter()
-            .filter_map(|p| p.1)
-            .map(|s| s.parse::<u32>().map_err(|_| format!("'{s}' is no whole percentage")))
-            .collect::<Result<Vec<_>, _>>()?;
-        let sum: u32 = given.iter().fold(0, |a, b| a.saturating_add(*b));
-        let blanks = (parts.len() - given.len()) as u32;
-        let rest = 100u32.checked_sub(sum).ok_or(format!("its percentages add up to {sum}"))?;
+        let parts: Vec<(&str, &str)> =
+            text.split(':').filter(|p| !p.is_empty()).map(|p| p.split_once('/').unwrap_or((p, ""))).collect();
+        let number = |share: &str| match share {
+            "" => Ok(0),
+            share => share.parse::<u32>().map_err(|_| format!("'{share}' is no whole percentage")),
+        };
+        let mut shares = parts.iter().map(|p| number(p.1)).collect::<Result<Vec<_>, _>>()?;
+        let sum: u32 = shares.iter().fold(0, |a, b| a.saturating_add(*b));
+        let blanks = shares.iter().filter(|share| **share == 0).count() as u32;
+        if blanks > 0 {
+            let none = || format!("its percentages add up to {sum}, and leave nothing for the others");
+            let rest = 100u32.checked_sub(sum).ok_or_else(none)?;
+            shares.iter_mut().filter(|share| **share == 0).for_each(|share| *share = rest / blanks);
+        }
+        let mut order: Vec<usize> = (0..shares.len()).collect();
+        order.sort_by_key(|i| shares[*i]);
+        let mut left = 100;
+        for (n, i) in order.iter().enumerate() {
+            shares[*i] = if n + 1 == order.len() { left } else { shares[*i].min(left) };
+            left -= shares[*i];
+        }
         let mut words = Vec::new();
-        for (i, (size, share)) in parts.iter().enumerate() {
-            let share = match share {
-                Some(share) => {
-                    share.parse::<u32>().unwrap_or(0)
-                        + if blanks == 0 && i + 1 == parts.len() { rest } else { 0 }
-                }
-                None => rest / blanks,
-            };
+        for ((size, _), share) in parts.iter().zip(shares) {
             if share > 0 {
                 words.push(format!("{}/{share}", Bytes(size_of(size, job)?).exact()));
             }

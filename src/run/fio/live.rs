@@ -17,6 +17,7 @@ use super::logs;
 use super::report::{self, Seen, Sink};
 use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
+use crate::fio::job::Job;
 use crate::fio::plan::{Member, Native};
 use crate::fio::text_write::{Live, Status};
 use crate::plan::{Pattern, Step};
@@ -166,14 +167,15 @@ impl<'a> Screen<'a> {
             }
             all += longest;
         }
-        told.then_some(all.as_secs_f64().ceil() as u64)
+        told.then_some(all.as_secs_f64().round() as u64)
     }
 
     fn live(&mut self, since: Duration, now: Instant) -> Live {
         let mut live =
-            Live { elapsed: self.began.elapsed().as_secs(), eta: self.eta(now), ..Live::default() };
+            Live { elapsed: self.began.elapsed().as_secs() + 1, eta: self.eta(now), ..Live::default() };
         let seconds = since.as_secs_f64().max(1e-3);
-        for (step, progress) in self.native.plan.steps.iter().zip(&mut self.steps) {
+        let members = self.native.plan.steps.iter().zip(&self.native.members);
+        for ((step, member), progress) in members.zip(&mut self.steps) {
             let runs = progress.runs(now);
             let ramps = runs && progress.elapsed < Duration::from(step.ramp);
             let state = match () {
@@ -186,7 +188,17 @@ impl<'a> Screen<'a> {
             if runs {
                 live.running += progress.clones;
                 live.ramping += if ramps { progress.clones } else { 0 };
-                live.files += progress.clones * if step.round_robin { step.targets.len() as u32 } else { 1 };
+                let files = if step.round_robin { step.targets.len() as u32 } else { 1 };
+                live.files += if ramps { 0 } else { progress.clones * files };
+                let limits = limits(&self.command.jobs[member.job], step);
+                for (sum, limit) in [
+                    (&mut live.limits.0, limits[0]),
+                    (&mut live.limits.1, limits[1]),
+                    (&mut live.iops_limits.0, limits[2]),
+                    (&mut live.iops_limits.1, limits[3]),
+                ] {
+                    *sum += limit * u64::from(progress.clones);
+                }
             }
             for d in [Direction::Read, Direction::Write, Direction::Trim] {
                 let (ios, bytes) = std::mem::take(&mut progress.fresh[d]);
@@ -200,7 +212,7 @@ impl<'a> Screen<'a> {
     fn show(&mut self, now: Instant) {
         let Some(line) = &self.line else { return };
         let since = now - line.last;
-        if since < line.every {
+        if since < line.every || self.steps.iter().all(|step| step.heard.is_none()) {
             return;
         }
         let live = self.live(since, now);
@@ -230,6 +242,21 @@ fn letter(step: &Step) -> char {
         Pattern::Trim => 'D',
         Pattern::RandTrim => 'd',
     }
+}
+
+/// What a job of a step is held to, all directions together: least and most bytes a second, least and most I/Os a second.
+fn limits(job: &Job, step: &Step) -> [u64; 4] {
+    let places = step.rw.directions().iter().filter_map(|d| match d {
+        Direction::Read => Some(0),
+        Direction::Write => Some(1),
+        Direction::Trim => Some(2),
+        Direction::Sync => None,
+    });
+    let places: Vec<usize> = places.collect();
+    ["rate_min", "rate", "rate_iops_min", "rate_iops"].map(|name| {
+        let each = job.ints(name);
+        places.iter().filter_map(|place| u64::try_from(each[*place]?).ok()).sum()
+    })
 }
 
 /// How long a step still takes: by its clock, or by its amount.
@@ -274,10 +301,16 @@ impl Front for Screen<'_> {
     fn heard(&mut self, news: &News<'_>) {
         let Some(i) = self.place(&news.step.name) else { return };
         self.interim.hear(i, news);
+        let now = Instant::now();
+        if let Some(line) = self.line.as_mut().filter(|_| self.steps.iter().all(|s| s.heard.is_none())) {
+            // The first rates are those since the load began, not since its files were laid out.
+            line.last = now.checked_sub(news.elapsed.into()).unwrap_or(now);
+        }
         let progress = &mut self.steps[i];
-        progress.heard = Some(Instant::now());
+        progress.heard = Some(now);
         progress.elapsed = news.elapsed.into();
-        for interval in news.fresh {
+        // What a ramp moves is no rate of the job yet.
+        for interval in news.fresh.iter().filter(|interval| interval.index >= 0) {
             for (d, counts) in interval.counts.iter() {
                 progress.bytes += counts.bytes.0;
                 progress.fresh[d].0 += counts.ios;

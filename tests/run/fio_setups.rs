@@ -1,0 +1,153 @@
+//! `volproof fio` beside the installed fio: what each makes of set-ups at the edge, and the line that they show while they run.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::{Bench, Ran, fits};
+
+/// fio's own run; nothing where it is not installed.
+fn fio(bench: &Bench, line: &[&str]) -> Option<Ran> {
+    if volproof::fio::installed::find(&std::env::var_os("PATH").unwrap_or_default()).is_none() {
+        println!("skipped: fio is not installed, nobody judges");
+        return None;
+    }
+    Some(Ran::of(Command::new("fio").args(line).current_dir(bench.path()).output().unwrap()))
+}
+
+fn ours(bench: &Bench, line: &[&str]) -> Ran {
+    bench.run(&[&["fio"], line].concat())
+}
+
+/// Exit code and reads.
+fn reads(ran: &Ran) -> (Option<i32>, u64) {
+    let from = ran.out.find("{\n").unwrap_or(ran.out.len());
+    let report = serde_json::from_str::<Value>(&ran.out[from..]).unwrap_or_default();
+    (ran.code, report["jobs"][0]["read"]["total_ios"].as_u64().unwrap_or(0))
+}
+
+#[test]
+fn parts_at_the_edge_of_a_file() {
+    let bench = Bench::new();
+    bench.file("old", 1);
+    for more in [
+        &["--size=300k", "--bs=128k"][..],
+        &["--size=1000k", "--bs=128k"],
+        &["--size=300k", "--bs=128k", "--rw=randread"],
+        &["--size=300k", "--bs=128k", "--offset=100k"],
+        &["--size=300k", "--bs=128k", "--loops=3"],
+        &["--size=1m", "--bs=2m"],
+        &["--bs=2m"],
+        &["--offset=1020k"],
+        &["--offset=1020k", "--bs=8k"],
+        &["--offset=1m"],
+        &["--offset=100%"],
+        &["--offset=2m"],
+        &["--offset=150%"],
+        &["--offset=99%"],
+        &["--size=50%", "--offset=50%"],
+        &["--io_size=150%"],
+        &["--size=0%"],
+    ] {
+        let line = [&["--name=j", "--filename=old", "--output-format=json"], more].concat();
+        let Some(judge) = fio(&bench, &line) else { return };
+        assert_eq!(reads(&ours(&bench, &line)), reads(&judge), "{more:?}");
+    }
+    // fio would write until the filesystem is full.
+    ours(&bench, &["--name=j", "--filename=old", "--rw=write", "--size=200%"])
+        .ended(1)
+        .says(&["size", "200%"]);
+}
+
+/// How often each size was written, in percent.
+fn shares(bench: &Bench, log: &str) -> BTreeMap<u64, f64> {
+    let text = std::fs::read_to_string(bench.path().join(format!("{log}_bw.1.log"))).unwrap();
+    let sizes = text.lines().map(|line| line.split(", ").nth(3).unwrap().parse::<u64>().unwrap());
+    let mut counts = BTreeMap::<u64, f64>::new();
+    sizes.for_each(|size| *counts.entry(size).or_default() += 1.0);
+    let all: f64 = counts.values().sum();
+    counts.into_values().zip(1..).fold(BTreeMap::new(), |mut shares, (n, place)| {
+        shares.insert(place, 100.0 * n / all);
+        shares
+    })
+}
+
+#[test]
+fn shares_of_sizes_that_do_not_add_up() {
+    let bench = Bench::new();
+    for split in ["4k/60:8k/30", "4k/60:8k/50", "8k/10:4k/10", "4k/10:8k/50:16k/20", "16k/50:8k/40:4k/50"] {
+        let split = format!("--bssplit={split}");
+        let line = ["--name=j", "--ioengine=null", "--size=64m", "--rw=write", &split];
+        let Some(judge) = fio(&bench, &[&line[..], &["--write_bw_log=fios"]].concat()) else { return };
+        judge.ended(0);
+        ours(&bench, &[&line[..], &["--write_bw_log=ours"]].concat()).ended(0);
+        let (ours, fios) = (shares(&bench, "ours"), shares(&bench, "fios"));
+        assert_eq!(ours.len(), fios.len(), "{split}");
+        // Some 9000 draws each: five deviations are less than 3 %.
+        let near = ours.iter().all(|(place, share)| (share - fios[place]).abs() < 4.0);
+        assert!(near, "{split}: {ours:?} and {fios:?}");
+    }
+}
+
+/// The last whole status line, with every rate and time as `#`.
+fn status(ran: &Ran) -> String {
+    let mut lines = ran.out.split(['\r', '\n']).map(str::trim_end);
+    let last = lines.rfind(|l| l.starts_with("Jobs: ") && l.contains("[eta"));
+    let (head, tail) =
+        last.unwrap_or_else(|| panic!("no status line in:\n{}", ran.out)).split_once("][").unwrap();
+    let mut shape = String::new();
+    // Nobody knows the share yet.
+    let tail = tail.replace("-.-", "0");
+    for c in tail.chars().filter(|c| !matches!(c, '.' | 'k' | 'K' | 'M' | 'G')) {
+        match c {
+            '0'..='9' if shape.ends_with('#') => {}
+            '0'..='9' => shape.push('#'),
+            c => shape.push(c),
+        }
+    }
+    format!("{head}][{shape}")
+}
+
+#[test]
+fn the_status_line_has_fios_form() {
+    let bench = Bench::new();
+    for (more, line) in [
+        (&["--rate_iops=200"][..], "Jobs: 1 (f=1), 0-200 IOPS: [R(1)][#%][r=#iB/s][r=# IOPS][eta #m:#s]"),
+        (
+            &["--rw=randrw", "--rate_iops=200", "--rate_iops_min=10"],
+            "Jobs: 1 (f=1), 20-400 IOPS: [m(1)][#%][r=#iB/s,w=#iB/s][r=#,w=# IOPS][eta #m:#s]",
+        ),
+        (
+            &["--rw=randwrite", "--rate=1m", "--rate_min=1k", "--numjobs=2", "--runtime=3"],
+            "Jobs: 2 (f=2), 2048B/s-2048KiB/s: [w(2)][#%][w=#iB/s][w=# IOPS][eta #m:#s]",
+        ),
+    ] {
+        let common = ["--name=j", "--size=4m", "--time_based", "--runtime=3", "--eta=always"];
+        let asked = [&common[..], more].concat();
+        assert_eq!(status(&ours(&bench, &asked).ended(0)), line);
+        let Some(judge) = fio(&bench, &asked) else { return };
+        let judge = status(&judge.ended(0));
+        // fio's last line may come when a clone has ended already.
+        if judge.contains("Jobs: 2") || !line.contains("Jobs: 2") {
+            assert_eq!(judge, line);
+        }
+    }
+}
+
+#[test]
+fn messages_have_fios_names_and_fit() {
+    let bench = Bench::new();
+    for (more, words) in [
+        (&["--bs=100", "--direct=1"][..], "--direct=0"),
+        (&["--cpus_allowed=1023"], "--cpus_allowed"),
+        (&["--allow_file_create=0"], "allow_file_create=0 (j)"),
+        (&["--rw=sideways"], "randtrimwrite"),
+    ] {
+        let ran = ours(&bench, &[&["--name=j", "--size=64k"], more].concat()).ended(1).says(&[words]);
+        fits(&ran.err);
+        for foreign in ["--buffered", "--cpus ", "step '", "--file-size"] {
+            assert!(!ran.err.contains(foreign), "{}", ran.err);
+        }
+    }
+}
