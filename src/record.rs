@@ -4,6 +4,7 @@
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
 mod missed;
+mod priority;
 mod summary;
 mod together;
 
@@ -27,6 +28,7 @@ use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
 
 pub use missed::MissedRate;
+pub use priority::PriorityRecord;
 use summary::is_zero;
 pub use summary::{DirectionSummary, LatencySummary, Tail};
 pub use together::Together;
@@ -221,6 +223,9 @@ pub struct StepRecord {
     /// Flushes on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<DirectionSummary>,
+    /// Requests by direction and priority, where shares of them have priorities of their own (`cmdprio`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityRecord>,
     /// Time-averaged requests in flight, measured, over all targets.
     pub in_flight_mean: f64,
     /// What the plan asked for, over all targets.

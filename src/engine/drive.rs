@@ -16,6 +16,7 @@ use super::generator::{Generator, Region};
 use super::job::{Control, Job, Message, Window};
 use super::minimum::Minimum;
 use super::outcome::{End, Trace};
+use super::priority::Priorities;
 use super::schedule::Schedule;
 use super::worker::{DRAIN, END_FLUSH, Worker};
 use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
@@ -74,6 +75,8 @@ where
             ios: step.ios,
             think: step.think,
             trace: step.trace.then_some(Trace::MOST / workers as usize),
+            prio: step.prio.unwrap_or_default(),
+            priorities: Priorities::of(step, seed),
             schedule,
             window: Window {
                 ramp: step.ramp,
@@ -163,6 +166,11 @@ fn set_up_worker<B: Backend, C: Clock>(
     if let Some(policy) = memory {
         thread::place_memory(policy)
             .map_err(|e| format!("memory of worker {} cannot be placed ({policy}): {e}", job.id))?;
+    }
+    if job.prio.class() > 0 {
+        thread::prioritise(job.prio).map_err(|e| {
+            format!("worker {} cannot have the I/O priority {}: {e}; real time needs root", job.id, job.prio)
+        })?;
     }
     thread::exact_timers();
     let mut buffers = Buffers::new(job.depth, job.largest)

@@ -6,8 +6,9 @@ use std::sync::mpsc::Sender;
 
 use super::generator::Generator;
 use super::outcome::End;
+use super::priority::Priorities;
 use super::schedule::Schedule;
-use crate::plan::Think;
+use crate::plan::{Priority, Think};
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
@@ -57,6 +58,10 @@ pub struct Job {
     pub think: Option<Think>,
     /// Keeps so many of its I/Os, none when absent.
     pub trace: Option<usize>,
+    /// Priority of the job.
+    pub prio: Priority,
+    /// Priorities of single requests.
+    pub priorities: Option<Priorities>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When it ends.

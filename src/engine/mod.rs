@@ -16,6 +16,7 @@ mod minimum;
 mod null;
 mod offsets;
 mod outcome;
+mod priority;
 mod psync;
 mod schedule;
 mod signal;
@@ -42,6 +43,7 @@ pub use clock::clock_source;
 pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
+pub use priority::PriorityLatency;
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -281,7 +283,8 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
     match load.engine {
         EngineKind::IoUring => drive(load, gate, watch, start, |worker| {
             let targets = targets(worker);
-            let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll };
+            let prio = load.step.prio.unwrap_or_default();
+            let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll, prio };
             move |buffers: &Buffers| Ok((uring::Uring::new(targets, buffers, depth, options)?, clock))
         }),
         EngineKind::Libaio => drive(load, gate, watch, start, |worker| {

@@ -1,11 +1,11 @@
 //! What a load thread asks of the kernel for itself, before it has memory of its own: its CPUs, exact timers, the nodes that its memory
-//! comes from. All of it ends with the thread.
+//! comes from, its I/O priority. All of it ends with the thread.
 
 use std::io;
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 
-use crate::plan::MemoryPolicy;
+use crate::plan::{MemoryPolicy, Priority};
 
 /// Runs on these CPUs alone.
 ///
@@ -21,6 +21,20 @@ pub fn pin(cpus: &[u32]) -> io::Result<()> {
 pub fn exact_timers() {
     // SAFETY: PR_SET_TIMERSLACK takes one number.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1) };
+}
+
+/// The I/O priority of this thread, which its requests have unless they say otherwise.
+///
+/// # Errors
+/// The kernel refuses it: real time is for the privileged.
+pub fn prioritise(prio: Priority) -> io::Result<()> {
+    // IOPRIO_WHO_PROCESS with 0 is the calling thread (ioprio_set(2)).
+    let (who, this) = (1 as libc::c_int, 0 as libc::c_int);
+    // SAFETY: three numbers.
+    match unsafe { libc::syscall(libc::SYS_ioprio_set, who, this, libc::c_int::from(prio.number())) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
 }
 
 /// Bits of a mask of nodes: as many as the kernel can have (`MAX_NUMNODES`).
@@ -77,6 +91,16 @@ mod tests {
             )
         };
         (said == 0).then_some(mode)
+    }
+
+    #[test]
+    fn the_kernel_holds_the_priority_that_was_asked_for() {
+        let found = std::thread::spawn(|| {
+            prioritise("idle/3".parse().unwrap()).unwrap();
+            // SAFETY: two numbers; the answer is one.
+            unsafe { libc::syscall(libc::SYS_ioprio_get, 1 as libc::c_int, 0 as libc::c_int) }
+        });
+        assert_eq!(found.join().unwrap(), 0x6003);
     }
 
     #[test]

@@ -51,6 +51,8 @@ pub(super) struct Slot {
     /// Number within the step.
     target: u16,
     direction: Direction,
+    /// Place of its priority, where requests have priorities of their own.
+    priority: u8,
 }
 
 impl Slot {
@@ -132,9 +134,9 @@ pub struct Worker<B: Backend, C: Clock> {
 
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
-    pub fn new(job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
+    pub fn new(mut job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
         let (direction, target) = (Direction::Read, job.target);
-        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction };
+        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction, priority: 0 };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
@@ -146,7 +148,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             },
             backend,
             buffers,
-            special: Special::of(&job, &clock),
+            special: Special::of(&mut job, &clock),
             target: job.target,
             targets: job.generators.len() as u16,
             generators: job.generators,
@@ -258,7 +260,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.buffers.stamp(0, length, self.compressible);
             }
             let sent = self.clock.now();
-            let result = self.backend.call(&Request { slot: 0, direction, offset, length, target });
+            let result =
+                self.backend.call(&Request { slot: 0, direction, offset, length, target, priority: None });
             let now = self.clock.now();
             let ticks = now - sent;
             if now >= self.next_event {
@@ -269,7 +272,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.idle = 1;
                 if self.closed {
                     let target = self.target + target.unwrap_or(0);
-                    let slot = Slot { sent, intended: sent, offset, length, target, direction };
+                    let slot = Slot { sent, intended: sent, offset, length, target, direction, priority: 0 };
                     return self.outcome.late(&slot, result, self.clock.ns(ticks));
                 }
             } else {
@@ -287,7 +290,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.tally.add(direction, length, self.clock.ns(ticks));
             if S::SPECIAL {
                 let target = self.target + target.unwrap_or(0);
-                let slot = Slot { sent, intended: sent, offset, length, target, direction };
+                let slot = Slot { sent, intended: sent, offset, length, target, direction, priority: 0 };
                 self.special.complete(&slot, now, self.origin, &self.clock);
                 if let Some(completed) = self.special.pause_due() {
                     self.pause(completed);
@@ -407,7 +410,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 entry.target = *first + target;
                 ios += u64::from(direction != Direction::Sync);
             }
-            Request { slot, direction, offset, length, target }
+            let drawn = if S::SPECIAL { special.draw(direction, length) } else { None };
+            if let Some(drawn) = drawn {
+                entry.priority = drawn.place;
+            }
+            Request { slot, direction, offset, length, target, priority: drawn.map(|d| d.number) }
         });
         if S::SPECIAL {
             special.send(ios);

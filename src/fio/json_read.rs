@@ -361,6 +361,8 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         bandwidth_samples: samples("bw", "dev", kib),
         iops_samples: samples("iops", "stddev", 1.0),
         cache_hit: part.percent("cachehit", 1.0),
+        // They stay among `more` as they are: nothing here uses those of a report that was read.
+        priorities: Vec::new(),
         more,
     }
 }

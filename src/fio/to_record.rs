@@ -457,6 +457,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         lost_ios: 0,
         stuck_workers: 0,
         missed_rate: None,
+        priorities: Vec::new(),
         open_loop: None,
         depth: None,
         trace_left_out_ios: 0,

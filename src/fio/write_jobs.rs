@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::plan::{Arrival, BlockSizes, Distribution, Plan, Start, Step, Stride};
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 /// Why a step has no counterpart in fio.
@@ -207,6 +208,7 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     if let Some(policy) = &step.numa_mem_policy {
         set("numa_mem_policy", policy.to_string());
     }
+    priorities(step, &mut set);
     for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {
         if wanted {
             set(name, "1".into());
@@ -250,6 +252,29 @@ fn minimum(step: &Step, set: &mut impl FnMut(&'static str, String)) {
     if let Some(cycle) = step.rate_cycle {
         set("rate_cycle", (cycle.0 / 1_000_000).to_string());
     }
+}
+
+/// Priorities of the jobs and of shares of their requests, these always by size, which says every step.
+fn priorities(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    if let Some(prio) = step.prio {
+        set("prioclass", prio.class().to_string());
+        set("prio", prio.level().to_string());
+    }
+    if step.cmdprio.is_empty() {
+        return;
+    }
+    let list = |d: Direction| {
+        let entries = step.sizes(d).shares().iter().flat_map(|(size, _)| {
+            let size = *size;
+            let shares = step
+                .priorities(d, size)
+                .map(move |s| format!("{}/{}/{}/{}", bytes(size), s.percent, s.prio.class(), s.prio.level()));
+            let none = step.priorities(d, size).next().is_none().then(|| format!("{}/0", bytes(size)));
+            shares.chain(none)
+        });
+        entries.collect::<Vec<_>>().join(":")
+    };
+    set("cmdprio_bssplit", [Direction::Read, Direction::Write].map(list).join(","));
 }
 
 /// Block sizes, of reads and writes apart where they differ.
@@ -353,7 +378,7 @@ fn bytes(n: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{EngineKind, Pattern, Zones};
+    use crate::plan::{EngineKind, Pattern, PriorityShare, Zones};
 
     fn at(path: &str) -> Place {
         Place { path: path.into(), size: Some(Bytes::gib(1)) }
@@ -403,6 +428,24 @@ mod tests {
         assert!(has(&aligned, ("ba", "4k")));
         let covering = Step { norandommap: false, ..aligned };
         assert!(sections(&covering, &[at("f")], 1).unwrap_err().why.contains("set norandommap"));
+    }
+
+    #[test]
+    fn priorities_are_said_by_size() {
+        let share = |rw, bs, prio: &str| PriorityShare { rw, bs, percent: 30, prio: prio.parse().unwrap() };
+        let step = Step {
+            rw: Pattern::RandRw,
+            bs: "4k/50:64k/50".parse().unwrap(),
+            prio: Some("idle/0".parse().unwrap()),
+            cmdprio: vec![
+                share(Some(Direction::Read), None, "rt/1"),
+                share(Some(Direction::Read), Some(Bytes::kib(4)), "be/2"),
+            ],
+            ..Step::default()
+        };
+        let line = command_line(&step, &[at("f")], 1).unwrap();
+        let said = "--prioclass=3 --prio=0 --cmdprio_bssplit=4k/30/1/1:4k/30/2/2:64k/30/1/1,4k/0:64k/0 --";
+        assert!(line.contains(said), "{line}");
     }
 
     #[test]

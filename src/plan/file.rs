@@ -75,7 +75,7 @@ mod tests {
         let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nzones = { size = '8k', skip = '64k' }\nalign = '4k'\nround-robin = true\n\
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\nnuma-mem-policy = 'bind:0'\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
+                    cpus-shared = true\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
@@ -87,6 +87,8 @@ mod tests {
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
         assert_eq!(b.numa_mem_policy.as_ref().unwrap().to_string(), "bind:0");
+        assert_eq!(b.prio.unwrap().number(), 0x4007);
+        assert_eq!((b.cmdprio[0].percent, b.cmdprio[0].bs), (20, Some(Bytes::kib(4))));
         assert_eq!(b.targets, [std::path::PathBuf::from("/dev/vdb")]);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
@@ -107,6 +109,8 @@ mod tests {
             "rate_cycle",
             "zones",
             "numa_mem_policy",
+            "prio",
+            "cmdprio",
         ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }

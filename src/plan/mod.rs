@@ -8,6 +8,7 @@ mod file;
 mod numa;
 mod options;
 mod presets;
+mod priority;
 mod problem;
 mod stages;
 mod workload;
@@ -23,6 +24,7 @@ pub use file::parse as parse_file;
 pub use numa::{MemoryPolicy, NodeList};
 pub use options::StepOptions;
 pub use presets::{PRESETS, Preset};
+pub use priority::{Priority, PriorityShare};
 pub use workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Pattern, Start, Stride, Think,
     WordError,
@@ -190,6 +192,12 @@ pub struct Step {
     /// NUMA nodes that the memory of the jobs comes from, buffers above all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub numa_mem_policy: Option<MemoryPolicy>,
+    /// I/O priority of the jobs; that of the program when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prio: Option<Priority>,
+    /// Shares of the requests that have priorities of their own (io_uring and libaio); the others have that of their job.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cmdprio: Vec<PriorityShare>,
     /// io_uring polls the device for completions instead of taking interrupts.
     pub iopoll: bool,
     /// A kernel thread submits for io_uring.
@@ -294,6 +302,8 @@ impl Default for Step {
             cpus_shared: false,
             numa_cpu_nodes: None,
             numa_mem_policy: None,
+            prio: None,
+            cmdprio: Vec::new(),
             iopoll: false,
             sqpoll: false,
             trace: false,

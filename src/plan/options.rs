@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Stride, Think,
 };
-use super::{MemoryPolicy, NodeList, Simulated, Step, Zones};
+use super::{MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
 
 /// Options of one step; what is absent keeps the value beneath.
@@ -168,6 +168,12 @@ pub struct StepOptions {
     /// NUMA nodes that their memory comes from
     #[arg(skip)]
     pub numa_mem_policy: Option<MemoryPolicy>,
+    /// I/O priority of the jobs
+    #[arg(skip)]
+    pub prio: Option<Priority>,
+    /// Shares of the requests with priorities of their own
+    #[arg(skip)]
+    pub cmdprio: Option<Vec<PriorityShare>>,
     /// Every I/O is kept
     #[arg(skip)]
     pub trace: Option<bool>,
@@ -241,6 +247,8 @@ impl StepOptions {
         set(&mut step.cpus_shared, &self.cpus_shared);
         some(&mut step.numa_cpu_nodes, &self.numa_cpu_nodes);
         some(&mut step.numa_mem_policy, &self.numa_mem_policy);
+        some(&mut step.prio, &self.prio);
+        set(&mut step.cmdprio, &self.cmdprio);
         set(&mut step.trace, &self.trace);
         some(&mut step.simulate, &self.simulate);
     }

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::{EngineKind, Pattern, Plan, Start, Step};
+use super::{EngineKind, Pattern, Plan, PriorityShare, Start, Step};
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, minimum, engine, blocks, places, zones, simulated];
+        let rules = [counts, times, pacing, minimum, engine, priorities, blocks, places, zones, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -120,6 +121,43 @@ fn engine(s: &Step) -> Option<String> {
     }
 }
 
+fn priorities(s: &Step) -> Option<String> {
+    if s.cmdprio.is_empty() {
+        return None;
+    }
+    if !matches!(s.engine, EngineKind::IoUring | EngineKind::Libaio) {
+        return Some(format!("cmdprio belongs to io_uring and libaio, the engine is {}", s.engine));
+    }
+    let directions = s.rw.directions();
+    let sizes = |d: Direction| s.sizes(d).shares().iter().map(|share| share.0);
+    for share in &s.cmdprio {
+        let PriorityShare { rw, bs, percent, prio } = share;
+        if !(1..=100).contains(percent) {
+            return Some(format!("cmdprio: percent {percent} is outside 1 to 100"));
+        }
+        if prio.class() == 0 {
+            return Some("cmdprio: none/0 is what requests have anyway: leave that share out".into());
+        }
+        if let Some(d) = rw.filter(|d| !directions.contains(d)) {
+            return Some(format!("cmdprio: there is no {} in {}: leave that share out", d.name(), s.rw));
+        }
+        if !directions.iter().any(|d| sizes(*d).any(|size| share.is_of(*d, size))) {
+            let size = bs.unwrap_or_default().exact();
+            return Some(format!("cmdprio: no request has {size}: name a block size of the step"));
+        }
+    }
+    for d in directions {
+        for size in sizes(*d) {
+            let sum: u64 = s.priorities(*d, size).map(|share| u64::from(share.percent)).sum();
+            if sum > 100 {
+                let size = size.exact();
+                return Some(format!("cmdprio: shares of {}s of {size} add up to {sum} %", d.name()));
+            }
+        }
+    }
+    None
+}
+
 fn blocks(s: &Step) -> Option<String> {
     let size = s.size?;
     let block = s.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| share.0).find(|b| size < *b)?;
@@ -213,6 +251,10 @@ mod tests {
         Think { time: Nanos::millis(time), blocks, spin: Nanos::millis(spin) }
     }
 
+    fn high(rw: Option<Direction>, bs: Option<Bytes>, percent: u32) -> PriorityShare {
+        PriorityShare { rw, bs, percent, prio: "rt/0".parse().unwrap() }
+    }
+
     #[test]
     fn problems_say_what_to_do() {
         assert_eq!(Step::default().problem(), None);
@@ -254,6 +296,14 @@ mod tests {
         bad(|s| s.rate_iops_min = Some(0.0), "above 0");
         bad(|s| (s.rate_iops, s.rate_iops_min, s.numjobs) = (Some(9.0), Some(5.0), 2), "cannot be reached");
         bad(|s| s.rate_cycle = Some(Nanos::seconds(1)), "give rate-min");
+        bad(
+            |s| (s.engine, s.cmdprio) = (EngineKind::Psync, vec![high(None, None, 5)]),
+            "io_uring and libaio",
+        );
+        bad(|s| s.cmdprio = vec![high(None, None, 0)], "outside 1 to 100");
+        bad(|s| s.cmdprio = vec![high(Some(Direction::Write), None, 5)], "no write in randread");
+        bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(8)), 5)], "no request has 8KiB");
+        bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(4)), 60), high(None, None, 50)], "up to 110 %");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

@@ -64,7 +64,11 @@ pub(super) fn is_zero(n: &u64) -> bool {
 
 impl LatencySummary {
     /// From histograms of each second, and samples that belong to no second.
-    fn of(mut parts: Cow<'_, [Sparse]>, extra: &Histogram, censored: u64) -> Option<LatencySummary> {
+    pub(super) fn of(
+        mut parts: Cow<'_, [Sparse]>,
+        extra: &Histogram,
+        censored: u64,
+    ) -> Option<LatencySummary> {
         if !extra.is_empty() {
             parts.to_mut().push(extra.to_sparse());
         }

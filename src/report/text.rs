@@ -36,6 +36,11 @@ pub fn record(record: &Record) -> String {
                 |s| s.response_latency_ns.as_ref(),
             ));
         }
+        let priorities = super::priority::latencies(record.steps.iter());
+        if !priorities.is_empty() {
+            out.push('\n');
+            out.push_str(&priorities);
+        }
         out.push('\n');
         out.push_str(&costs(record));
     }
@@ -228,7 +233,7 @@ fn latencies<'a>(
 }
 
 /// A latency in six characters or fewer: `82.4ms`.
-fn compact(n: Nanos) -> String {
+pub(super) fn compact(n: Nanos) -> String {
     n.to_string().replace(' ', "")
 }
 

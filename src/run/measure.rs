@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::engine::{self, End, Outcome};
+use crate::engine::{self, End, Outcome, PriorityLatency};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget, Tail,
+    CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, PriorityRecord, StepRecord,
+    StepTarget, Tail,
 };
 use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
@@ -94,6 +95,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         assumed: Vec::new(),
         stuck_workers: stuck,
         missed_rate,
+        priorities: priorities(&ends),
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series
             .into_iter()
@@ -131,6 +133,19 @@ fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> Tail {
         tail.censored[first].merge(&open.censored);
     }
     tail
+}
+
+/// Latencies by priority over all workers, reads first, in the order in which the step names priorities.
+fn priorities(ends: &[End]) -> Vec<PriorityRecord> {
+    let mut found: Vec<PriorityLatency> = Vec::new();
+    for one in ends.iter().flat_map(|e| &e.priorities) {
+        match found.iter_mut().find(|f| f.direction == one.direction && f.prio == one.prio) {
+            Some(sum) => sum.service.merge(&one.service),
+            None => found.push(one.clone()),
+        }
+    }
+    found.sort_by_key(|f| f.direction);
+    found.iter().filter_map(|f| PriorityRecord::of(f.direction, f.prio, &f.service)).collect()
 }
 
 fn cpu(ends: &[End], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) -> CpuRecord {

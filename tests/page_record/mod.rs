@@ -132,6 +132,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         assumed: Vec::new(),
         stuck_workers: 0,
         missed_rate: None,
+        priorities: Vec::new(),
         open_loop: None,
         targets: vec![StepTarget {
             path: "/dev/nvme0n1".into(),

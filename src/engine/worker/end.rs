@@ -9,6 +9,7 @@ use crate::engine::backend::{Backend, Request};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
 use crate::engine::job::Message;
+use crate::engine::priority::Priorities;
 use crate::engine::schedule::Schedule;
 use crate::sample::{Direction, GRID};
 use crate::unit::Nanos;
@@ -64,9 +65,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 let (direction, target) = (Direction::Sync, *first + number);
                 // It is no arrival of a schedule: its intended start lies before all of them.
                 slots[slot as usize] =
-                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
+                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction, priority: 0 };
                 let target = (*targets > 1).then_some(number);
-                Request { slot, direction, offset: 0, length: 0, target }
+                Request { slot, direction, offset: 0, length: 0, target, priority: None }
             });
             *idle -= 1;
             while self.idle < self.slots.len() {
@@ -149,6 +150,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Says what there is to say.
     pub(super) fn finish(mut self) {
         self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
+        self.outcome.priorities = self.special.priorities.take().map(Priorities::finish).unwrap_or_default();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
         if self.slots.len() > self.idle {

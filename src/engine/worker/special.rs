@@ -1,5 +1,5 @@
 //! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, several targets in turn, every I/O
-//! kept. Their loop is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
+//! kept, priorities of single requests. Their loop is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
 
 use std::io;
 
@@ -9,6 +9,7 @@ use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
 use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
+use crate::engine::priority::{Drawn, Priorities};
 use crate::plan::Think;
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -32,27 +33,36 @@ pub(super) struct Special {
     pauses: Option<Pauses>,
     /// And how many I/Os it may keep.
     pub(super) trace: Option<(Trace, usize)>,
+    pub(super) priorities: Option<Priorities>,
 }
 
 impl Special {
-    pub(super) fn of(job: &Job, clock: &impl Clock) -> Special {
+    pub(super) fn of(job: &mut Job, clock: &impl Clock) -> Special {
         let pauses = |think: Think| Pauses {
             time: clock.ticks(think.time),
             spin: clock.ticks(think.spin),
             blocks: u64::from(think.blocks),
             last: 0,
         };
+        let priorities = job.priorities.as_ref().map_or(vec![job.prio], |p| p.table().to_vec());
         Special {
             ios_left: job.ios.unwrap_or(u64::MAX),
             completed: 0,
             pauses: job.think.map(pauses),
-            trace: job.trace.map(|most| (Trace { worker: job.id, ..Trace::default() }, most)),
+            trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
+            priorities: job.priorities.take(),
         }
     }
 
     /// Something of this was asked for.
     pub(super) fn asked(&self) -> bool {
-        self.ios_left < u64::MAX || self.pauses.is_some() || self.trace.is_some()
+        self.ios_left < u64::MAX || self.pauses.is_some() || self.trace.is_some() || self.priorities.is_some()
+    }
+
+    /// The priority of the next request.
+    #[inline(always)]
+    pub(super) fn draw(&mut self, direction: Direction, length: u32) -> Option<Drawn> {
+        Some(self.priorities.as_mut()?.draw(direction, length))
     }
 
     /// So many were sent.
@@ -65,10 +75,13 @@ impl Special {
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: &Slot, now: u64, origin: u64, clock: &impl Clock) {
         self.completed += u64::from(slot.direction != Direction::Sync);
-        let Some((trace, most)) = &mut self.trace else { return };
         if now < origin {
             return;
         }
+        if let Some(priorities) = &mut self.priorities {
+            priorities.complete(slot.direction, slot.priority, clock.ns(now - slot.sent));
+        }
+        let Some((trace, most)) = &mut self.trace else { return };
         if trace.ios.len() == *most {
             trace.left_out += 1;
             return;
@@ -81,6 +94,7 @@ impl Special {
             length: slot.length,
             target: slot.target,
             direction: slot.direction,
+            priority: slot.priority,
         });
     }
 
@@ -142,9 +156,16 @@ mod tests {
     #[test]
     fn what_has_no_room_is_counted() {
         let trace = Some((Trace::default(), 2));
-        let mut special = Special { ios_left: u64::MAX, completed: 0, pauses: None, trace };
-        let slot =
-            Slot { sent: 90, intended: 0, offset: 8192, length: 512, target: 3, direction: Direction::Write };
+        let mut special = Special { ios_left: u64::MAX, completed: 0, pauses: None, trace, priorities: None };
+        let slot = Slot {
+            sent: 90,
+            intended: 0,
+            offset: 8192,
+            length: 512,
+            target: 3,
+            direction: Direction::Write,
+            priority: 0,
+        };
         for now in [99, 100, 150, 160, 170] {
             special.complete(&slot, now, 100, &Monotonic);
         }

@@ -241,7 +241,7 @@ fn shares(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
 }
 
 /// A size with fio's units.
-fn size_of(text: &str, job: &Job) -> Result<u64, String> {
+pub(super) fn size_of(text: &str, job: &Job) -> Result<u64, String> {
     let bs = option::find_any("bs").expect("the table has bs");
     match number::read(bs, Some(text), base(job))? {
         (Value::Ints([Some(n), ..]), _) => Ok(bytes(n).0),

@@ -15,6 +15,7 @@ mod extent;
 mod load;
 mod minimum;
 mod order;
+mod priority;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -133,6 +134,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         let mut load = load::step(job, obstacles);
         minimum::apply(job, &mut load, obstacles);
         thread::apply(job, &mut load, obstacles);
+        priority::apply(job, &mut load, obstacles);
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;

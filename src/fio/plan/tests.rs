@@ -293,6 +293,40 @@ fn nodes_are_stronger_than_cpus() {
 }
 
 #[test]
+fn priorities_are_of_jobs_and_of_requests() {
+    let said = |options: &[&str]| -> (String, Vec<String>) {
+        let step = only(&[&["size=1m", "ioengine=libaio", "direct=1"], options].concat());
+        let one = |s: &crate::plan::PriorityShare| {
+            let size = s.bs.map(|b| format!(" {b}")).unwrap_or_default();
+            format!("{}{size} {} % {}", s.rw.unwrap().name(), s.percent, s.prio)
+        };
+        (step.prio.unwrap_or_default().to_string(), step.cmdprio.iter().map(one).collect())
+    };
+    let percent = ["rw=randrw", "prioclass=3", "cmdprio_percentage=20,5", "cmdprio_class=1,2", "cmdprio=0,4"];
+    assert_eq!(said(&percent), ("idle/0".into(), vec!["read 20 % rt/0".into(), "write 5 % be/4".into()]));
+    assert_eq!(said(&["prio=5", "cmdprio_percentage=30"]), ("be/5".into(), vec!["read 30 % rt/0".into()]));
+    // Of the examples of fio.
+    let split = "rw=randrw bssplit=64k/40:1024k/60,1024k/100 cmdprio_bssplit=";
+    let by_size = |list: &str, more: &str| {
+        let line = format!("{split}{list}{more}");
+        said(&line.split(' ').collect::<Vec<_>>()).1
+    };
+    let classes = " cmdprio_class=3 cmdprio=2";
+    assert_eq!(by_size("64k/100:1024k/0,1024k/0", classes), ["read 64 KiB 100 % idle/2"]);
+    assert_eq!(
+        by_size("64k/25/1/1:64k/75/3/2:1024k/0,1024k/0", ""),
+        ["read 64 KiB 25 % rt/1", "read 64 KiB 75 % idle/2"]
+    );
+    assert_eq!(by_size("1m/9/0/9:2m/5", ""), ["read 1 MiB 9 % be/7", "write 1 MiB 9 % be/7"]);
+    for list in ["64k/50:64k/60", "64k/50/1", "64k/x", "x/5"] {
+        let split = format!("cmdprio_bssplit={list}");
+        obstacle(&["size=1m", "ioengine=libaio", &split], "cmdprio_bssplit", false);
+    }
+    let both = ["size=1m", "ioengine=libaio", "cmdprio_percentage=1", "cmdprio_bssplit=4k/5"];
+    obstacle(&both, "cmdprio_bssplit", false);
+}
+
+#[test]
 fn zones_and_data_and_flushes() {
     let zoned = |text: &str| {
         only(&["size=1m", "rw=randread", &format!("random_distribution={text}")]).distribution.to_string()

@@ -1,11 +1,10 @@
 //! Engines and the options that only they have.
 
 use super::super::option::{Choice, FioOption, Group, Kind, Support};
-use super::{Engine, U32, int};
+use super::{Engine, U32, each, int};
 
 const ENGINE: &str = "the engine is not one of volproof";
 const FLAGS: &str = "I/Os carry no such flags";
-const PRIORITY: &str = "I/Os have no priorities of their own";
 const BLOCKING: &str = "volproof blocks on one I/O at a time";
 const OTHER: &str = "it is not among the engines of volproof";
 
@@ -248,18 +247,23 @@ pub const ROWS: &[FioOption] = &[
         .default("0")
         .of(&["sg"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "cmdprio_percentage", int(0, 100), "Share of I/Os with high priority")
-        .of(&["io_uring", "io_uring_cmd", "libaio"])
-        .fio_only(PRIORITY),
-    FioOption::new(Group::Engines, "cmdprio_class", int(1, 3), "Class of that priority")
-        .of(&["io_uring", "io_uring_cmd", "libaio"])
-        .fio_only(PRIORITY),
-    FioOption::new(Group::Engines, "cmdprio", int(0, 7), "Level of that priority")
-        .of(&["io_uring", "io_uring_cmd", "libaio"])
-        .fio_only(PRIORITY),
-    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size")
-        .of(&["io_uring", "io_uring_cmd", "libaio"])
-        .fio_only(PRIORITY),
+    FioOption::new(Group::Engines, "cmdprio_percentage", each(0, 100), "Share of I/Os with high priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"]),
+    FioOption::new(Group::Engines, "cmdprio_class", each(1, 3), "Class of that priority").of(&[
+        "io_uring",
+        "io_uring_cmd",
+        "libaio",
+    ]),
+    FioOption::new(Group::Engines, "cmdprio", each(0, 7), "Level of that priority").of(&[
+        "io_uring",
+        "io_uring_cmd",
+        "libaio",
+    ]),
+    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size").of(&[
+        "io_uring",
+        "io_uring_cmd",
+        "libaio",
+    ]),
     FioOption::new(Group::Engines, "fixedbufs", Kind::Flag, "Register the buffers beforehand")
         .of(&["io_uring", "io_uring_cmd"])
         .noted("volproof registers its buffers whenever it can"),

@@ -43,8 +43,8 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Process, "nice", int(-20, 19), "CPU priority of the job")
         .default("0")
         .fio_only(RIGHTS),
-    FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job").fio_only(RIGHTS),
-    FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job"),
+    FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority"),
     FioOption::new(Group::Process, "cpumask", int(0, U32), "CPUs of the job, as bits"),
     FioOption::new(Group::Process, "cpus_allowed", Kind::Cpus, "CPUs of the job, as a list"),
     FioOption::new(

@@ -59,9 +59,7 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("0"),
     FioOption::new(Group::Logs, "log_offset", Kind::Bool, "Log the offset of each I/O").default("0"),
-    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O")
-        .default("0")
-        .fio_only("I/Os have no priorities"),
+    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O").default("0"),
     FioOption::new(
         Group::Logs,
         "log_compression",

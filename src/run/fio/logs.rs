@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::{devices, say};
-use crate::engine::Trace;
+use crate::engine::{Trace, Traced};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, Entry, Kind, Style};
@@ -64,10 +64,11 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> Result<(), Failure> {
         average: milliseconds("log_avg_msec"),
         largest: job.flag("log_max_value"),
         offsets: job.flag("log_offset"),
+        priorities: job.flag("log_prio"),
     };
     for trace in traces {
         let number = job.flag("per_job_logs").then_some(thread + trace.worker);
-        let entries: Vec<Entry> = trace.ios.iter().map(entry).collect();
+        let entries: Vec<Entry> = trace.ios.iter().map(|io| entry(trace, io)).collect();
         let window = entries.last().map_or(Nanos(0), |last| last.at);
         for (option, kinds) in ASKED {
             let Some(prefix) = prefix(job, option) else { continue };
@@ -106,8 +107,15 @@ fn disabled(job: &Job, kind: Kind) -> bool {
     }
 }
 
-fn entry(io: &crate::engine::Traced) -> Entry {
-    Entry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
+fn entry(trace: &Trace, io: &Traced) -> Entry {
+    Entry {
+        at: io.at,
+        latency: io.latency,
+        direction: io.direction,
+        length: io.length,
+        offset: io.offset,
+        priority: trace.priorities.get(usize::from(io.priority)).map_or(0, |prio| prio.number()),
+    }
 }
 
 /// A file of its own, or the shared one that clones add to.
