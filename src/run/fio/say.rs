@@ -28,7 +28,10 @@ pub fn named(text: &str) -> String {
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| inside(c) != inside(first)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(end);
-        out.push_str(NAMES.iter().find(|(ours, _)| *ours == word).map_or(word, |(_, fios)| fios));
+        // Only `step 'NAME'`: a job may be called so itself.
+        let ours =
+            NAMES.iter().find(|(ours, _)| *ours == word && (word != "step" || after.starts_with(" '")));
+        out.push_str(ours.map_or(word, |(_, fios)| fios));
         rest = after;
     }
     out
@@ -118,8 +121,8 @@ mod tests {
     #[test]
     fn options_have_fios_names() {
         assert_eq!(
-            named("step 'a' on /dev/step: --cpus 0-1, see --cpus, --buffered: (--engine libaio) steps"),
-            "job 'a' on /dev/step: --cpus_allowed 0-1, see --cpus_allowed, --direct=0: (--ioengine libaio) jobs"
+            named("step 'step' on /dev/step: --cpus 0-1, see --cpus, --buffered: (--engine libaio) steps"),
+            "job 'step' on /dev/step: --cpus_allowed 0-1, see --cpus_allowed, --direct=0: (--ioengine libaio) jobs"
         );
         assert_eq!(named("--cpuset step-by-step ünd"), "--cpuset step-by-step ünd");
     }
