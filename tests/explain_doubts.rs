@@ -410,3 +410,78 @@ fn reports_come_through_mails_logs_and_other_systems() {
     let refused = explained("x".as_ref(), bad.as_bytes(), &ClaimArgs::default()).unwrap_err();
     insta::assert_snapshot!(format!("{refused:#}"), @"line 3, column 14: 'oops' is not a number");
 }
+
+#[test]
+fn jobs_of_several_groups_that_ran_together_are_seen_where_the_report_shows_it() {
+    let two = |first: &str, second: &str, elapsed: u64| {
+        let row = |name: &str, group: u32, more: &str| {
+            ROW[ROW.find(r#"{"jobname""#).unwrap()..ROW.find("],\n\"disk_util\"").unwrap()]
+                .replace(
+                    r#""jobname":"a","groupid":0"#,
+                    &format!(r#""jobname":"{name}","groupid":{group}{more}"#),
+                )
+                .replace(r#""elapsed":301"#, &format!(r#""elapsed":{elapsed}"#))
+        };
+        let text = format!(
+            r#"{{"fio version":"fio-3.36","jobs":[{},{}]}} "#,
+            row("a", 0, first),
+            row("b", 1, second)
+        );
+        of(&text)[0].doubts.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
+    };
+    insta::assert_snapshot!(two("", "", 301)[0], @"a, b ran at the same time (their run times do not fit behind each other into the whole run): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
+    assert_eq!(two("", "", 602), Vec::<String>::new());
+    let at = |ms: u64| format!(r#","job_start":{ms}"#);
+    insta::assert_snapshot!(two(&at(1_000), &at(2_000), 602)[0], @"a, b ran at the same time (their start times overlap): each shows only its part, together they did 40,000 IOPS, 164 MB/s (156 MiB/s)");
+    assert_eq!(two(&at(1_000), &at(301_000), 301), Vec::<String>::new());
+    // Text tells neither; the command above it does.
+    let report = |command: &str| {
+        let one = text(
+            LIBAIO,
+            "",
+            "  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(240MiB/61440msec)\n     issued rwts: total=61440,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n",
+        );
+        let (header, rest) = one.split_once('\n').unwrap();
+        let row = &rest[rest.find("j: (groupid").unwrap()..];
+        let second = |part: &str| {
+            part.replacen("j: ", "k: ", 1).replacen("g=0", "g=1", 1).replacen("groupid=0", "groupid=1", 1)
+        };
+        let both = format!("{command}\n{header}\n{}\nfio-3.33\n{row}{}", second(header), second(row));
+        of(&both)[0].doubts.iter().map(|d| d.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(report(""), Vec::<String>::new());
+    let command = "$ fio --name=j --rw=randread --iodepth=8 --name=k --new_group --rw=randread --iodepth=8";
+    assert_eq!(report(&command.replace("--new_group", "--stonewall")), Vec::<String>::new());
+    insta::assert_snapshot!(report(command).join("\n"), @"j, k ran at the same time (new_group without stonewall): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
+}
+
+#[test]
+fn long_files_are_told_in_part_whatever_their_form() {
+    let row = |name: &str| {
+        format!(
+            "{name}: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(240MiB/61440msec)\n     \
+             lat (usec): min=100, max=4000, avg=1000.00, stdev=10.00\n     issued rwts: total=61440,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    // One report of many rows, and many reports of one row each.
+    let rows = format!("fio-3.28\n{}", (0..5000).map(|i| row(&format!("j{i}"))).collect::<String>());
+    let found = of(&rows);
+    assert_eq!((found.len(), found[0].runs.len()), (1, 64));
+    insta::assert_snapshot!(found[0].notes.join("\n"), @"4,936 more runs are in it and not told: give it in parts");
+    let reports: String = (0..3000)
+        .map(|i| format!("fio-3.28\n{}Run status group 0 (all jobs):\n", row(&format!("j{i}"))))
+        .collect();
+    let found = of(&reports);
+    assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
+    insta::assert_snapshot!(found.last().unwrap().notes.join("\n"), @"2,936 more reports with 2,936 runs follow in the file and are not told: give it in parts");
+    let json = |name: &str| ROW.replace(r#""jobname":"a""#, &format!(r#""jobname":"{name}""#));
+    let found = of(&(0..300).map(|i| json(&format!("j{i}"))).collect::<String>());
+    assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
+    let terse: String = {
+        let report = volproof::fio::json_read::read(ROW.as_bytes()).unwrap().remove(0);
+        let line = volproof::fio::terse::write(&report, 3);
+        (0..300).map(|i| line.replacen(";a;", &format!(";a{i};"), 1)).collect()
+    };
+    let found = of(&terse);
+    assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
+}

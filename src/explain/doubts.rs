@@ -250,26 +250,6 @@ fn exact_bytes(job: &Job, c: &Conditions) -> Option<u64> {
     Some(moved_ios(job) as u64 * c.single_block()?.0)
 }
 
-/// A doubt about several rows at once: jobs of one group ran at the same time.
-pub fn together(rows: &[(&Job, &Summary)]) -> Option<Warning> {
-    let names: Vec<&str> = rows.iter().map(|(j, _)| j.name.as_str()).collect();
-    let iops: f64 = rows.iter().filter_map(|(_, s)| s.iops).sum();
-    let bytes: f64 = rows.iter().filter_map(|(_, s)| s.bytes_per_second).sum();
-    (rows.len() > 1).then(|| {
-        let shown = if names.len() > 4 { format!("{} and {} more", names[..3].join(", "), names.len() - 3) } else { names.join(", ") };
-        Warning::new(
-            Severity::Warning,
-            "ran-together",
-            format!(
-                "{shown} ran at the same time (one reporting group): each shows only its part, together they did {} IOPS, {}",
-                grouped(iops.round() as u64),
-                super::text::rate(bytes)
-            ),
-            "add stonewall to each job that is to be measured alone",
-        )
-    })
-}
-
 /// The tests that would be right: one for the rate, and one for the latency where this one shows only its queue.
 pub fn better(job: &Job, c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]) -> Vec<Better> {
     let Some(pattern) = c.pattern().filter(|_| !c.is_null()) else { return Vec::new() };

@@ -32,7 +32,7 @@ pub fn record(bytes: &[u8], outputs: Vec<Output>) -> Result<Record, &'static str
     command::attach(&paste::plain(bytes), &mut outputs);
     let mut record = to_record(&outputs)?;
     let Some(output) = outputs.last() else { return Ok(record) };
-    let told = doubted(output, None);
+    let told = doubted(output, None, super::MOST_RUNS);
     let mut doubts: Vec<Warning> = Vec::new();
     for (job, step) in output.jobs.iter().filter(|j| has_step(output, j)).zip(&record.steps) {
         let own = told.iter().find(|run| run.rows.iter().any(|row| std::ptr::eq(*row, job)));
@@ -41,7 +41,7 @@ pub fn record(bytes: &[u8], outputs: Vec<Output>) -> Result<Record, &'static str
         let tests = own.diagnosis.findings.iter().filter(|f| of_the_test(f));
         doubts.extend(tests.map(|f| as_doubt(f).in_step(&step.name)));
     }
-    doubts.extend(super::together(&told));
+    doubts.extend(super::together::doubts(&told));
     for note in &output.notes {
         doubts.push(Warning::new(
             Severity::Note,

@@ -12,7 +12,9 @@ pub mod imported;
 mod own;
 mod subject;
 mod text;
+mod together;
 
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -25,13 +27,14 @@ use crate::fio::{json_read, paste, terse, text_read};
 use crate::judge::{self, ClaimArgs, VerdictArgs};
 use crate::record::{Claimed, CrossCheck, Record, SCHEMA};
 use crate::report::verdict as report;
+use crate::unit::grouped;
 use crate::verdict::{Figures, Verdict};
 use crate::warn::{Severity, Warning};
 use conditions::Conditions;
 pub use doubts::Better;
 pub use imported::load;
 
-/// Rows of one file that are told in full; more are counted.
+/// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
 
 /// What to explain.
@@ -230,7 +233,9 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result
         return Ok(vec![own::explained(file, record, claim)?]);
     }
     let text = paste::plain(bytes);
-    let mut all = Vec::new();
+    let mut all: Vec<Explained> = Vec::new();
+    let mut room = MOST_RUNS;
+    let (mut more_reports, mut more_runs) = (0, 0);
     for (form, outputs) in outputs(&text).map_err(|e| match e.downcast::<json_read::ReadError>() {
         Ok(e) => paste::placed(bytes, e).into(),
         Err(e) => e,
@@ -243,8 +248,23 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result
             {
                 bail!("{why}: no row is whole, copy the report to its end");
             }
-            all.push(of_output(file, form, &output, claim)?);
+            if room == 0 {
+                more_reports += 1;
+                more_runs += runs(&output).len();
+                continue;
+            }
+            let told = of_output(file, form, &output, claim, room)?;
+            // A report without runs takes room too: a file may hold any number of them.
+            room = room.saturating_sub(told.runs.len().max(1));
+            all.push(told);
         }
+    }
+    if let Some(last) = all.last_mut().filter(|_| more_reports > 0) {
+        last.notes.push(format!(
+            "{} more reports with {} runs follow in the file and are not told: give it in parts",
+            grouped(more_reports),
+            grouped(more_runs as u64)
+        ));
     }
     Ok(all)
 }
@@ -255,9 +275,11 @@ fn outputs(bytes: &[u8]) -> anyhow::Result<Vec<(Form, Vec<Output>)>> {
     let json = json_read::read(bytes);
     let text = text_read::read(bytes);
     let mut all: Vec<(Form, Vec<Output>)> = Vec::new();
-    let add = |all: &mut Vec<(Form, Vec<Output>)>, form, found: Vec<Output>| {
-        let known = |o: &Output| all.iter().flat_map(|(_, known)| known).any(|known| same_run(known, o));
+    let mut told: HashSet<JobTimes> = HashSet::new();
+    let mut add = |all: &mut Vec<(Form, Vec<Output>)>, form, found: Vec<Output>| {
+        let known = |o: &Output| !o.jobs.is_empty() && o.jobs.iter().all(|j| told.contains(&times(j)));
         let new: Vec<Output> = found.into_iter().filter(|o| !known(o)).collect();
+        told.extend(new.iter().flat_map(|o| &o.jobs).map(times));
         if !new.is_empty() {
             all.push((form, new));
         }
@@ -295,14 +317,11 @@ fn outputs(bytes: &[u8]) -> anyhow::Result<Vec<(Form, Vec<Output>)>> {
     Ok(all)
 }
 
-/// Two forms of one run: the same jobs with the same times, which every form tells in milliseconds.
-fn same_run(a: &Output, b: &Output) -> bool {
-    let jobs = |o: &Output| -> Vec<(String, Vec<u64>)> {
-        let times = |j: &Job| subject::parts(j).iter().map(|(_, s)| s.runtime.0 / 1_000_000).collect();
-        o.jobs.iter().map(|j| (j.name.clone(), times(j))).collect()
-    };
-    let (a, b) = (jobs(a), jobs(b));
-    !b.is_empty() && b.iter().all(|job| a.contains(job))
+/// What two forms of one job have in common: its name and its times, which every form tells in milliseconds.
+type JobTimes = (String, Vec<u64>);
+
+fn times(job: &Job) -> JobTimes {
+    (job.name.clone(), subject::parts(job).iter().map(|(_, s)| s.runtime.0 / 1_000_000).collect())
 }
 
 /// Interim reports (`--status-interval`) are left out where the last one of their run is there.
@@ -339,6 +358,7 @@ fn is_interim(before: &Output, after: &Output) -> bool {
 /// Rows that are one run: members of one job, at the same time.
 fn runs(output: &Output) -> Vec<Vec<&Job>> {
     let mut runs: Vec<Vec<&Job>> = Vec::new();
+    let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
     // In client mode the sum of all clients is a row of its own.
     let sum = output.jobs.iter().any(|j| j.host.is_none()) && output.jobs.iter().any(|j| j.host.is_some());
     // A row whose figures cannot be says that much.
@@ -351,9 +371,15 @@ fn runs(output: &Output) -> Vec<Vec<&Job>> {
                 && other.options == job.options
                 && (other.host == job.host || job.host.is_some())
         };
-        match runs.iter_mut().find(|run| clone(&run[0])) {
-            Some(run) => run.push(job),
-            None => runs.push(vec![job]),
+        let same = known.entry((job.name.as_str(), job.group)).or_default();
+        match same.iter().find(|i| clone(&runs[**i][0])) {
+            Some(i) => runs[*i].push(job),
+            // Jobs of one name that differ are told apart, a few of them.
+            None if same.len() >= MOST_RUNS => runs[same[0]].push(job),
+            None => {
+                same.push(runs.len());
+                runs.push(vec![job]);
+            }
         }
     }
     runs
@@ -371,8 +397,8 @@ struct Told<'a> {
     doubts: Vec<Warning>,
 }
 
-/// The runs of a report, up to [`MOST_RUNS`], with their findings and doubts.
-fn doubted<'a>(output: &'a Output, claimed: Option<&Claimed>) -> Vec<Told<'a>> {
+/// The runs of a report, so many at most, with their findings and doubts.
+fn doubted<'a>(output: &'a Output, claimed: Option<&Claimed>, most: usize) -> Vec<Told<'a>> {
     let found = runs(output);
     let alone = found.len() == 1;
     let tell = |rows: Vec<&'a Job>| {
@@ -384,35 +410,25 @@ fn doubted<'a>(output: &'a Output, claimed: Option<&Claimed>) -> Vec<Told<'a>> {
         let doubts = doubts::of(output, &job, &conditions, &summary);
         Told { rows, job, conditions, summary, diagnosis, doubts }
     };
-    found.into_iter().take(MOST_RUNS).map(tell).collect()
+    found.into_iter().take(most).map(tell).collect()
 }
 
-/// Doubts about runs that were under way at the same time.
-fn together(told: &[Told<'_>]) -> Vec<Warning> {
-    let hosts_alone = told.iter().all(|r| r.job.host.is_some());
-    let mut all = Vec::new();
-    for group in told.iter().map(|r| r.job.group).collect::<std::collections::BTreeSet<_>>() {
-        let rows: Vec<(&Job, &Summary)> = told
-            .iter()
-            .filter(|r| r.job.group == group && r.conditions.stonewall != Some(true))
-            .filter(|r| r.job.host.is_none() || hosts_alone)
-            .map(|r| (&r.job, &r.summary))
-            .collect();
-        all.extend(doubts::together(&rows));
-    }
-    all
-}
-
-fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> anyhow::Result<Explained> {
+fn of_output(
+    file: &Path,
+    form: Form,
+    output: &Output,
+    claim: &ClaimArgs,
+    most: usize,
+) -> anyhow::Result<Explained> {
     let claimed = claimed(claim, output)?;
-    let told = doubted(output, claimed.as_ref());
+    let told = doubted(output, claimed.as_ref(), most);
     let words = claimed.as_ref().map(|c| c.options.clone()).unwrap_or_default();
     let better: Vec<Vec<Better>> = told
         .iter()
         .map(|r| doubts::better(&r.job, &r.conditions, &r.summary, &r.diagnosis, &words))
         .collect();
     let verdict = claimed.as_ref().map(|claimed| verdict(claimed, &told, &better));
-    let together = together(&told);
+    let together = together::doubts(&told);
     let date = output.timestamp_ms.and_then(date);
     let mut notes = output.notes.clone();
     if form == Form::Text && output.version.starts_with("fio-2.") {
@@ -422,7 +438,7 @@ fn of_output(file: &Path, form: Form, output: &Output, claim: &ClaimArgs) -> any
     }
     let left = runs(output).len().saturating_sub(told.len());
     if left > 0 {
-        notes.push(format!("{left} more runs are in it and not told"));
+        notes.push(format!("{} more runs are in it and not told: give it in parts", grouped(left as u64)));
     }
     if told.is_empty() && output.partial.is_none() {
         notes.push("no job moved any data".into());

@@ -10,8 +10,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, DiskCounts, Job, Latency, LatencyTarget, More, Output,
-    Samples, Stats,
+    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, DiskCounts, Job, Latency, LatencyTarget, MOST_ROWS, More,
+    Output, Samples, Stats,
 };
 use super::possible::{self, Checked};
 use super::value::{Reader, Stop, Value, place};
@@ -46,28 +46,36 @@ pub enum ReadError {
 /// With line and column where a report is not what fio writes, or when there is none.
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs = Vec::new();
-    let mut from = 0;
+    let (mut from, mut rows) = (0, 0);
     while let Some(start) = next_document(text, from) {
         let mut reader = Reader::new(text, start);
-        let mut document = Document::default();
+        let mut document = Document { rows, ..Document::default() };
         let done = document.read(&mut reader);
         if !document.of_fio {
             // Somebody else's braces. When they do not even close, the report may begin within them.
             from = if done.is_ok() { reader.at() } else { start + 1 };
             continue;
         }
-        let (line, column) = place(text, reader.at());
+        let here = || place(text, reader.at());
         match done {
             Ok(()) => {}
             Err(Stop::End) => {
+                let (line, column) = here();
                 let why = format!("it breaks off at line {line}, column {column}");
                 document.output.notes.push(why.clone());
                 document.output.partial = Some(why);
             }
-            Err(Stop::Wrong(what)) => return Err(ReadError::Form { line, column, what }),
+            Err(Stop::Wrong(what)) => {
+                let (line, column) = here();
+                return Err(ReadError::Form { line, column, what });
+            }
         }
         from = reader.at();
+        rows = document.rows;
         outputs.push(document.output);
+        if outputs.len() == MOST_ROWS {
+            break;
+        }
     }
     if outputs.is_empty() { Err(ReadError::Nothing { kind: "JSON report" }) } else { Ok(outputs) }
 }
@@ -91,6 +99,8 @@ struct Document {
     /// A key was seen that only fio has.
     of_fio: bool,
     seconds: Option<u64>,
+    /// Rows so far, those of earlier documents too.
+    rows: usize,
 }
 
 impl Document {
@@ -112,6 +122,12 @@ impl Document {
                     let done = reader.value_into(&mut value);
                     if value.get("jobname").is_some() {
                         self.of_fio = true;
+                        if self.rows == MOST_ROWS {
+                            let why = format!("only the first {MOST_ROWS} rows were read");
+                            self.output.partial.get_or_insert(why);
+                            return done;
+                        }
+                        self.rows += 1;
                         let job = job(value, &mut self.output);
                         self.output.jobs.push(job);
                     }

@@ -8,6 +8,8 @@ use super::value::Value;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
+/// More rows than this of one file are left out: fio itself runs no more than some thousand jobs.
+pub const MOST_ROWS: usize = 100_000;
 /// Keys of the depth shares, `iodepth_level`: I/Os that were sent while so many were in flight, up to the next key.
 pub const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 /// Keys of the batch shares, `iodepth_submit` and `iodepth_complete`.

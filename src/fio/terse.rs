@@ -4,7 +4,7 @@
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
 
 use super::json_read::ReadError;
-use super::output::{Cpu, Disk, DiskCounts, Job, Latency, Output, PERCENTILES, Samples, Stats};
+use super::output::{Cpu, Disk, DiskCounts, Job, Latency, MOST_ROWS, Output, PERCENTILES, Samples, Stats};
 use super::possible;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -146,6 +146,10 @@ pub fn read(text: &[u8]) -> Result<Output, ReadError> {
         }
         described = false;
         let Some(version) = version_of(line) else { continue };
+        if output.jobs.len() == MOST_ROWS {
+            output.partial = Some(format!("only the first {MOST_ROWS} rows were read"));
+            break;
+        }
         let mut fields = Fields { line, at: 0, number: number + 1 };
         match row(&mut fields, version, &mut output) {
             Ok(mut job) => {

@@ -4,7 +4,7 @@
 //! cannot be known. Figures stay fio's own (percentiles are middles of buckets and not their upper ends). The plan is made from the options as
 //! far as the report gives them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::json_read::{self, ReadError};
@@ -170,7 +170,20 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
         ));
     }
     let mut group = None;
+    let mut names = Names::default();
     for job in &output.jobs {
+        if record.steps.len() == MOST_STEPS {
+            record.warnings.push(Warning::new(
+                Severity::Warning,
+                "rows-left-out",
+                format!(
+                    "the report has {} rows; those after the first {MOST_STEPS} are left out",
+                    output.jobs.len()
+                ),
+                "run fio with group_reporting, which makes one row of the clones of a job",
+            ));
+            break;
+        }
         if !has_step(output, job) {
             if job.mixed.is_none() {
                 continue; // The sum of the other rows.
@@ -187,7 +200,7 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
             continue;
         }
         let (mut step, assumed) = step(job, output);
-        step.name = unused(&record.plan, &job.name, job.host.as_deref());
+        step.name = names.unused(&job.name, job.host.as_deref());
         if seems_time_based(job, output) {
             let mut w = Warning::new(
                 Severity::Note,
@@ -274,20 +287,32 @@ fn assumed(record: &Record) -> String {
     facts.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
-/// A name that no step has yet.
-fn unused(plan: &Plan, name: &str, host: Option<&str>) -> String {
-    let name = if name.is_empty() { "job" } else { name };
-    let first = host.map_or(name.to_string(), |h| format!("{name} on {h}"));
-    let taken = |n: &str| plan.steps.iter().any(|s| s.name == n);
-    let mut found = first.clone();
-    let mut n = 0;
-    while taken(&found) {
-        n += 1;
-        found = format!("{first}-{n}");
-    }
-    found
+/// Names of steps, each of which is there once.
+#[derive(Default)]
+struct Names {
+    taken: HashSet<String>,
+    /// How often a name was asked for.
+    asked: HashMap<String, usize>,
 }
 
+impl Names {
+    /// A name that no step has yet.
+    fn unused(&mut self, name: &str, host: Option<&str>) -> String {
+        let name = if name.is_empty() { "job" } else { name };
+        let first = host.map_or(name.to_string(), |h| format!("{name} on {h}"));
+        let n = self.asked.entry(first.clone()).or_default();
+        loop {
+            let found = if *n == 0 { first.clone() } else { format!("{first}-{n}") };
+            *n += 1;
+            if self.taken.insert(found.clone()) {
+                return found;
+            }
+        }
+    }
+}
+
+/// More steps make no Record that anybody could read.
+const MOST_STEPS: usize = 4096;
 /// Facts of a step that a report may not tell.
 const ENGINE: &str = "engine";
 const DIRECT: &str = "direct";

@@ -10,13 +10,13 @@ mod field;
 mod line;
 mod row;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::json_read::ReadError;
-use super::output::{AskedRate, Disk, DiskCounts, Header, Job, Output, Stats};
+use super::output::{AskedRate, Disk, DiskCounts, Header, Job, MOST_ROWS, Output, Stats};
 use super::possible::{self, Impossible};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -24,8 +24,6 @@ use field::{amount, bytes, field, position, whole};
 pub use line::{Line, lines};
 use row::Row;
 
-/// More rows than this are left out: fio itself runs no more than some thousand jobs.
-const MOST_ROWS: usize = 100_000;
 /// Notes after these are counted only.
 const MOST_NOTES: usize = 50;
 /// A line that ends with a comma goes on in the next one, up to this length.
@@ -334,9 +332,11 @@ impl Reader {
             output.jobs = groups;
         }
         own_headers(&headers, &mut output.jobs);
+        let names: HashSet<&str> = output.jobs.iter().map(|j| j.name.as_str()).collect();
+        let groups: HashSet<u32> = output.jobs.iter().map(|j| j.group).collect();
         let without: Vec<&str> = headers
             .iter()
-            .filter(|(name, group, _)| output.jobs.iter().all(|j| j.name != *name && j.group != *group))
+            .filter(|(name, group, _)| !names.contains(name.as_str()) && !groups.contains(group))
             .map(|(name, ..)| name.as_str())
             .collect();
         if let Some(first) = without.first() {
