@@ -1,7 +1,8 @@
 //! Memory for I/O: one page-aligned region per worker, cut into a slot per request in flight.
 //!
 //! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each
-//! write every 512-byte sector gets a number that was never used before. `compressible` turns that share of each 4 KiB into zeros.
+//! write every 512-byte sector gets a number that was never used before, except in the part of each 4 KiB that stays as it is. What
+//! else writes may carry is in [`data`](super::data).
 
 use std::io;
 use std::ptr::NonNull;
@@ -10,6 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
+use super::data::Layout;
 use crate::unit::Bytes;
 
 /// Size of the unit that gets a number of its own: the smallest logical block.
@@ -54,27 +56,30 @@ impl Buffers {
         Ok(Buffers { base, length, stride, serial: 0 })
     }
 
-    /// Fills everything with random bytes, zeros in the first `compressible` percent of each 4 KiB.
-    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, compressible: u32) {
+    /// Fills everything with random bytes, and with what the layout says between them.
+    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, layout: &Layout) {
         // SAFETY: the region is mapped, written by nobody else, and no request is in flight yet.
         let all = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) };
-        rng.fill_bytes(all);
-        for chunk in all.chunks_mut(4096) {
-            let zeros = chunk.len() * compressible as usize / 100;
-            chunk[..zeros].fill(0);
-        }
+        all.chunks_mut(self.stride).for_each(|slot| layout.fill(slot, rng));
         self.serial = rng.next_u64();
     }
 
-    /// Makes the sectors of a slot unlike any written before. The number goes to the end of each sector, which
-    /// `compressible` zeroes last.
+    /// The first bytes of a slot that is being filled.
+    pub fn bytes(&mut self, slot: u32, length: u32) -> &mut [u8] {
+        assert!(length as usize <= self.stride && (slot as usize + 1) * self.stride <= self.length);
+        // SAFETY: inside one slot of the region, which the kernel does not use while it is being filled.
+        unsafe { std::slice::from_raw_parts_mut(self.address(slot), length as usize) }
+    }
+
+    /// Makes the sectors of a slot unlike any written before. The number goes to the end of each sector; the first `fixed` percent
+    /// of each 4 KiB stay as they are.
     #[inline(always)]
-    pub fn stamp(&mut self, slot: u32, length: u32, compressible: u32) {
-        let last = 4096 * compressible as usize / 100;
+    pub fn stamp(&mut self, slot: u32, length: u32, fixed: u32) {
+        let last = 4096 * fixed as usize / 100;
         let base = self.address(slot);
         let mut at = 0;
         while at + SECTOR <= length as usize {
-            // In a chunk, sectors wholly inside the zeroed part stay zero.
+            // In a chunk, sectors wholly inside the fixed part stay.
             if at % 4096 + SECTOR > last {
                 self.serial = self.serial.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 // SAFETY: at + SECTOR <= length <= stride, inside this slot, which the kernel does not use: it is being filled.
@@ -110,19 +115,18 @@ mod tests {
     use super::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    fn bytes(b: &Buffers, slot: u32, n: usize) -> Vec<u8> {
-        // SAFETY: reads inside one slot of the test's own region.
-        unsafe { std::slice::from_raw_parts(b.address(slot), n) }.to_vec()
+    fn layout(compressible: u32) -> Layout {
+        Layout::of(&crate::plan::Step { compressible, ..Default::default() })
     }
 
     #[test]
     fn no_sector_is_written_twice() {
         let mut b = Buffers::new(2, Bytes::kib(4)).unwrap();
-        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), 0);
+        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), &layout(0));
         let mut seen = std::collections::HashSet::new();
         for round in 0..50 {
             b.stamp(round % 2, 4096, 0);
-            for sector in bytes(&b, round % 2, 4096).chunks(SECTOR) {
+            for sector in b.bytes(round % 2, 4096).chunks(SECTOR) {
                 assert!(seen.insert(sector.to_vec()));
             }
         }
@@ -131,9 +135,9 @@ mod tests {
     #[test]
     fn the_compressible_share_is_zero() {
         let mut b = Buffers::new(1, Bytes::kib(8)).unwrap();
-        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), 50);
+        b.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(1), &layout(50));
         b.stamp(0, 8192, 50);
-        let zeros = bytes(&b, 0, 8192).iter().filter(|x| **x == 0).count();
+        let zeros = b.bytes(0, 8192).iter().filter(|x| **x == 0).count();
         assert!((4096..4200).contains(&zeros), "{zeros}");
         assert_eq!(b.address(0) as usize % 4096, 0);
     }

@@ -11,6 +11,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use super::backend::Backend;
 use super::buffers::Buffers;
 use super::clock::Clock;
+use super::data::{Data, Layout};
 use super::gate::Pass;
 use super::generator::{Generator, Region};
 use super::job::{Control, Job, Message, Window};
@@ -22,7 +23,7 @@ use super::worker::{DRAIN, END_FLUSH, Worker};
 use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
 use crate::plan::{CpuList, MemoryPolicy};
 use crate::sample::Series;
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// What a worker thread says before its load begins.
 enum SetUp {
@@ -62,6 +63,8 @@ where
                 })?;
                 Ok(Generator::new(step, region, seed ^ (t as u64) << 32))
             };
+        let part = Region::of_job(step, load.of_worker(id)[0].size, number).map_or(Bytes(0), |r| r.length);
+        let data = step.rw.changes_data().then(|| Data::new(step, part, id, load.pool, seed)).flatten();
         let generators = load.of_worker(id).iter().enumerate().map(generator);
         let schedule = step
             .arrivals_per_second()
@@ -83,7 +86,8 @@ where
                 runtime: (step.runtime.0 > 0).then_some(step.runtime),
                 amount: step.io_size,
             },
-            compressible: step.compressible,
+            fixed: if step.scramble { step.fixed_share() } else { 100 },
+            data,
             datasync: step.datasync,
             end_fsync: step.end_fsync && step.rw.changes_data(),
             continue_on_error: load.continue_on_error,
@@ -100,7 +104,7 @@ where
             all => vec![all[job.id as usize % all.len()]],
         };
         let memory = step.numa_mem_policy.clone();
-        let fill = step.rw.changes_data().then_some((load.seed ^ u64::from(job.id), step.compressible));
+        let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), Layout::of(step)));
         let body = move || {
             let worker = match set_up_worker(job, &cpus, memory.as_ref(), fill, make) {
                 Ok(worker) => worker,
@@ -154,7 +158,7 @@ fn set_up_worker<B: Backend, C: Clock>(
     job: Job,
     cpus: &[u32],
     memory: Option<&MemoryPolicy>,
-    fill: Option<(u64, u32)>,
+    fill: Option<(u64, Layout)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
     if !cpus.is_empty() {
@@ -175,8 +179,8 @@ fn set_up_worker<B: Backend, C: Clock>(
     thread::exact_timers();
     let mut buffers = Buffers::new(job.depth, job.largest)
         .map_err(|e| format!("{} buffers of {} for worker {}: {e}", job.depth, job.largest, job.id))?;
-    if let Some((seed, compressible)) = fill {
-        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), compressible);
+    if let Some((seed, layout)) = fill {
+        buffers.randomise(&mut Xoshiro256PlusPlus::seed_from_u64(seed), &layout);
     }
     let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
     backend.datasync(job.datasync);

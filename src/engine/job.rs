@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
+use super::data::Data;
 use super::generator::Generator;
 use super::outcome::End;
 use super::priority::Priorities;
@@ -66,8 +67,10 @@ pub struct Job {
     pub schedule: Option<Schedule>,
     /// When it ends.
     pub window: Window,
-    /// Share of zeros in written data, percent.
-    pub compressible: u32,
+    /// Share of each 4 KiB of written data that stays as the buffers were filled, percent.
+    pub fixed: u32,
+    /// Every write gets data of its own.
+    pub data: Option<Data>,
     /// Flushes are `fdatasync`.
     pub datasync: bool,
     /// One more flush, an `fsync`, when the load has ended.

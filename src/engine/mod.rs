@@ -8,6 +8,7 @@ mod aio;
 mod backend;
 mod buffers;
 mod clock;
+mod data;
 mod drive;
 mod gate;
 mod generator;
@@ -40,6 +41,7 @@ use clock::{Anchor, Clock, Monotonic, Tsc, Virtual};
 use drive::drive;
 
 pub use clock::clock_source;
+pub use data::Pool;
 pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
@@ -165,6 +167,8 @@ pub struct Load<'a> {
     pub continue_on_error: bool,
     /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
     pub cpus: &'a [u32],
+    /// Its part in a working set of data that other loads repeat too.
+    pub pool: Option<Pool>,
     /// Where it meets other loads that are to start at the same instant.
     pub gate: Option<&'a Gate>,
 }

@@ -93,7 +93,8 @@ pub struct Worker<B: Backend, C: Clock> {
     special: Special,
     schedule: Option<Schedule>,
     window: Window,
-    compressible: u32,
+    /// Share of written data that no stamp changes, percent.
+    fixed: u32,
     /// A flush is still to come after the load.
     end_fsync: bool,
     continue_on_error: bool,
@@ -155,7 +156,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             clock,
             schedule: job.schedule,
             window: job.window,
-            compressible: job.compressible,
+            fixed: job.fixed,
             end_fsync: job.end_fsync,
             continue_on_error: job.continue_on_error,
             control: job.control,
@@ -257,7 +258,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.special.send(u64::from(direction != Direction::Sync));
             }
             if direction == Direction::Write {
-                self.buffers.stamp(0, length, self.compressible);
+                if S::SPECIAL {
+                    self.special.write(&mut self.buffers, 0, length, self.fixed);
+                } else {
+                    self.buffers.stamp(0, length, self.fixed);
+                }
             }
             let sent = self.clock.now();
             let result =
@@ -384,7 +389,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, buffers, bytes_left, compressible, largest, outcome, special, target: first, ..
+            backend, slots, free, idle, buffers, bytes_left, fixed, largest, outcome, special, target: first, ..
         } = self;
         let n = if *bytes_left < *largest * n as i64 {
             bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
@@ -396,7 +401,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         backend.fill(&free[*idle - n..*idle], |slot| {
             let (direction, offset, length) = source.next();
             if direction == Direction::Write {
-                buffers.stamp(slot, length, *compressible);
+                if S::SPECIAL {
+                    special.write(buffers, slot, length, *fixed);
+                } else {
+                    buffers.stamp(slot, length, *fixed);
+                }
             }
             bytes += i64::from(length);
             let entry = &mut slots[slot as usize];

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::plan::{Arrival, BlockSizes, Distribution, Plan, Start, Step, Stride};
+use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Plan, Start, Step, Stride};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -194,9 +194,8 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexp
     }
     // fio reads signed numbers.
     set("randseed", (seed & (u64::MAX >> 1)).to_string());
-    if step.compressible > 0 {
-        set("buffer_compress_percentage", step.compressible.to_string());
-        set("refill_buffers", "1".into());
+    if let Err(why) = data(step, size, &mut set) {
+        return refuse(why.into());
     }
     if let Some(cpus) = &step.cpus {
         set("cpus_allowed", cpus.to_string());
@@ -327,14 +326,55 @@ fn zones(
     Ok(())
 }
 
+/// What writes carry.
+fn data(
+    step: &Step,
+    target: Option<Bytes>,
+    set: &mut impl FnMut(&'static str, String),
+) -> Result<(), &'static str> {
+    if step.compressible > 0 {
+        set("buffer_compress_percentage", step.compressible.to_string());
+    }
+    if step.compressible > 0 && step.compressible < 100 {
+        set("buffer_compress_chunk", bytes(step.compress_chunk.unwrap_or(Bytes::kib(4))));
+    }
+    if let Some(pattern) = &step.buffer_pattern {
+        set("buffer_pattern", pattern.to_string());
+    }
+    if step.compressible > 0 || step.refills() {
+        set("refill_buffers", "1".into());
+    }
+    if !step.scramble {
+        set("scramble_buffers", "0".into());
+    }
+    let Some(dedupe) = &step.dedupe else { return Ok(()) };
+    set("dedupe_percentage", dedupe.percent.to_string());
+    if dedupe.mode == DedupeMode::WorkingSet {
+        let known = step.size.is_some() || target.is_some() && (step.offset.0 > 0 || in_parts(step));
+        if !known {
+            return Err("fio's working set is a share of a given size: set size");
+        }
+        set("dedupe_mode", "working_set".into());
+        set("dedupe_working_set_percentage", dedupe.set.to_string());
+        if dedupe.global {
+            set("dedupe_global", "1".into());
+        }
+    }
+    Ok(())
+}
+
+/// Sequential jobs of ours get parts of their own.
+fn in_parts(step: &Step) -> bool {
+    step.offset_increment.is_none() && !step.rw.is_random() && step.numjobs > 1
+}
+
 /// Which part of the target, and where each job begins in it.
 fn range(step: &Step, target: Option<Bytes>, set: &mut impl FnMut(&'static str, String)) {
     let jobs = u64::from(step.numjobs);
     let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
-    let parts = step.offset_increment.is_none() && !step.rw.is_random() && jobs > 1;
+    let parts = in_parts(step);
     match whole {
-        // Sequential jobs of ours get parts of their own.
         Some(whole) if parts => {
             let share = whole.0 / jobs / block * block;
             set("size", bytes(Bytes(share)));
@@ -378,7 +418,7 @@ fn bytes(n: Bytes) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{EngineKind, Pattern, PriorityShare, Zones};
+    use crate::plan::{Dedupe, EngineKind, Pattern, PriorityShare, Zones};
 
     fn at(path: &str) -> Place {
         Place { path: path.into(), size: Some(Bytes::gib(1)) }
@@ -481,6 +521,28 @@ mod tests {
         );
         let odd = Zones { range: Some(Bytes(5000)), ..zones };
         assert!(why(Step { zones: Some(odd), ..step }).contains("another range"));
+    }
+
+    #[test]
+    fn data_is_said() {
+        let with = |step: Step| {
+            let options = sections(&step, &[at("f")], 1).unwrap().remove(0);
+            let from = options.iter().position(|o| o.0 == "randseed").unwrap() + 1;
+            let data = options[from..].iter().take_while(|o| o.0 != "group_reporting");
+            data.map(|(name, value)| format!("{name}={value} ")).collect::<String>()
+        };
+        let step = Step { rw: Pattern::Write, ..Step::default() };
+        assert_eq!(with(step.clone()), "");
+        assert_eq!(with(Step { scramble: false, ..step.clone() }), "scramble_buffers=0 ");
+        let pattern = Some("\"ab\"".parse().unwrap());
+        assert_eq!(with(Step { buffer_pattern: pattern, ..step.clone() }), "buffer_pattern=0x6162 ");
+        let compressed = Step { compressible: 40, compress_chunk: Some(Bytes(512)), ..step.clone() };
+        insta::assert_snapshot!(with(compressed), @"buffer_compress_percentage=40 buffer_compress_chunk=512 refill_buffers=1");
+        let dedupe = Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 10, global: true };
+        let again = Step { dedupe: Some(dedupe), ..step };
+        assert!(sections(&again, &[at("f")], 1).unwrap_err().why.contains("set size"));
+        let again = with(Step { size: Some(Bytes::mib(1)), ..again });
+        insta::assert_snapshot!(again, @"refill_buffers=1 dedupe_percentage=30 dedupe_mode=working_set dedupe_working_set_percentage=10 dedupe_global=1");
     }
 
     #[test]

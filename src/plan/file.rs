@@ -50,7 +50,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Pattern, Start, Stride, Think, Zones};
+    use crate::plan::{Dedupe, DedupeMode, Pattern, Start, Stride, Think, Zones};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -75,7 +75,7 @@ mod tests {
         let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nzones = { size = '8k', skip = '64k' }\nalign = '4k'\nround-robin = true\n\
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
+                    cpus-shared = true\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
@@ -89,6 +89,9 @@ mod tests {
         assert_eq!(b.numa_mem_policy.as_ref().unwrap().to_string(), "bind:0");
         assert_eq!(b.prio.unwrap().number(), 0x4007);
         assert_eq!((b.cmdprio[0].percent, b.cmdprio[0].bs), (20, Some(Bytes::kib(4))));
+        let dedupe = Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 10, global: true };
+        assert_eq!((b.dedupe, b.compress_chunk), (Some(dedupe), Some(Bytes::kib(1))));
+        assert!(b.refill && !b.scramble && b.buffer_pattern == Some("0xab".parse().unwrap()));
         assert_eq!(b.targets, [std::path::PathBuf::from("/dev/vdb")]);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
@@ -111,6 +114,11 @@ mod tests {
             "numa_mem_policy",
             "prio",
             "cmdprio",
+            "compress_chunk",
+            "refill",
+            "scramble",
+            "buffer_pattern",
+            "dedupe",
         ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }

@@ -4,6 +4,7 @@
 //! comes from a preset, a TOML file or ad-hoc options, each of which gives [`StepOptions`] that lie over [`Step::default`].
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
+mod data;
 mod file;
 mod numa;
 mod options;
@@ -20,6 +21,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use data::{BufferPattern, Dedupe, DedupeMode};
 pub use file::parse as parse_file;
 pub use numa::{MemoryPolicy, NodeList};
 pub use options::StepOptions;
@@ -180,6 +182,22 @@ pub struct Step {
     pub norandommap: bool,
     /// Share of each written block that compresses away, in percent.
     pub compressible: u32,
+    /// Each piece of so many bytes compresses by that share, and every write gets random data of its own; 4 KiB when absent.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub compress_chunk: Option<Bytes>,
+    /// Every write gets random data of its own; else buffers are filled once, and sectors of a write differ by a number in them.
+    #[serde(default, skip_serializing_if = "Not::not")]
+    pub refill: bool,
+    /// Every sector of a write differs from all before; when false, buffers that are filled once are written again and again.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub scramble: bool,
+    /// What is written where data compresses, instead of zeros; all that is written when `compressible` is 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_pattern: Option<BufferPattern>,
+    /// Some writes carry data that was written before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe: Option<Dedupe>,
     /// CPUs for the jobs, one each in turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<CpuList>,
@@ -298,6 +316,11 @@ impl Default for Step {
             distribution: Distribution::Uniform,
             norandommap: false,
             compressible: 0,
+            compress_chunk: None,
+            refill: false,
+            scramble: true,
+            buffer_pattern: None,
+            dedupe: None,
             cpus: None,
             cpus_shared: false,
             numa_cpu_nodes: None,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineWord, Pattern, Start, Stride, Think,
 };
-use super::{MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
+use super::{BufferPattern, Dedupe, MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
 
 /// Options of one step; what is absent keeps the value beneath.
@@ -129,6 +129,22 @@ pub struct StepOptions {
     /// I/O stays in one zone after another
     #[arg(skip)]
     pub zones: Option<Zones>,
+    /// Piece of data that compresses
+    #[arg(skip)]
+    #[serde(with = "text::option")]
+    pub compress_chunk: Option<Bytes>,
+    /// Every write gets random data of its own
+    #[arg(skip)]
+    pub refill: Option<bool>,
+    /// No data is written twice
+    #[arg(skip)]
+    pub scramble: Option<bool>,
+    /// Bytes that are written over and over
+    #[arg(skip)]
+    pub buffer_pattern: Option<BufferPattern>,
+    /// Writes of data that was written before
+    #[arg(skip)]
+    pub dedupe: Option<Dedupe>,
     /// Alignment of random offsets
     #[arg(skip)]
     #[serde(with = "text::option")]
@@ -235,6 +251,11 @@ impl StepOptions {
         some(&mut step.offset_increment, &self.offset_increment);
         set(&mut step.stride, &self.stride);
         some(&mut step.zones, &self.zones);
+        some(&mut step.compress_chunk, &self.compress_chunk);
+        set(&mut step.refill, &self.refill);
+        set(&mut step.scramble, &self.scramble);
+        some(&mut step.buffer_pattern, &self.buffer_pattern);
+        some(&mut step.dedupe, &self.dedupe);
         some(&mut step.align, &self.align);
         some(&mut step.ios, &self.ios);
         some(&mut step.think, &self.think);

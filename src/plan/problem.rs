@@ -9,7 +9,19 @@ use crate::unit::{Bytes, Nanos};
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, minimum, engine, priorities, blocks, places, zones, simulated];
+        let rules = [
+            counts,
+            times,
+            pacing,
+            minimum,
+            engine,
+            priorities,
+            blocks,
+            places,
+            zones,
+            super::data::problem,
+            simulated,
+        ];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }

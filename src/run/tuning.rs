@@ -82,6 +82,7 @@ pub fn effects(
             seed: plan.seed,
             continue_on_error: false,
             cpus: &[],
+            pool: None,
             gate: None,
         };
         let outcome = engine::run(&load, timer, &mut |_| true)?;

@@ -13,6 +13,7 @@ fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<Outcome, engine::Engi
         seed: 1,
         continue_on_error: false,
         cpus: &[],
+        pool: None,
         gate: Some(gate),
     };
     engine::run(&load, timer, &mut |_| true)

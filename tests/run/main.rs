@@ -8,6 +8,7 @@ mod engines;
 mod files;
 mod fio;
 mod fio_alike;
+mod fio_data;
 mod fio_engine;
 mod fio_files;
 mod fio_interim;

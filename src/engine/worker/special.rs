@@ -1,11 +1,14 @@
 //! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, several targets in turn, every I/O
-//! kept, priorities of single requests. Their loop is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
+//! kept, priorities of single requests, data of its own for every
+//! write. Their loop is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
 
 use std::io;
 
 use super::{Slot, Worker};
 use crate::engine::backend::Backend;
+use crate::engine::buffers::Buffers;
 use crate::engine::clock::Clock;
+use crate::engine::data::Data;
 use crate::engine::generator::Source;
 use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
@@ -31,6 +34,8 @@ pub(super) struct Special {
     /// Completions, flushes apart.
     completed: u64,
     pauses: Option<Pauses>,
+    /// What writes carry.
+    data: Option<Data>,
     /// And how many I/Os it may keep.
     pub(super) trace: Option<(Trace, usize)>,
     pub(super) priorities: Option<Priorities>,
@@ -51,18 +56,32 @@ impl Special {
             pauses: job.think.map(pauses),
             trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
             priorities: job.priorities.take(),
+            data: job.data.clone(),
         }
     }
 
     /// Something of this was asked for.
     pub(super) fn asked(&self) -> bool {
-        self.ios_left < u64::MAX || self.pauses.is_some() || self.trace.is_some() || self.priorities.is_some()
+        self.ios_left < u64::MAX
+            || self.pauses.is_some()
+            || self.trace.is_some()
+            || self.priorities.is_some()
+            || self.data.is_some()
     }
 
     /// The priority of the next request.
     #[inline(always)]
     pub(super) fn draw(&mut self, direction: Direction, length: u32) -> Option<Drawn> {
         Some(self.priorities.as_mut()?.draw(direction, length))
+    }
+
+    /// Prepares what a write carries: see [`Buffers::stamp`] where it has no data of its own.
+    #[inline(always)]
+    pub(super) fn write(&mut self, buffers: &mut Buffers, slot: u32, length: u32, fixed: u32) {
+        match &mut self.data {
+            Some(data) => data.fill(buffers, slot, length),
+            None => buffers.stamp(slot, length, fixed),
+        }
     }
 
     /// So many were sent.
@@ -156,7 +175,8 @@ mod tests {
     #[test]
     fn what_has_no_room_is_counted() {
         let trace = Some((Trace::default(), 2));
-        let mut special = Special { ios_left: u64::MAX, completed: 0, pauses: None, trace, priorities: None };
+        let mut special =
+            Special { ios_left: u64::MAX, completed: 0, pauses: None, data: None, trace, priorities: None };
         let slot = Slot {
             sent: 90,
             intended: 0,

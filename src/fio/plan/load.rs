@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
-use super::{Obstacles, bytes, zones};
+use super::{Obstacles, bytes, data, zones};
 use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Step, Stride, Think};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -43,7 +43,6 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
         invalidate: engine != EngineKind::Null && job.flag("invalidate"),
         distribution: distribution(job, rw, obstacles),
         norandommap: job.flag("norandommap"),
-        compressible: compressible(job),
         trace: ["write_lat_log", "write_bw_log", "write_iops_log", "write_hist_log"]
             .iter()
             .any(|o| job.given(o).is_some()),
@@ -73,11 +72,12 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     pace(job, &mut step, obstacles);
     step.think = think(job, &step, obstacles);
     step.zones = zones::of(job, &step, obstacles);
+    data::apply(job, &mut step, obstacles);
     step
 }
 
 /// A number that the table does not let go below 0.
-fn whole(job: &Job, name: &str) -> Option<u64> {
+pub(super) fn whole(job: &Job, name: &str) -> Option<u64> {
     job.int(name).map(|n| bytes(n).0)
 }
 
@@ -295,15 +295,6 @@ fn zones(text: &str) -> String {
     };
     let (accesses, range) = (column(|p| p.0.to_string()), column(|p| p.1.to_string()));
     accesses.iter().zip(&range).map(|(a, r)| format!("{a}/{r}")).collect::<Vec<_>>().join(":")
-}
-
-/// Zeros compress away whole.
-fn compressible(job: &Job) -> u32 {
-    if job.flag("zero_buffers") {
-        100
-    } else {
-        whole(job, "buffer_compress_percentage").unwrap_or(0).min(100) as u32
-    }
 }
 
 /// `rate` and `rate_iops` are of each job and direction; a step's rate is of all its jobs on a target, see [`scale_rates`].

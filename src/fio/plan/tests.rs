@@ -2,7 +2,7 @@ use super::super::job::{Given, Job};
 use super::super::mistake::Origin;
 use super::super::{number, option};
 use super::*;
-use crate::plan::{Arrival, Start, Step};
+use crate::plan::{Arrival, Dedupe, DedupeMode, Start, Step};
 use crate::unit::Nanos;
 
 /// A job with these options, as `name=value` or `name` alone.
@@ -374,6 +374,25 @@ fn what_only_fio_does_is_named() {
             &["size=220k", "zonemode=strided", "zonesize=64k", "zoneskip=32k", "time_based", "runtime=1"],
             "zonesize",
         ),
+        (&["size=1m", "rw=write", "buffer_pattern='file'"], "buffer_pattern='file'"),
+        (&["size=1m", "rw=write", "buffer_pattern=0x1", "dedupe_percentage=9"], "buffer_pattern=0x1"),
+        (&["size=1m", "rw=write", "refill_buffers=0", "dedupe_percentage=9"], "refill_buffers=0"),
+        (
+            &["filename=old", "rw=write", "dedupe_percentage=9", "dedupe_mode=working_set"],
+            "dedupe_mode=working_set",
+        ),
+        (&["size=1m", "rw=write", "bssplit=4k/50:8k/50", "dedupe_percentage=9"], "dedupe_percentage"),
+        (
+            &[
+                "size=1m",
+                "rw=write",
+                "bssplit=4k/50:8k/50",
+                "zero_buffers",
+                "buffer_compress_percentage=9",
+                "buffer_compress_chunk=0",
+            ],
+            "buffer_compress_chunk",
+        ),
         (&["size=1m", "ioengine=mmap"], "ioengine=mmap"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
@@ -391,6 +410,11 @@ fn what_only_fio_does_is_named() {
         (&["filename=new"][..], "size"),
         (&["size=1k"], "size"),
         (&["size=1m", "numjobs=0"], "numjobs"),
+        (&["size=1m", "rw=write", "dedupe_percentage=96", "dedupe_mode=working_set"], "dedupe_percentage=96"),
+        (
+            &["size=1m", "rw=write", "dedupe_percentage=9", "dedupe_mode=working_set", "nrfiles=2"],
+            "dedupe_mode=working_set",
+        ),
         (&["size=1m", "zonesize=64k"], "zonesize"),
         (&["size=1m", "zonemode=strided"], "zonemode=strided"),
         (&["filename=/dev/small", "bs=2m"], "bs"),
@@ -428,6 +452,48 @@ fn gaps_between_sequential_ios_end_where_fio_ends() {
     );
     assert_eq!(gaps(&["size=100k", "filename=old", "rw=write:16k"]).1, Some(20), "the file goes on");
     assert_eq!(gaps(&["size=100k", "rw=read:0"]), (0, Some(100)));
+}
+
+#[test]
+fn data_is_what_fio_makes_of_its_options() {
+    let data = |options: &[&str]| {
+        let s = only(&[&["size=1m", "rw=write"], options].concat());
+        assert_eq!(s.problem(), None, "{options:?}");
+        let chunk = s.compress_chunk.map_or(0, |c| c.0);
+        (s.compressible, chunk, s.refill, s.scramble, s.buffer_pattern.map(|p| p.to_string()))
+    };
+    let plain = |compressible, chunk, refill, scramble| (compressible, chunk, refill, scramble, None);
+    assert_eq!(data(&[]), plain(0, 0, false, true));
+    assert_eq!(data(&["scramble_buffers=0"]), plain(0, 0, false, false));
+    assert_eq!(data(&["refill_buffers", "scramble_buffers=0"]), plain(0, 0, true, true));
+    assert_eq!(data(&["zero_buffers", "refill_buffers", "scramble_buffers=0"]), plain(100, 0, false, true));
+    assert_eq!(data(&["buffer_compress_percentage=30"]), plain(30, 512, true, true));
+    assert_eq!(
+        data(&["zero_buffers", "buffer_compress_percentage=30", "buffer_compress_chunk=64k"]),
+        plain(30, 65536, true, true)
+    );
+    assert_eq!(data(&["buffer_compress_percentage=30", "buffer_compress_chunk=0", "bs=8k"]).1, 8192);
+    assert_eq!(data(&["buffer_compress_percentage=100"]), plain(100, 0, false, true));
+    assert_eq!(data(&["dedupe_percentage=30", "zero_buffers"]), plain(0, 0, true, true));
+    let pattern = Some("0x6162".to_string());
+    assert_eq!(data(&["buffer_pattern=\"ab\"", "zero_buffers"]), (0, 0, false, true, pattern.clone()));
+    assert_eq!(
+        data(&["buffer_pattern=\"ab\"", "buffer_compress_percentage=9"]),
+        (9, 512, true, true, pattern)
+    );
+    let set = only(&[
+        "size=1m",
+        "rw=randwrite",
+        "dedupe_percentage=30",
+        "dedupe_mode=working_set",
+        "dedupe_working_set_percentage=20",
+        "dedupe_global=1",
+    ]);
+    assert_eq!(set.dedupe, Some(Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 20, global: true }));
+    let repeat = only(&["size=1m", "rw=rw", "dedupe_percentage=30", "dedupe_global=1"]).dedupe;
+    assert_eq!(repeat, Some(Dedupe { percent: 30, mode: DedupeMode::Repeat, set: 5, global: false }));
+    let reads = only(&["size=1m", "rw=read", "zero_buffers", "dedupe_percentage=30"]);
+    assert_eq!((reads.compressible, reads.dedupe), (0, None));
 }
 
 #[test]

@@ -7,7 +7,6 @@ const UNCHECKED: &str = "volproof does not check data yet";
 const TRIM: &str = "volproof does not trim what it verified";
 const TRACE: &str = "volproof neither keeps nor replays traces of fio";
 const ZONES: &str = "volproof drives devices without zones";
-const DEDUPE: &str = "no data is written twice";
 
 const VERIFY: &[Choice] = &[
     Choice::native("0", "nothing is checked"),
@@ -202,13 +201,10 @@ pub const ROWS: &[FioOption] = &[
     )
     .fio_only(ZONES),
     FioOption::new(Group::Buffers, "zero_buffers", Kind::Flag, "Write zeros"),
-    FioOption::new(Group::Buffers, "refill_buffers", Kind::Flag, "New random data for every write")
-        .noted("no two writes carry the same data"),
+    FioOption::new(Group::Buffers, "refill_buffers", Kind::Flag, "New random data for every write"),
     FioOption::new(Group::Buffers, "scramble_buffers", Kind::Bool, "Change the data of every write a little")
-        .default("1")
-        .noted("no two writes carry the same data"),
-    FioOption::new(Group::Buffers, "buffer_pattern", Kind::Text, "Pattern to write")
-        .fio_only("writes are random data or zeros"),
+        .default("1"),
+    FioOption::new(Group::Buffers, "buffer_pattern", Kind::Text, "Pattern to write"),
     FioOption::new(
         Group::Buffers,
         "buffer_compress_percentage",
@@ -217,19 +213,16 @@ pub const ROWS: &[FioOption] = &[
     ),
     FioOption::new(Group::Buffers, "buffer_compress_chunk", int(0, U32), "Size of the piece that compresses")
         .default("512")
-        .under("buffer_compress_percentage")
-        .noted("each 4 KiB compress by the same share"),
+        .under("buffer_compress_percentage"),
     FioOption::new(
         Group::Buffers,
         "dedupe_percentage",
         int(0, 100),
         "Share of writes with data written before",
-    )
-    .fio_only(DEDUPE),
+    ),
     FioOption::new(Group::Buffers, "dedupe_mode", Kind::Choice(DEDUPE_MODE), "Which data is repeated")
         .default("repeat")
-        .under("dedupe_percentage")
-        .fio_only(DEDUPE),
+        .under("dedupe_percentage"),
     FioOption::new(
         Group::Buffers,
         "dedupe_working_set_percentage",
@@ -237,11 +230,8 @@ pub const ROWS: &[FioOption] = &[
         "Share of the target whose data is repeated",
     )
     .default("5")
-    .under("dedupe_percentage")
-    .fio_only(DEDUPE),
-    FioOption::new(Group::Buffers, "dedupe_global", Kind::Bool, "Jobs repeat each other's data")
-        .default("0")
-        .fio_only(DEDUPE),
+    .under("dedupe_percentage"),
+    FioOption::new(Group::Buffers, "dedupe_global", Kind::Bool, "Jobs repeat each other's data").default("0"),
     FioOption::new(Group::Verify, "verifysort", Kind::Deprecated, "deprecated: fio goes on without it")
         .hidden()
         .noted("fio ignores it too"),

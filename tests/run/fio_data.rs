@@ -1,0 +1,157 @@
+//! What fio's jobs write, on our own engine and with the real fio: which blocks of the files are alike, and how much of them is fixed.
+
+use std::collections::HashMap;
+use std::process::Command;
+
+use crate::Bench;
+use crate::fio::installed;
+
+/// What there is to say of written data whose random bytes nobody can foretell.
+#[derive(Debug)]
+struct Content {
+    /// Blocks that differ from all others, as a share of all.
+    distinct: f64,
+    /// Blocks that are like the one before them.
+    adjacent: f64,
+    /// How often the commonest block is there.
+    commonest: usize,
+    /// Bytes in runs of at least eight that are 0, or that begin a pattern of two bytes again.
+    fixed: f64,
+}
+
+fn content(bytes: &[u8], block: usize) -> Content {
+    let blocks: Vec<&[u8]> = bytes.chunks(block).collect();
+    let mut seen: HashMap<&[u8], usize> = HashMap::new();
+    blocks.iter().for_each(|b| *seen.entry(b).or_insert(0) += 1);
+    let (mut fixed, mut run) = (0, 0);
+    for at in 2..=bytes.len() {
+        if at < bytes.len() && bytes[at] == bytes[at - 2] {
+            run += 1;
+        } else {
+            fixed += if run >= 8 { run } else { 0 };
+            run = 0;
+        }
+    }
+    let share = |n: usize, of: usize| n as f64 / of as f64;
+    Content {
+        distinct: share(seen.len(), blocks.len()),
+        adjacent: share(blocks.windows(2).filter(|w| w[0] == w[1]).count(), blocks.len()),
+        commonest: seen.into_values().max().unwrap(),
+        fixed: share(fixed, bytes.len()),
+    }
+}
+
+/// What is in these files after our run of a line, and after fio's.
+fn both(line: &[&str], files: &[&str]) -> [Vec<u8>; 2] {
+    ["ours", "fios"].map(|who| {
+        let bench = Bench::new();
+        if who == "ours" {
+            let ran = bench.run(&[&["fio"], line].concat()).ended(0);
+            assert!(!ran.err.contains("runs this"), "{line:?} ran on our own engine: {}", ran.err);
+        } else {
+            let ran = Command::new("fio").args(line).current_dir(bench.path()).output().unwrap();
+            assert!(ran.status.success(), "{line:?}: {ran:?}");
+        }
+        let read = |file: &&str| std::fs::read(bench.path().join(file)).unwrap();
+        files.iter().flat_map(read).collect()
+    })
+}
+
+#[track_caller]
+fn alike(line: &[&str], ours: &Content, fios: &Content) {
+    for (what, ours, fios) in [
+        ("distinct", ours.distinct, fios.distinct),
+        ("adjacent", ours.adjacent, fios.adjacent),
+        ("fixed", ours.fixed, fios.fixed),
+    ] {
+        assert!((ours - fios).abs() < 0.04, "{line:?}: {what} {ours}, fio's {fios}");
+    }
+    let (ours, fios) = (ours.commonest as f64, fios.commonest as f64);
+    assert!(ours / fios < 2.5 && fios / ours < 2.5, "{line:?}: the commonest {ours} times, fio's {fios}");
+}
+
+#[test]
+fn written_data_is_as_fio_writes_it() {
+    if !installed() {
+        return;
+    }
+    for (block, job) in [
+        (4096, &[][..]),
+        (4096, &["--scramble_buffers=0"]),
+        (4096, &["--scramble_buffers=0", "--ioengine=libaio", "--iodepth=8"]),
+        (4096, &["--scramble_buffers=0", "--refill_buffers"]),
+        (4096, &["--zero_buffers"]),
+        (4096, &["--zero_buffers", "--scramble_buffers=0", "--refill_buffers"]),
+        (4096, &["--dedupe_percentage=50"]),
+        (4096, &["--dedupe_percentage=30", "--zero_buffers", "--ioengine=libaio", "--iodepth=16"]),
+        (4096, &["--dedupe_percentage=100"]),
+        (8192, &["--dedupe_percentage=50", "--bs=8k"]),
+        (4096, &["--dedupe_percentage=50", "--bs=8k"]),
+        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set"]),
+        (
+            4096,
+            &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=50"],
+        ),
+        (4096, &["--dedupe_percentage=80", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=1"]),
+        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=0"]),
+        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--loops=2", "--rw=randwrite"]),
+        (4096, &["--dedupe_percentage=40", "--buffer_compress_percentage=50"]),
+        (4096, &["--buffer_compress_percentage=50"]),
+        (512, &["--buffer_compress_percentage=50"]),
+        (512, &["--buffer_compress_percentage=50", "--buffer_compress_chunk=1k"]),
+        (4096, &["--buffer_compress_percentage=30", "--buffer_compress_chunk=0", "--bs=16k"]),
+        (4096, &["--buffer_compress_percentage=70", "--buffer_compress_chunk=3000", "--zero_buffers"]),
+        (4096, &["--buffer_compress_percentage=100"]),
+        (4096, &["--buffer_pattern=0xabcd"]),
+        (4096, &["--buffer_pattern=\"ab\"", "--buffer_compress_percentage=40", "--dedupe_percentage=20"]),
+        (4096, &["--buffer_pattern=\"ab\"", "--buffer_compress_percentage=100"]),
+    ] {
+        let line = [&["--name=j", "--filename=f", "--size=8m", "--rw=write", "--bs=4k"], job].concat();
+        let [ours, fios] = both(&line, &["f"]);
+        assert_eq!(ours.len(), fios.len());
+        alike(&line, &content(&ours, block), &content(&fios, block));
+        if job.iter().any(|o| o.contains("pattern=0x") || o.contains("zero")) && job.len() == 1 {
+            assert!(ours == fios, "{line:?}: nothing of it is left to chance");
+        }
+    }
+}
+
+#[test]
+fn patterns_are_written_as_fio_writes_them() {
+    if !installed() {
+        return;
+    }
+    for pattern in ["0xdeadbeef", "0x123", "\"text\"", "-12", "4096", "0xdeadface\"abcd\"-12", "0x12 34"] {
+        let pattern = format!("--buffer_pattern={pattern}");
+        let line = ["--name=j", "--filename=f", "--size=16k", "--rw=write", "--bs=5k", &pattern];
+        let [ours, fios] = both(&line, &["f"]);
+        assert!(ours == fios, "{pattern}");
+    }
+}
+
+#[test]
+fn jobs_share_a_working_set_when_it_is_global() {
+    if !installed() {
+        return;
+    }
+    for global in ["--dedupe_global=0", "--dedupe_global=1"] {
+        let line = [
+            "--size=8m",
+            "--rw=write",
+            "--dedupe_percentage=50",
+            "--dedupe_mode=working_set",
+            "--dedupe_working_set_percentage=50",
+            global,
+            "--name=a",
+            "--filename=a",
+            "--name=b",
+            "--filename=b",
+        ];
+        let [ours, fios] = both(&line, &["a", "b"]);
+        let half = |bytes: &[u8]| content(&bytes[..8 << 20], 4096);
+        alike(&line, &half(&ours), &half(&fios));
+        alike(&line, &content(&ours, 4096), &content(&fios, 4096));
+        let apart = half(&ours).distinct / content(&ours, 4096).distinct;
+        assert_eq!(apart > 1.15, global.ends_with('1'), "each file alone looks less alike: {apart}");
+    }
+}
