@@ -310,6 +310,13 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
     "#);
     let uneven = even.replace("stdev= 1.49", "stdev=91.49");
     assert_eq!(of(&text(LIBAIO, "", &uneven))[0].runs[0].diagnosis.find("load-limited"), None);
+    // So is a queue that is all but empty.
+    let idle = row("").replace("avg=554.05", "avg=54.05");
+    assert!(
+        finding(&text(LIBAIO, "", &idle), "load-limited").starts_with("The queue was 0.34 % full"),
+        "{}",
+        finding(&text(LIBAIO, "", &idle), "load-limited")
+    );
     // In JSON by its options; a rate that was not reached is not what limits.
     let json = |rate: &str| {
         of(&ROW.replace(r#""iodepth":"32""#, &format!(r#""iodepth":"32","rate_iops":"{rate}""#)))

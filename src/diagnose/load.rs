@@ -13,6 +13,8 @@ const KEPT: f64 = 0.03;
 const EVEN: f64 = 0.005;
 /// From so many samples on that is no chance.
 const SAMPLES: u64 = 20;
+/// A queue that is filled to less than this hardly saw a load.
+const EMPTY: f64 = 0.02;
 /// A queue that is filled to less than this waits for the load.
 const FILLED: f64 = 0.9;
 
@@ -123,6 +125,19 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
             Confidence::Likely,
             format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses."),
             format!("leave {pauses} out to see what the volume can do"),
+        );
+        return Some(short(finding));
+    }
+    if let Some(share) = filled.filter(|f| waits && *f < EMPTY && s.blocking == Some(false) && !s.pace_known)
+    {
+        let finding = Finding::new(
+            "load-limited",
+            Confidence::Possible,
+            format!(
+                "The queue was {} % full: the load may have held itself back.",
+                significant(share * 100.0)
+            ),
+            "look for rate, rate_iops, thinktime or buffered I/O in the job file or command line, which this report does not show",
         );
         return Some(short(finding));
     }

@@ -76,6 +76,15 @@ impl Conditions {
         if c.block.is_none() && job.option(output, &several).is_none() {
             c.block = of_amounts(job).map(|b| (b, b));
         }
+        if c.reads_percent.is_none()
+            && let (Some(reads), Some(writes)) = (
+                job.directions[Direction::Read].as_ref().and_then(|s| s.ios).filter(|n| *n > 0),
+                job.directions[Direction::Write].as_ref().and_then(|s| s.ios).filter(|n| *n > 0),
+            )
+        {
+            // Of a mix, what was done is what was asked for, within a percent.
+            c.reads_percent = Some((100.0 * reads as f64 / (reads as f64 + writes as f64)).round() as u32);
+        }
         let alone = output.jobs.iter().all(|j| j.name == job.name && j.group == job.group);
         if let Some(rate) = output.asked_rate.filter(|_| c.rate_iops.is_none() && alone) {
             (c.rate_iops, c.pace) = match (rate, c.single_block()) {
