@@ -66,6 +66,9 @@ pub struct Record {
     /// Steps that made up one stage, so that they may have run together; a step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
+    /// Steps that never ran, because other steps ended them before they began (`ends`).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_run: Vec<NotRun>,
     /// Doubts.
     pub warnings: Vec<Warning>,
     /// What each step gave by volproof and by fio in turn (`--cross-check`).
@@ -181,6 +184,16 @@ pub struct TargetRecord {
     pub facts: Facts,
 }
 
+/// A step that never ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NotRun {
+    /// Its name in the plan.
+    pub step: String,
+    /// The step whose end ended it before it began.
+    pub ended_by: String,
+}
+
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,6 +224,9 @@ pub struct StepRecord {
     /// Records of before this was kept.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub workers_window_ns: Nanos,
+    /// The step whose end ended this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<String>,
     /// Reads on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionSummary>,

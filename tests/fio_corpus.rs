@@ -149,6 +149,13 @@ impl Place {
         // A rate in I/Os ends soon by itself, and fio 3.33 hangs on io_submit_mode=offload with a runtime.
         let has = |names: &[&str]| lines.iter().any(|l| names.iter().any(|n| l.starts_with(n)));
         let endless = has(&["rate=", "flow=", "latency_target=", "fill_device=", "thinktime="]);
+        // What has no size is to be there: a file of 1 MiB.
+        if !has(&["size=", "filesize="])
+            && let Some(file) = lines.iter().find_map(|l| l.strip_prefix("filename="))
+            && !file.contains('/')
+        {
+            std::fs::write(dir.path().join(file), vec![0x5a; 1 << 20]).unwrap();
+        }
         if endless && !has(&["runtime=", "timeout="]) {
             lines.insert(0, "[global]\nruntime=1".into());
         }
@@ -332,7 +339,7 @@ fn page(rows: &[(String, Outcome)]) -> String {
     let mut text = format!(
         "\n\n## Job files of fio-examples\n\n\
          The {} job files of Debian's package fio-examples, run by fio 3.33 and by volproof. They are made small first, for both alike \
-         (`smaller` in `tests/fio_corpus.rs`): at most 1 MiB, one second, two clones, 64 I/Os in all, a loop device in the place of devices, and NUMA node 0.\n\
+         (`smaller` in `tests/fio_corpus.rs`): at most 1 MiB, one second, two clones, 64 I/Os in all, a loop device in the place of devices, a file of 1 MiB where no size is given, and NUMA node 0.\n\
          Exit codes, rows, keys of the JSON and, where no clock and no chance ends a job, totals are equal.\n\n\
          {here} of them need only files, block devices or nothing: {native} of these ({:.0} %) run natively.\n\n\
          | job file | runs | |\n|---|---|---|\n",

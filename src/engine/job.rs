@@ -9,6 +9,7 @@ use super::generator::Generator;
 use super::outcome::End;
 use super::priority::Priorities;
 use super::schedule::Schedule;
+use super::tokens::Share;
 use crate::plan::{Priority, Think};
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
@@ -57,6 +58,8 @@ pub struct Job {
     pub ios: Option<u64>,
     /// Pauses.
     pub think: Option<Think>,
+    /// Its part of a flow.
+    pub share: Option<Share>,
     /// Keeps so many of its I/Os, none when absent.
     pub trace: Option<usize>,
     /// Priority of the job.

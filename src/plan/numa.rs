@@ -1,12 +1,8 @@
 //! Where on a machine with several memory nodes a job runs and where its buffers lie. Words only; which nodes there are is not known here.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, de};
 
 use super::workload::{CpuList, WordError, serde_as_text};
 

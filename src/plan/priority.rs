@@ -1,11 +1,10 @@
 //! I/O priorities: that of a job, and those of shares of its requests. Classes and levels are the kernel's (`include/uapi/linux/ioprio.h`).
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Step;
 use super::workload::{WordError, serde_as_text};

@@ -2,12 +2,11 @@
 //!
 //! Names are fio's where fio has one. Everything here is data; `engine` gives it its meaning.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, de};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, text};
@@ -49,30 +48,29 @@ impl FromStr for Stride {
 /// Serde and schema through `Display` and `FromStr`.
 macro_rules! serde_as_text {
     ($t:ty) => {
-        impl Serialize for $t {
+        impl serde::Serialize for $t {
             fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 s.collect_str(self)
             }
         }
-        impl<'de> Deserialize<'de> for $t {
+        impl<'de> serde::Deserialize<'de> for $t {
             fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                String::deserialize(d)?.parse().map_err(de::Error::custom)
+                String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
             }
         }
-        impl JsonSchema for $t {
+        impl schemars::JsonSchema for $t {
             fn inline_schema() -> bool {
                 true
             }
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 stringify!($t).into()
             }
-            fn json_schema(g: &mut SchemaGenerator) -> Schema {
+            fn json_schema(g: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 String::json_schema(g)
             }
         }
     };
 }
-
 pub(super) use serde_as_text;
 
 /// Which I/Os, in which order (`--rw`).
@@ -403,51 +401,6 @@ impl FromStr for Distribution {
 
 serde_as_text!(Distribution);
 
-/// When a step begins.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Start {
-    /// When all earlier steps have ended.
-    #[default]
-    AfterAll,
-    /// Together with the step before it.
-    WithPrevious,
-    /// When the earlier step of that name has ended; others may still run.
-    After(String),
-}
-
-impl Start {
-    /// One step after another, which is left unsaid.
-    pub fn is_after_all(&self) -> bool {
-        *self == Start::AfterAll
-    }
-}
-
-impl fmt::Display for Start {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Start::AfterAll => f.pad("after-all"),
-            Start::WithPrevious => f.pad("with-previous"),
-            Start::After(step) => f.pad(&format!("after:{step}")),
-        }
-    }
-}
-
-impl FromStr for Start {
-    type Err = WordError;
-    fn from_str(text: &str) -> Result<Start, WordError> {
-        match (text, text.strip_prefix("after:")) {
-            ("after-all", _) => Ok(Start::AfterAll),
-            ("with-previous", _) => Ok(Start::WithPrevious),
-            (_, Some(step)) if !step.is_empty() => Ok(Start::After(step.into())),
-            _ => Err(WordError(format!(
-                "start: '{text}' is not known: use after-all, with-previous or after:STEP"
-            ))),
-        }
-    }
-}
-
-serde_as_text!(Start);
-
 /// Pauses of a job, as of a program that works on its data between I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -471,6 +424,25 @@ fn one() -> u32 {
 
 fn is_one(n: &u32) -> bool {
     *n == 1
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// A share of a flow: the jobs of one flow that run together send their I/Os in proportion to their weights.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flow {
+    /// Which flow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub id: u32,
+    /// Weight of each job of the step.
+    pub weight: u32,
+    /// How long a job that is ahead of the others sleeps before it looks again, with nothing in flight; it looks all the time when 0.
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[schemars(with = "String")]
+    pub sleep: Nanos,
 }
 
 /// CPUs to pin workers to, as `0-3,8` (`--cpus`).
@@ -524,9 +496,6 @@ mod tests {
         for text in ["uniform", "zipf:1.2", "pareto:0.2", "normal:10", "zoned:50/5:30/15:20/80"] {
             assert_eq!(text.parse::<Distribution>().unwrap().to_string(), text);
         }
-        for text in ["after-all", "with-previous", "after:warm up: b"] {
-            assert_eq!(text.parse::<Start>().unwrap().to_string(), text);
-        }
         for (pattern, name) in Pattern::NAMES {
             assert_eq!(name.parse::<Pattern>().unwrap(), pattern);
         }
@@ -559,7 +528,6 @@ mod tests {
             let e = text.parse::<Distribution>().unwrap_err().to_string();
             assert!(e.contains(what), "{text}: {e}");
         }
-        assert!("after:".parse::<Start>().unwrap_err().to_string().contains("after:STEP"));
     }
 
     proptest! {
@@ -568,7 +536,6 @@ mod tests {
             let _ = text.parse::<BlockSizes>();
             let _ = text.parse::<Distribution>();
             let _ = text.parse::<CpuList>();
-            let _ = text.parse::<Start>();
             let _ = text.parse::<Pattern>();
         }
     }

@@ -1,6 +1,6 @@
-//! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, several targets in turn, every I/O
-//! kept, priorities of single requests, data of its own for every
-//! write. Their loop is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
+//! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, a share of a flow, several targets in turn,
+//! every I/O kept, priorities of single requests, data of its own for every write. Their loop is compiled apart
+//! ([`Source::SPECIAL`]), so that the others do not pay for it.
 
 use std::io;
 
@@ -13,6 +13,7 @@ use crate::engine::generator::Source;
 use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
 use crate::engine::priority::{Drawn, Priorities};
+use crate::engine::tokens::Share;
 use crate::plan::Think;
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -36,6 +37,10 @@ pub(super) struct Special {
     pauses: Option<Pauses>,
     /// What writes carry.
     data: Option<Data>,
+    /// Its part of a flow, until it has sent its last.
+    pub(super) share: Option<Share>,
+    /// It wanted to send more than its share of the flow allowed.
+    pub(super) held: bool,
     /// And how many I/Os it may keep.
     pub(super) trace: Option<(Trace, usize)>,
     pub(super) priorities: Option<Priorities>,
@@ -54,6 +59,8 @@ impl Special {
             ios_left: job.ios.unwrap_or(u64::MAX),
             completed: 0,
             pauses: job.think.map(pauses),
+            share: job.share.take(),
+            held: false,
             trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
             priorities: job.priorities.take(),
             data: job.data.clone(),
@@ -64,6 +71,7 @@ impl Special {
     pub(super) fn asked(&self) -> bool {
         self.ios_left < u64::MAX
             || self.pauses.is_some()
+            || self.share.is_some()
             || self.trace.is_some()
             || self.priorities.is_some()
             || self.data.is_some()
@@ -82,6 +90,16 @@ impl Special {
             Some(data) => data.fill(buffers, slot, length),
             None => buffers.stamp(slot, length, fixed),
         }
+    }
+
+    /// Of `n` that there is room for, those that may be sent now.
+    #[inline(always)]
+    pub(super) fn allowed(&mut self, n: usize) -> usize {
+        let n = n.min(usize::try_from(self.ios_left).unwrap_or(n));
+        let Some(share) = &mut self.share else { return n };
+        let allowed = share.take(n as u32) as usize;
+        self.held = allowed < n;
+        allowed
     }
 
     /// So many were sent.
@@ -133,6 +151,42 @@ impl Special {
 }
 
 impl<B: Backend, C: Clock> Worker<B, C> {
+    /// Lets the other jobs of the flow catch up: takes what completes meanwhile, or sleeps with nothing in flight.
+    #[cold]
+    pub(super) fn hold<S: Source>(&mut self) -> io::Result<()> {
+        let sleep = self.special.share.as_ref().map_or(Nanos(0), |share| share.sleep);
+        if sleep.0 > 0 {
+            self.quiesce::<S>()?;
+            self.rest(0, self.clock.ticks(sleep));
+            return Ok(());
+        }
+        // The job that it waits for may need this CPU.
+        std::thread::yield_now();
+        self.backend.submit_and_wait(0, None)?;
+        self.collect::<S, false>();
+        Ok(())
+    }
+
+    /// Waits until the flow allows one I/O more; false when the load has ended before.
+    #[inline(always)]
+    pub(super) fn turn(&mut self) -> bool {
+        self.special.allowed(1) == 1 || self.wait_for_turn()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_turn(&mut self) -> bool {
+        let sleep = self.special.share.as_ref().map_or(0, |share| self.clock.ticks(share.sleep));
+        while !self.closed {
+            if self.special.allowed(1) == 1 {
+                return true;
+            }
+            std::thread::yield_now();
+            self.rest(0, sleep);
+        }
+        false
+    }
+
     /// Waits for what is in flight.
     #[cold]
     pub(super) fn quiesce<S: Source>(&mut self) -> io::Result<()> {
@@ -147,10 +201,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// one fell due, before the rest of the queue was waited for.
     #[cold]
     pub(super) fn pause(&mut self, completed: u64) {
-        let begin = self.clock.now();
         let Some(pauses) = &mut self.special.pauses else { return };
         pauses.last = completed;
-        let (spin, end) = (begin + pauses.spin, begin + pauses.time);
+        let (spin, time) = (pauses.spin, pauses.time);
+        self.rest(spin, time);
+    }
+
+    /// Lets ticks pass while nothing is in flight, the first `spin` of them busily. It looks at the time and the flag at least once.
+    fn rest(&mut self, spin: u64, time: u64) {
+        let begin = self.clock.now();
+        let (spin, end) = (begin + spin, begin + time);
         self.settle(begin);
         while !self.closed {
             let now = self.clock.now();
@@ -175,8 +235,16 @@ mod tests {
     #[test]
     fn what_has_no_room_is_counted() {
         let trace = Some((Trace::default(), 2));
-        let mut special =
-            Special { ios_left: u64::MAX, completed: 0, pauses: None, data: None, trace, priorities: None };
+        let mut special = Special {
+            ios_left: u64::MAX,
+            completed: 0,
+            pauses: None,
+            share: None,
+            held: false,
+            data: None,
+            trace,
+            priorities: None,
+        };
         let slot = Slot {
             sent: 90,
             intended: 0,

@@ -60,6 +60,7 @@ impl Layout {
 }
 
 /// The part of a job that becomes a step: all of it, or one clone.
+#[derive(Clone)]
 pub(super) struct Part {
     targets: Vec<PathBuf>,
     round_robin: bool,
@@ -129,8 +130,11 @@ impl<'a> Files<'a> {
 
     /// The steps that a job becomes: one where that says the same, else one for each clone.
     pub(super) fn parts(&mut self, job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Vec<Part> {
+        let together = job.flag("group_reporting") || load.numjobs == 1;
         if load.engine == EngineKind::Null {
-            return vec![without_files(job, load, obstacles)];
+            let part = without_files(job, load, obstacles);
+            let clones = if together { 1 } else { load.numjobs };
+            return vec![Part { numjobs: load.numjobs / clones, ..part }; clones as usize];
         }
         let shared = job.text("filename").is_some();
         // Clones are numbered downwards: the job itself is 0, then come N-1 to 1.
@@ -141,7 +145,6 @@ impl<'a> Files<'a> {
             let Some(extent) = self.extent(job, load, number, &names, obstacles) else { return Vec::new() };
             clones.push((names, extent));
         }
-        let together = job.flag("group_reporting") || load.numjobs == 1;
         let alike = clones.iter().all(|c| c.1 == clones[0].1);
         let increment = increment(job);
         let apart = load.zones.is_none() && increment.is_some_and(|i| i.0 > 0) && clones[0].1.size.is_some();
