@@ -17,6 +17,7 @@ use super::generator::{Generator, Region};
 use super::job::{Control, Job, Message, Window};
 use super::minimum::Minimum;
 use super::outcome::{End, Trace};
+use super::passes::Passes;
 use super::priority::Priorities;
 use super::schedule::Schedule;
 use super::tokens::Share;
@@ -24,7 +25,7 @@ use super::worker::{DRAIN, END_FLUSH, Worker};
 use super::{Ended, EngineError, Load, Outcome, Target, Watch, signal, thread};
 use crate::plan::{CpuList, MemoryPolicy};
 use crate::sample::Series;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Nanos;
 
 /// What a worker thread says before its load begins.
 enum SetUp {
@@ -58,16 +59,19 @@ where
         let number = id % step.numjobs;
         // Each worker has random numbers of its own; the multiplier is that of splitmix64.
         let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let region = |target: &Target| {
+            Region::of_job(step, target.size, number).ok_or_else(|| EngineError::TooSmall {
+                path: target.name(),
+                size: target.size,
+                jobs: step.numjobs,
+            })
+        };
+        let targets = load.of_worker(id);
+        let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
         let generator =
-            |(t, target): (usize, &Target)| {
-                let region = Region::of_job(step, target.size, number).ok_or_else(|| {
-                    EngineError::TooSmall { path: target.name(), size: target.size, jobs: step.numjobs }
-                })?;
-                Ok(Generator::new(step, region, seed ^ (t as u64) << 32))
-            };
-        let part = Region::of_job(step, load.of_worker(id)[0].size, number).map_or(Bytes(0), |r| r.length);
-        let data = step.rw.changes_data().then(|| Data::new(step, part, id, load.pool, seed)).flatten();
-        let generators = load.of_worker(id).iter().enumerate().map(generator);
+            |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
+        let data =
+            step.rw.changes_data().then(|| Data::new(step, regions[0].length, id, load.pool, seed)).flatten();
         let schedule = step
             .arrivals_per_second()
             .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
@@ -75,7 +79,7 @@ where
             id,
             depth: step.iodepth,
             largest: step.largest_block(),
-            generators: generators.collect::<Result<_, EngineError>>()?,
+            generators: regions.iter().enumerate().map(generator).collect(),
             target: load.first_target(id) as u16,
             ios: step.ios,
             think: step.think,
@@ -83,6 +87,7 @@ where
             trace: step.trace.then_some(Trace::MOST / workers as usize),
             prio: step.prio.unwrap_or_default(),
             priorities: Priorities::of(step, seed),
+            passes: Passes::of(step, targets, &regions),
             schedule,
             window: Window {
                 ramp: step.ramp,

@@ -7,6 +7,7 @@ use std::sync::mpsc::Sender;
 use super::data::Data;
 use super::generator::Generator;
 use super::outcome::End;
+use super::passes::Passes;
 use super::priority::Priorities;
 use super::schedule::Schedule;
 use super::tokens::Share;
@@ -66,6 +67,8 @@ pub struct Job {
     pub prio: Priority,
     /// Priorities of single requests.
     pub priorities: Option<Priorities>,
+    /// Drops cached pages at the end of each pass.
+    pub passes: Option<Passes>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When it ends.

@@ -17,6 +17,7 @@ mod minimum;
 mod null;
 mod offsets;
 mod outcome;
+mod passes;
 mod priority;
 mod psync;
 mod schedule;

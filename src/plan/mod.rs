@@ -164,7 +164,7 @@ pub struct Step {
     /// One more flush, an `fsync`, when a job that writes has ended.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub end_fsync: bool,
-    /// Cached pages of the targets are dropped before the step.
+    /// Cached pages of the targets are dropped before the step, and by each buffered job again whenever it has gone over its part.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub invalidate: bool,
     /// Arrivals a second on a schedule (open loop), over all jobs of a target; as fast as the depth allows when absent.

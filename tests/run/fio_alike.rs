@@ -134,6 +134,28 @@ fn traced(bench: &Bench, calls: &str, arguments: &[&str]) -> Option<Vec<String>>
 }
 
 #[test]
+fn each_pass_over_a_file_begins_without_its_cached_pages() {
+    let dropped = |options: &[&str]| {
+        let bench = Bench::new();
+        bench.file("f", 1);
+        let line = ["fio", "--name=a", "--filename=f", "--size=1m", "--bs=64k", "--loops=3"];
+        let calls = traced(&bench, "fadvise64", &[&line, options].concat())?;
+        Some(calls.iter().filter(|call| call.contains("DONTNEED")).count())
+    };
+    // Before the first pass and after each of the three; direct I/O keeps nothing that could be dropped again.
+    for (expected, options) in [
+        (4, &["--ioengine=psync"][..]),
+        (4, &["--ioengine=io_uring", "--iodepth=4", "--rw=randread"]),
+        (4, &["--ioengine=libaio", "--iodepth=4", "--rate_iops=4000"]),
+        (1, &["--ioengine=psync", "--direct=1"]),
+        (0, &["--ioengine=psync", "--invalidate=0"]),
+    ] {
+        let Some(calls) = dropped(options) else { return };
+        assert_eq!(calls, expected, "{options:?}");
+    }
+}
+
+#[test]
 fn memory_and_cpus_are_those_of_the_nodes() {
     if !std::path::Path::new("/sys/devices/system/node/node0").exists() {
         return println!("skipped: this kernel has no NUMA");

@@ -1,6 +1,6 @@
 //! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, a share of a flow, several targets in turn,
-//! every I/O kept, priorities of single requests, data of its own for every write. Their loop is compiled apart
-//! ([`Source::SPECIAL`]), so that the others do not pay for it.
+//! every I/O kept, priorities of single requests, data of its own for every write, cached pages dropped between passes. Their loop
+//! is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
 
 use std::io;
 
@@ -12,6 +12,7 @@ use crate::engine::data::Data;
 use crate::engine::generator::Source;
 use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
+use crate::engine::passes::Passes;
 use crate::engine::priority::{Drawn, Priorities};
 use crate::engine::tokens::Share;
 use crate::plan::Think;
@@ -44,6 +45,7 @@ pub(super) struct Special {
     /// And how many I/Os it may keep.
     pub(super) trace: Option<(Trace, usize)>,
     pub(super) priorities: Option<Priorities>,
+    passes: Option<Passes>,
 }
 
 impl Special {
@@ -64,6 +66,7 @@ impl Special {
             trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
             priorities: job.priorities.take(),
             data: job.data.clone(),
+            passes: job.passes.take(),
         }
     }
 
@@ -75,6 +78,7 @@ impl Special {
             || self.trace.is_some()
             || self.priorities.is_some()
             || self.data.is_some()
+            || self.passes.is_some()
     }
 
     /// The priority of the next request.
@@ -112,6 +116,9 @@ impl Special {
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: &Slot, now: u64, origin: u64, clock: &impl Clock) {
         self.completed += u64::from(slot.direction != Direction::Sync);
+        if let Some(passes) = &mut self.passes {
+            passes.complete(slot.length);
+        }
         if now < origin {
             return;
         }
@@ -244,6 +251,7 @@ mod tests {
             data: None,
             trace,
             priorities: None,
+            passes: None,
         };
         let slot = Slot {
             sent: 90,
