@@ -13,6 +13,7 @@ mod grids;
 mod judgement;
 pub mod repeat;
 mod sections;
+mod step;
 
 use askama::Template;
 
@@ -21,7 +22,8 @@ use crate::record::Record;
 use crate::report::crosscheck;
 use grids::Grid;
 use judgement::{ClaimCard, Judged, Limits, UntestedCard};
-use sections::{Doubt, Fact, LATENCY_HEADS, Row, Status, StepSection};
+use sections::{Doubt, Fact, Status};
+use step::{LATENCY_HEADS, Row, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
@@ -88,8 +90,7 @@ fn for_script(json: &str) -> String {
 /// # Errors
 /// Only a formatter that fails, which a `String` does not.
 pub fn page(record: &Record) -> Result<String, askama::Error> {
-    let (steps, charts): (Vec<_>, Vec<_>) =
-        (0..record.steps.len()).map(|i| sections::step(record, i)).unzip();
+    let (steps, charts): (Vec<_>, Vec<_>) = (0..record.steps.len()).map(|i| step::step(record, i)).unzip();
     let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.

@@ -1,16 +1,9 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
-use std::fmt::Write;
-
-use super::charts::{self, StepCharts};
-use super::grids::{self, Grid};
-use crate::fio::write_jobs::{self, Place};
-use crate::observe::CpuShare;
-use crate::plan::Step;
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, StepTarget, TargetRecord};
-use crate::report::text::{grouped_doubts, together};
+use crate::record::{DirectionSummary, Record, State, StepRecord, TargetRecord};
+use crate::report::text::grouped_doubts;
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, significant};
 use crate::warn::Severity;
 
 /// A name and what it is.
@@ -21,7 +14,7 @@ pub struct Fact {
     pub value: String,
 }
 
-fn fact(name: &'static str, value: impl Into<String>) -> Fact {
+pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
 }
 
@@ -55,90 +48,8 @@ pub struct Doubt {
     pub code: String,
 }
 
-/// A row of rates and latencies.
-pub struct Row {
-    /// Step, direction, target.
-    pub name: String,
-    /// One target among several.
-    pub part: bool,
-    /// Where the step is on the page.
-    pub link: String,
-    /// I/Os a second.
-    pub iops: String,
-    /// Its interval.
-    pub interval: String,
-    /// 10^6 bytes a second.
-    pub mb: String,
-    /// 2^20 bytes a second.
-    pub mib: String,
-    /// Mean, percentiles, maximum.
-    pub latency: Vec<String>,
-    /// The same from the intended start; empty without a schedule.
-    pub response: Vec<String>,
-    /// The rate over time as points of an SVG polyline in a box of 100 x 24.
-    pub spark: String,
-}
-
-/// The heads of [`Row::latency`].
-pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-const PERCENTILES: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
-
-/// One CPU's shares in percent.
-pub struct Cpu {
-    /// Its number.
-    pub cpu: u32,
-    /// Percent in user space, kernel, interrupts, steal.
-    pub shares: [String; 4],
-    /// Percent idle.
-    pub idle: String,
-    /// Completions by softirq.
-    pub block_softirqs: String,
-    /// Interrupts of all kinds.
-    pub interrupts: String,
-}
-
-/// A chart: a place for the script, and words for who cannot see it.
-pub struct Chart {
-    /// `rates`, `percentiles`, `heat-0`, `strips`.
-    pub kind: String,
-    /// Its title.
-    pub title: String,
-    /// What it shows, in words with figures.
-    pub label: String,
-    /// How to read it.
-    pub caption: String,
-    /// Height in pixels.
-    pub height: u32,
-}
-
-/// A step.
-pub struct StepSection {
-    /// The element prefix.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// What was done, in a line.
-    pub what: String,
-    /// All directions and targets.
-    pub rows: Vec<Row>,
-    /// How it was driven.
-    pub facts: Vec<Fact>,
-    /// Whether the rate was steady.
-    pub steady: String,
-    /// Charts.
-    pub charts: Vec<Chart>,
-    /// CPUs.
-    pub cpus: Vec<Cpu>,
-    /// Where the workers sat, and how the disks' queues were set.
-    pub grids: Vec<Grid>,
-    /// Failed I/Os.
-    pub errors: Vec<String>,
-    /// The equivalent fio command, or why there is none.
-    pub fio: Result<String, String>,
-}
-
 /// `1 h 00 min`, `6.00 s`.
-fn span(n: Nanos) -> String {
+pub(super) fn span(n: Nanos) -> String {
     if n.0 < 60_000_000_000 { n.to_string() } else { n.clock() }
 }
 
@@ -147,7 +58,7 @@ pub fn iops(v: f64) -> String {
     if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
 }
 
-fn nanos(n: Nanos) -> String {
+pub(super) fn nanos(n: Nanos) -> String {
     micro(n.to_string())
 }
 
@@ -291,315 +202,6 @@ pub fn environment(record: &Record) -> Vec<Fact> {
     facts
 }
 
-/// A step with all that belongs to it, and its charts' data.
-pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
-    let step = &record.steps[index];
-    let id = format!("step-{}", index + 1);
-    let mut charts = charts::of_step(&id, record, step);
-    let plan = record.plan_step(&step.name);
-    if plan.is_some_and(|p| p.simulate.is_some()) {
-        charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
-    }
-    let seen_by_fio = |t: &StepTarget| Place {
-        path: t.path.display().to_string(),
-        size: record.targets.iter().find(|r| r.path == t.path).map(|r| r.size_bytes),
-    };
-    let targets: Vec<Place> = step.targets.iter().map(seen_by_fio).collect();
-    let fio = match plan {
-        _ if !step.assumed.is_empty() => {
-            Err(format!("None: the report does not tell {}.", step.assumed.join(", ")))
-        }
-        Some(p) => {
-            write_jobs::command_line(&Step { engine: step.engine, ..p.clone() }, &targets, record.plan.seed)
-                .map_err(|e| format!("None: {e}."))
-        }
-        None => Err("None: the plan in this Record has no step of that name.".into()),
-    };
-    let errors = step.errors.first.iter().map(|e| {
-        let (path, d) = (e.path.display(), e.direction.name());
-        format!("{path}: {d} of {} at byte {}: {}", e.length_bytes, grouped(e.offset_bytes.0), e.error)
-    });
-    let section = StepSection {
-        name: step.name.clone(),
-        what: plan.map(|p| what(p, step)).unwrap_or_default(),
-        rows: rows(step, &charts, if record.is_imported() { "not known" } else { "too short" }),
-        facts: driven(record, step, plan),
-        steady: steadiness(&charts),
-        charts: places(step, &charts),
-        cpus: record.evidence(step).per_cpu.iter().map(cpu).collect(),
-        grids: grids::seats(step).into_iter().chain(grids::queues(record, step)).collect(),
-        errors: errors.collect(),
-        fio,
-        id,
-    };
-    (section, charts)
-}
-
-fn what(plan: &Step, step: &StepRecord) -> String {
-    let pace = match &step.open_loop {
-        Some(o) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
-        None if step.assumes("depth") => String::new(),
-        None => format!("depth {}", step.in_flight_asked),
-    };
-    let known = |fact: &str, words: String| if step.assumes(fact) { String::new() } else { words };
-    let load = format!("{} {}", known("block size", plan.blocks()), known("pattern", plan.rw.to_string()));
-    let cached = if plan.direct { String::new() } else { known("direct", "through the page cache".into()) };
-    let words =
-        [load.trim().into(), pace, known("engine", step.engine.to_string()), cached, span(step.window_ns)];
-    words.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ")
-}
-
-/// `without` stands where there is no interval.
-fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<Row> {
-    let mixed = step.directions().count() > 1;
-    let link = format!("#{}", charts.id);
-    let row = |name: String, part: bool, s: &DirectionSummary, spark: String| Row {
-        name,
-        part,
-        link: link.clone(),
-        iops: iops(s.iops),
-        interval: match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
-            Some(i) => format!("{} – {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second)),
-            None => without.into(),
-        },
-        mb: significant(s.bytes_per_second / 1e6),
-        mib: significant(s.bytes_per_second / Bytes::MIB.0 as f64),
-        latency: latency(&s.service_latency_ns),
-        response: s.response_latency_ns.as_ref().map(latency).unwrap_or_default(),
-        spark,
-    };
-    let mut out = Vec::new();
-    for (d, s) in step.directions() {
-        let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
-        let curve = charts.rates.iter().find(|r| r.name == d.name());
-        out.push(row(name, false, s, curve.map(|c| spark(&c.iops.mean)).unwrap_or_default()));
-        for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
-            if let Some(s) = target.direction(d) {
-                out.push(row(target.path.display().to_string(), true, s, String::new()));
-            }
-        }
-    }
-    out
-}
-
-/// Latencies as text; `~` differs too much between seconds to be quoted, `>` is known only to be longer.
-fn latency(l: &LatencySummary) -> Vec<String> {
-    let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
-    let mut out = vec![nanos(Nanos(l.mean.round() as u64))];
-    out.extend(PERCENTILES.iter().map(|name| {
-        let open = l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known);
-        match l.percentiles.get(*name) {
-            Some(v) if open => format!(">{}", nanos(*v)),
-            Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", nanos(*v)),
-            Some(v) => nanos(*v),
-            None => "–".into(),
-        }
-    }));
-    out.push(if l.censored > 0 { format!(">{}", nanos(l.max)) } else { nanos(l.max) });
-    out
-}
-
-/// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom.
-fn spark(mean: &[f64]) -> String {
-    let group = mean.len().div_ceil(100).max(1);
-    let thin: Vec<f64> = mean.chunks(group).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
-    let top = thin.iter().copied().fold(0.0, f64::max).max(1e-9);
-    let last = (thin.len().max(2) - 1) as f64;
-    let mut out = String::from("-2,26");
-    for (i, v) in thin.iter().enumerate() {
-        let _ = write!(out, " {:.1},{:.1}", i as f64 / last * 100.0, 23.0 - v / top * 20.0);
-    }
-    out + " 102,26"
-}
-
-fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> {
-    let mut facts = vec![
-        fact("Measured", span(step.window_ns)),
-        fact(
-            "Requests in flight",
-            match step.assumes("depth") {
-                true => format!("{} on average", significant(step.in_flight_mean)),
-                false => format!(
-                    "{} on average, {} asked for",
-                    significant(step.in_flight_mean),
-                    step.in_flight_asked
-                ),
-            },
-        ),
-        fact("Engine", step.engine_features.iter().fold(step.engine.to_string(), |a, f| a + ", " + f)),
-        fact(
-            "CPU per I/O",
-            format!(
-                "{} µs user + {} µs system; the busiest load thread was on a CPU {:.0} % of the time",
-                significant(step.cpu.user_ns_per_io / 1e3),
-                significant(step.cpu.system_ns_per_io / 1e3),
-                step.cpu.busiest_worker * 100.0
-            ),
-        ),
-    ];
-    facts.retain(|f| f.name != "Engine" || !step.assumes("engine"));
-    if let Some(p) = plan.filter(|_| !step.assumes("depth")) {
-        facts.insert(1, fact("Jobs", format!("{} per target, depth {} each", p.numjobs, p.iodepth)));
-        if p.ramp.0 > 0 {
-            facts.insert(1, fact("Ramp before", nanos(p.ramp)));
-        }
-    }
-    if let Some(text) = together(record, step) {
-        let text = text.trim_start_matches("together with ").to_string();
-        facts.insert(1, fact("Together with", micro(text)));
-    }
-    if !step.pinned_cpus.is_empty() {
-        let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
-        facts.push(fact("Workers on CPUs", cpus.join(", ")));
-    }
-    if let Some(o) = &step.open_loop {
-        let kept = if o.sustained { "sustained" } else { "not sustained" };
-        facts.push(fact(
-            "Schedule",
-            format!(
-                "{} a second offered, {} completed, {kept}; the generator itself was late by {} at p99, {} at most",
-                iops(o.offered_per_second),
-                iops(o.achieved_per_second),
-                nanos(o.lag_p99_ns),
-                nanos(o.lag_max_ns)
-            ),
-        ));
-        if o.censored > 0 {
-            facts.push(fact("Never completed", grouped(o.censored)));
-        }
-    }
-    for (name, n) in [
-        ("Failed I/Os", step.errors.count),
-        ("Completed after the window", step.drained_ios),
-        ("Flushes at the end", step.end_flushes),
-        ("Lost requests", step.lost_ios),
-        ("Stuck load threads", u64::from(step.stuck_workers)),
-        ("Throttled by our own cgroup", record.evidence(step).cgroup_throttled_periods.unwrap_or(0)),
-    ] {
-        if n > 0 {
-            facts.push(fact(name, grouped(n)));
-        }
-    }
-    facts
-}
-
-fn steadiness(charts: &StepCharts) -> String {
-    let Some(s) = &charts.steady else { return String::new() };
-    let Some(window) = &s.window else {
-        return "Too short to say whether the rate was steady.".into();
-    };
-    let verdict = if s.steady() { "Steady" } else { "Not steady" };
-    let warmup = match (s.warmup.settled, s.warmup.cut_seconds) {
-        (false, _) => "the rate never settled".into(),
-        (true, 0.0) => "no warm-up".into(),
-        (true, cut) => format!("warm-up of {} s", significant(cut)),
-    };
-    let changes = match s.changes.len() {
-        0 => "no change of level".into(),
-        1 => "one change of level".into(),
-        n => format!("{n} changes of level"),
-    };
-    format!(
-        "{verdict}: {warmup}, {changes}; fifths of the rest differ by {:.1} % (at most 20 %) and drift by {:.1} % (at most ±10 %).",
-        window.range_pct, window.drift_pct
-    )
-}
-
-fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
-    let mut out = Vec::new();
-    if let Some(first) = charts.rates.first() {
-        let each: Vec<String> = step
-            .directions()
-            .map(|(d, s)| {
-                let worst = s.rate.as_ref().and_then(|r| r.worst_second);
-                let worst = worst.map(|w| format!(", worst second {}", grouped(w))).unwrap_or_default();
-                format!("{}s {} IOPS on average{worst}", d.name(), iops(s.iops))
-            })
-            .collect();
-        let unit = if charts.unit_seconds < 1.0 { "a tenth of a second" } else { "a second" };
-        let thin = if first.iops.low.is_empty() {
-            format!("Each point of a rate is {unit}.")
-        } else {
-            format!(
-                "Each point of a rate is the mean of {} s; the band reaches from the lowest to the highest single second within.",
-                first.iops.step
-            )
-        };
-        let seconds = charts.latency.first().map_or(1.0, |l| l.it.step);
-        let each_latency = if seconds > 1.0 { format!("{seconds} s") } else { "a second".into() };
-        out.push(Chart {
-            kind: "rates".into(),
-            title: "Over time".into(),
-            label: format!("IOPS, bandwidth and latency over {} s: {}.", charts.seconds, each.join("; ")),
-            caption: format!(
-                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}",
-                if step.open_loop.is_some() { ", from the intended start" } else { "" },
-                match (charts.steady_from, charts.steady.as_ref().filter(|s| s.window.is_some())) {
-                    (None, _) => "",
-                    (_, None) => " Shaded: what follows the warm-up; whether it was steady is not known.",
-                    (_, Some(s)) if s.steady() => " Shaded: the steady part.",
-                    (_, Some(_)) => " Shaded: what follows the warm-up; it was not steady.",
-                },
-                if charts.changes.is_empty() { "" } else { " Dashed: changes of level." },
-            ),
-            height: 620,
-        });
-    }
-    if !charts.percentiles.is_empty() {
-        let max = step
-            .directions()
-            .map(|(d, s)| format!("{} at most {}", d.name(), nanos(s.service_latency_ns.max)));
-        let tail = if step.open_loop.is_some() {
-            " The response is counted from the intended start; arrivals that completed after the window are in the table alone."
-        } else {
-            ""
-        };
-        out.push(Chart {
-            kind: "percentiles".into(),
-            title: "Latency distribution".into(),
-            label: format!("Percentile curve of latency: {}.", max.collect::<Vec<_>>().join("; ")),
-            caption: format!(
-                "Both axes are logarithmic: to the right, each nine. A curve ends where ten I/Os lie above it; the diamond is the longest of all.{tail}"
-            ),
-            height: 380,
-        });
-    }
-    for (i, heat) in charts.heat.iter().enumerate() {
-        out.push(Chart {
-            kind: format!("heat-{i}"),
-            title: format!("Latency over time, {}s", heat.name),
-            label: format!("Heat map: how many {}s took how long, over {} s.", heat.name, charts.seconds),
-            caption: format!(
-                "A column is {} s; the darker (in the dark: the brighter) a field, the more I/Os took so long. The colours are logarithmic.",
-                heat.it.step
-            ),
-            height: 320,
-        });
-    }
-    if let Some(s) = &charts.evidence {
-        let names: Vec<&str> = s.disks.iter().map(|d| d.name.as_str()).collect();
-        out.push(Chart {
-            kind: "strips".into(),
-            title: "What the kernel counted".into(),
-            label: format!("Disks {} and all CPUs over time, from the kernel's counters.", names.join(", ")),
-            caption: "The disks' own counters and the CPU time of the whole machine, other programs included; before 0 lies the ramp.".into(),
-            height: 110 * (2 * s.disks.len() as u32 + 1) + 90,
-        });
-    }
-    out
-}
-
-fn cpu(c: &CpuShare) -> Cpu {
-    let percent = |v: f64| format!("{:.1}", (v * 100.0).clamp(0.0, 100.0));
-    Cpu {
-        cpu: c.cpu,
-        shares: [percent(c.user), percent(c.system), percent(c.irq + c.softirq), percent(c.steal)],
-        idle: percent(c.idle),
-        block_softirqs: grouped(c.block_softirqs),
-        interrupts: grouped(c.interrupts),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -607,29 +209,5 @@ mod tests {
     #[test]
     fn the_micro_sign_touches_no_word() {
         assert_eq!(micro("80.1us, 9 us; 5 users must busy".into()), "80.1µs, 9 µs; 5 users must busy");
-    }
-
-    #[test]
-    fn a_spark_stays_in_its_box() {
-        assert_eq!(spark(&[0.0, 5.0, 10.0]), "-2,26 0.0,23.0 50.0,13.0 100.0,3.0 102,26");
-        assert_eq!(spark(&[7.0]), "-2,26 0.0,3.0 102,26");
-        assert_eq!(spark(&vec![1.0; 600]).split(' ').count(), 102);
-    }
-
-    #[test]
-    fn figures_without_ten_samples_are_not_made_up() {
-        let l = LatencySummary {
-            samples: 100,
-            min: Nanos(1),
-            mean: 1500.4,
-            deviation: 0.0,
-            max: Nanos::millis(2),
-            percentiles: [("50".to_string(), Nanos::micros(1)), ("90".to_string(), Nanos::micros(9))].into(),
-            unsettled: vec!["90".into()],
-            censored: 0,
-        };
-        assert_eq!(latency(&l), ["1.50 µs", "1.00 µs", "~9.00 µs", "–", "–", "–", "–", "2.00 ms"]);
-        let open = LatencySummary { censored: 20, ..l };
-        assert_eq!(latency(&open)[2..], [">9.00 µs", "–", "–", "–", "–", ">2.00 ms"]);
     }
 }

@@ -2,18 +2,11 @@
 
 use volproof::explain::{Explained, explained};
 use volproof::judge::ClaimArgs;
-use volproof::unit::Bytes;
+
+use super::{page_record, promised};
 
 fn of(text: &str) -> Vec<Explained> {
     explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap_or_else(|e| panic!("{e:#}"))
-}
-
-fn promised() -> ClaimArgs {
-    ClaimArgs {
-        kind: Some("alibaba:cloud_ssd@2018-07".into()),
-        volume_size: Some(Bytes::gib(800)),
-        ..ClaimArgs::default()
-    }
 }
 
 /// A minute and more of random reads, as fio's JSON.
@@ -134,9 +127,6 @@ fn text_names_them_with_their_place() {
     "#);
     assert_eq!((run.figures.iops, run.figures.mean_ns), (Some(1000.0), None));
 }
-
-#[allow(dead_code)] // Other tests use the rest of it.
-mod page_record;
 
 /// A run of ours of random reads, whose disk has one queue that keeps a CPU busy.
 fn on_one_queue(direct: bool, reached: bool) -> Vec<String> {

@@ -1,0 +1,316 @@
+//! The options of one step in fio's words, its targets apart.
+
+use super::{Inexpressible, Options};
+use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Reach, Step, Stride};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+/// Everything but the target. `size` is that of the target, where it is known.
+pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexpressible> {
+    let refuse = |why: String| Err(Inexpressible { step: step.name.clone(), why });
+    if step.simulate.is_some() {
+        return refuse("fio has no simulated device".into());
+    }
+    let mut options: Options = Vec::new();
+    let mut set = |name: &'static str, value: String| options.push((name, value));
+    set("ioengine", step.engine.to_string());
+    match step.stride {
+        Stride(0) => set("rw", step.rw.to_string()),
+        Stride(skip) if skip < 0 && (step.offset.0 > 0 || step.numjobs > 1) => {
+            let why = "going backwards, fio wraps to the end of the part only where the part is the start of the target";
+            return refuse(why.into());
+        }
+        Stride(skip) => {
+            let sign = if skip < 0 { "-" } else { "" };
+            set("rw", format!("{}:{sign}{}", step.rw, bytes(Bytes(skip.unsigned_abs()))));
+        }
+    }
+    if step.rw.directions().len() == 2 {
+        set("rwmixread", step.rwmix.to_string());
+    }
+    blocks(step, &mut set);
+    if let Some(align) = step.align {
+        if !step.norandommap {
+            return refuse("fio draws aligned offsets independently: set norandommap".into());
+        }
+        set("ba", bytes(align));
+    }
+    set("iodepth", step.iodepth.to_string());
+    set("numjobs", step.numjobs.to_string());
+    set("direct", u8::from(step.direct).to_string());
+    range(step, size, &mut set);
+    if let Err(why) = zones(step, size, &mut set) {
+        return refuse(why.into());
+    }
+    if !step.ends_by_amount() {
+        set("time_based", "1".into());
+    }
+    for (name, value) in [("runtime", step.runtime), ("ramp_time", step.ramp), ("startdelay", step.delay)] {
+        if value.0 > 0 {
+            set(name, time(value));
+        }
+    }
+    if let Some(ios) = step.ios {
+        set("number_ios", ios.to_string());
+    }
+    if step.fsync > 0 {
+        set(if step.datasync { "fdatasync" } else { "fsync" }, step.fsync.to_string());
+    }
+    if step.end_fsync {
+        set("end_fsync", "1".into());
+    }
+    if let Err(why) = rate(step, &mut set) {
+        return refuse(why);
+    }
+    minimum(step, &mut set);
+    if let Some(think) = &step.think {
+        set("thinktime", (think.time.0 / 1000).to_string());
+        set("thinktime_blocks", think.blocks.to_string());
+        if think.spin.0 > 0 {
+            set("thinktime_spin", (think.spin.0 / 1000).to_string());
+        }
+    }
+    if let Some(flow) = &step.flow {
+        set("flow_id", flow.id.to_string());
+        set("flow", flow.weight.to_string());
+        if flow.sleep.0 > 0 {
+            set("flow_sleep", flow.sleep.0.div_ceil(1000).to_string());
+        }
+    }
+    if let Some(ends) = step.ends {
+        set(if ends.on_error { "exitall_on_error" } else { "exitall" }, "1".into());
+        let what = match ends.reach {
+            Reach::Group => "group",
+            Reach::Running => "stonewall",
+            Reach::All => "all",
+        };
+        set("exit_what", what.into());
+    }
+    if step.distribution != Distribution::Uniform {
+        set("random_distribution", step.distribution.to_string());
+    }
+    if step.norandommap {
+        set("norandommap", "1".into());
+    }
+    // fio reads signed numbers.
+    set("randseed", (seed & (u64::MAX >> 1)).to_string());
+    if let Err(why) = data(step, size, &mut set) {
+        return refuse(why.into());
+    }
+    if let Some(cpus) = &step.cpus {
+        set("cpus_allowed", cpus.to_string());
+        set("cpus_allowed_policy", if step.cpus_shared { "shared" } else { "split" }.into());
+    }
+    if let Some(nodes) = &step.numa_cpu_nodes {
+        set("numa_cpu_nodes", nodes.to_string());
+    }
+    if let Some(policy) = &step.numa_mem_policy {
+        set("numa_mem_policy", policy.to_string());
+    }
+    priorities(step, &mut set);
+    for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {
+        if wanted {
+            set(name, "1".into());
+        }
+    }
+    if !step.direct && !step.invalidate {
+        set("invalidate", "0".into());
+    }
+    set("group_reporting", "1".into());
+    Ok(options)
+}
+
+/// fio's rate is that of one job and one direction; its schedule goes on while requests wait only when they are handed to another thread.
+fn rate(step: &Step, set: &mut impl FnMut(&'static str, String)) -> Result<(), String> {
+    let Some(all) = step.arrivals_per_second() else { return Ok(()) };
+    let job = all / f64::from(step.numjobs);
+    let reads = job * f64::from(step.rwmix) / 100.0;
+    let wanted = if step.rw.directions().len() == 2 { vec![reads, job - reads] } else { vec![job] };
+    if let Some(off) = wanted.iter().find(|r| (r.round() / **r - 1.0).abs() > 0.01) {
+        return Err(format!(
+            "{off:.3} I/Os a second for one job is not near a whole number, and fio's rates are: use fewer jobs"
+        ));
+    }
+    let wanted: Vec<String> = wanted.iter().map(|r| format!("{r:.0}")).collect();
+    set("rate_iops", wanted.join(","));
+    set("io_submit_mode", "offload".into());
+    if step.arrival == Arrival::Poisson {
+        set("rate_process", "poisson".into());
+    }
+    Ok(())
+}
+
+/// The rate below which a job ends: of one job and direction, as ours.
+fn minimum(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    if let Some(least) = step.rate_min {
+        set("rate_min", bytes(least));
+    }
+    if let Some(least) = step.rate_iops_min {
+        set("rate_iops_min", format!("{:.0}", least.ceil()));
+    }
+    if let Some(cycle) = step.rate_cycle {
+        set("rate_cycle", (cycle.0 / 1_000_000).to_string());
+    }
+}
+
+/// Priorities of the jobs and of shares of their requests, these always by size, which says every step.
+fn priorities(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    if let Some(prio) = step.prio {
+        set("prioclass", prio.class().to_string());
+        set("prio", prio.level().to_string());
+    }
+    if step.cmdprio.is_empty() {
+        return;
+    }
+    let list = |d: Direction| {
+        let entries = step.sizes(d).shares().iter().flat_map(|(size, _)| {
+            let size = *size;
+            let shares = step
+                .priorities(d, size)
+                .map(move |s| format!("{}/{}/{}/{}", bytes(size), s.percent, s.prio.class(), s.prio.level()));
+            let none = step.priorities(d, size).next().is_none().then(|| format!("{}/0", bytes(size)));
+            shares.chain(none)
+        });
+        entries.collect::<Vec<_>>().join(":")
+    };
+    set("cmdprio_bssplit", [Direction::Read, Direction::Write].map(list).join(","));
+}
+
+/// Block sizes, of reads and writes apart where they differ.
+fn blocks(step: &Step, set: &mut impl FnMut(&'static str, String)) {
+    let sizes = [Some(&step.bs), step.bs_write.as_ref()];
+    if sizes.iter().flatten().all(|s| s.single().is_some()) {
+        let bytes: Vec<_> = sizes.iter().flatten().map(|s| bytes(s.largest())).collect();
+        set("bs", bytes.join(","));
+        return;
+    }
+    let split = |sizes: &BlockSizes| {
+        let shares: Vec<_> =
+            sizes.shares().iter().map(|(b, share)| format!("{}/{share}", bytes(*b))).collect();
+        shares.join(":")
+    };
+    set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
+}
+
+/// fio's zones go on to the end of the target, and it ends a pass or a job where that cuts the last one.
+fn zones(
+    step: &Step,
+    target: Option<Bytes>,
+    set: &mut impl FnMut(&'static str, String),
+) -> Result<(), &'static str> {
+    let Some(zones) = &step.zones else { return Ok(()) };
+    let block =
+        step.single_block().ok_or("fio goes over the end of zones with blocks of many sizes: use one bs")?;
+    let part = target.map(|target| Bytes(target.0.saturating_sub(step.offset.0)));
+    if step.size.is_some() && step.size != part {
+        return Err("fio's zones go on to the end of the target: leave size out");
+    } else if step.numjobs > 1 && !step.rw.is_random() && step.offset_increment.is_none() {
+        return Err(
+            "fio's zones go on to the end of the target, not of the part of a job: set offset-increment",
+        );
+    } else if !zones.range().0.is_multiple_of(block.0) {
+        return Err("fio goes over the end of zones that are not whole blocks: use another range");
+    } else if part.is_some_and(|part| zones.cut_after(block, step.rw.is_random(), part).is_some()) {
+        return Err(
+            "the end of the target cuts the last zone, where fio goes on otherwise: use another skip",
+        );
+    }
+    set("zonemode", "strided".into());
+    set("zonesize", bytes(zones.size));
+    if let Some(range) = zones.range {
+        set("zonerange", bytes(range));
+    }
+    if zones.skip.0 > 0 {
+        set("zoneskip", bytes(zones.skip));
+    }
+    Ok(())
+}
+
+/// What writes carry.
+fn data(
+    step: &Step,
+    target: Option<Bytes>,
+    set: &mut impl FnMut(&'static str, String),
+) -> Result<(), &'static str> {
+    if step.compressible > 0 {
+        set("buffer_compress_percentage", step.compressible.to_string());
+    }
+    if step.compressible > 0 && step.compressible < 100 {
+        set("buffer_compress_chunk", bytes(step.compress_chunk.unwrap_or(Bytes::kib(4))));
+    }
+    if let Some(pattern) = &step.buffer_pattern {
+        set("buffer_pattern", pattern.to_string());
+    }
+    if step.compressible > 0 || step.refills() {
+        set("refill_buffers", "1".into());
+    }
+    if !step.scramble {
+        set("scramble_buffers", "0".into());
+    }
+    let Some(dedupe) = &step.dedupe else { return Ok(()) };
+    set("dedupe_percentage", dedupe.percent.to_string());
+    if dedupe.mode == DedupeMode::WorkingSet {
+        let known = step.size.is_some() || target.is_some() && (step.offset.0 > 0 || in_parts(step));
+        if !known {
+            return Err("fio's working set is a share of a given size: set size");
+        }
+        set("dedupe_mode", "working_set".into());
+        set("dedupe_working_set_percentage", dedupe.set.to_string());
+        if dedupe.global {
+            set("dedupe_global", "1".into());
+        }
+    }
+    Ok(())
+}
+
+/// Sequential jobs of ours get parts of their own.
+fn in_parts(step: &Step) -> bool {
+    step.offset_increment.is_none() && !step.rw.is_random() && step.numjobs > 1
+}
+
+/// Which part of the target, and where each job begins in it.
+fn range(step: &Step, target: Option<Bytes>, set: &mut impl FnMut(&'static str, String)) {
+    let jobs = u64::from(step.numjobs);
+    let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
+    let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));
+    let parts = in_parts(step);
+    match whole {
+        Some(whole) if parts => {
+            let share = whole.0 / jobs / block * block;
+            set("size", bytes(Bytes(share)));
+            set("offset_increment", bytes(Bytes(share)));
+        }
+        None if parts => {
+            set("size", format!("{}%", 100 / jobs));
+            set("offset_increment", format!("{}%", 100 / jobs));
+        }
+        Some(whole) if step.size.is_some() || step.offset.0 > 0 => set("size", bytes(whole)),
+        _ => {}
+    }
+    if step.offset.0 > 0 {
+        set("offset", bytes(step.offset));
+    }
+    if let Some(increment) = step.offset_increment.filter(|i| i.0 > 0) {
+        set("offset_increment", bytes(increment));
+    }
+    if let Some(amount) = step.io_size {
+        set("io_size", bytes(amount));
+    }
+}
+
+/// A time with the largest unit that keeps it exact: a bare number would mean seconds or microseconds, depending on the option.
+fn time(value: Nanos) -> String {
+    match value.0 {
+        ns if ns % 1_000_000_000 == 0 => format!("{}s", ns / 1_000_000_000),
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns / 1000),
+    }
+}
+
+/// A size as fio reads it with its default `kb_base=1024`.
+fn bytes(n: Bytes) -> String {
+    match n.exact().strip_suffix("iB") {
+        Some(short) => short.to_ascii_lowercase(),
+        None => n.0.to_string(),
+    }
+}

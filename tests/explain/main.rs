@@ -1,0 +1,37 @@
+//! `explain`: what it tells of results, what it doubts, and which files it takes.
+
+mod doubts;
+mod files;
+mod runs;
+
+#[allow(dead_code)] // Other tests use the rest of it.
+#[path = "../page_record/mod.rs"]
+mod page_record;
+
+use std::path::PathBuf;
+
+use volproof::explain::{ExplainArgs, answer};
+use volproof::judge::ClaimArgs;
+use volproof::unit::Bytes;
+
+/// The volume of the published report, under the formula of its time.
+fn promised() -> ClaimArgs {
+    ClaimArgs {
+        kind: Some("alibaba:cloud_ssd@2018-07".into()),
+        volume_size: Some(Bytes::gib(800)),
+        ..ClaimArgs::default()
+    }
+}
+
+/// What is told of reports among the fixtures.
+fn told(files: &[&str], claim: ClaimArgs) -> String {
+    let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
+    let told = answer(&ExplainArgs { files, claim, json: false }).unwrap();
+    assert!(!told.failed && told.refused.is_empty(), "{told:?}");
+    let text = told.text;
+    for line in text.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+    // A JSON report knows its moment, which this machine's zone turns into another time of day.
+    text.lines().map(|l| l.split(", JSON, ").next().unwrap().trim_end().to_string() + "\n").collect()
+}
