@@ -284,8 +284,12 @@ impl Running<'_> {
         }
         for step in &record.steps[first..] {
             if step.errors.count > 0 && !record.plan.continue_on_error {
-                let why = step.errors.first.first().map(|e| format!("step {}: {}", step.name, e.error));
-                self.failed.push((step.name.clone(), why.unwrap_or_default()));
+                // The installed fio counts errors without telling them.
+                let why = match step.errors.first.first() {
+                    Some(first) => first.error.clone(),
+                    None => format!("errors counted by the installed fio: {}", step.errors.count),
+                };
+                self.failed.push((step.name.clone(), format!("step {}: {why}", step.name)));
             } else if let Some(missed) = &step.missed_rate {
                 self.failed.push((step.name.clone(), format!("step {}: {missed}", step.name)));
             }
