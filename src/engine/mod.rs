@@ -33,8 +33,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use rustix::fs::{Advice, fadvise};
+
 use crate::guard::Clearance;
-use crate::plan::{Ends, EngineKind, Step};
+use crate::plan::{Ends, EngineKind, Fadvise, Step};
 use crate::record::{FioRun, MissedRate};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
@@ -272,7 +274,18 @@ pub fn run(
         }
     }
     if step.invalidate {
-        load.targets.iter().try_for_each(drop_cached)?;
+        load.targets
+            .iter()
+            .try_for_each(|t| advise(t, Advice::DontNeed, "cached pages cannot be dropped"))?;
+    }
+    if !step.direct {
+        // What an earlier step was advised holds for the open file until other advice is given.
+        let advice = match step.fadvise {
+            None => Advice::Normal,
+            Some(Fadvise::Random) => Advice::Random,
+            Some(Fadvise::Sequential) => Advice::Sequential,
+        };
+        load.targets.iter().try_for_each(|t| advise(t, advice, "the order of I/O cannot be told"))?;
     }
     if let Some(plan) = &step.simulate {
         let start = |_| 1;
@@ -290,11 +303,11 @@ pub fn run(
     }
 }
 
-/// Asks the kernel to forget what it has cached of a target. Pages that nobody has written back yet stay.
-fn drop_cached(target: &Target) -> Result<(), EngineError> {
+/// Advises the kernel on all of a target. Pages that nobody has written back yet are never dropped.
+fn advise(target: &Target, advice: Advice, failed: &str) -> Result<(), EngineError> {
     let Some(clearance) = &target.clearance else { return Ok(()) };
-    rustix::fs::fadvise(clearance.as_fd(), 0, None, rustix::fs::Advice::DontNeed)
-        .map_err(|e| EngineError::SetUp(format!("{}: cached pages cannot be dropped: {e}", target.name())))
+    fadvise(clearance.as_fd(), 0, None, advice)
+        .map_err(|e| EngineError::SetUp(format!("{}: {failed}: {e}", target.name())))
 }
 
 /// Chooses the backend at compile time.

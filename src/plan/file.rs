@@ -50,7 +50,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dedupe, DedupeMode, Ends, Flow, Pattern, Reach, Start, Stride, Think, Zones};
+    use crate::plan::{Dedupe, DedupeMode, Ends, Fadvise, Flow, Pattern, Reach, Start, Stride, Think, Zones};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -76,7 +76,7 @@ mod tests {
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
                     flow = { weight = 8, sleep = '1ms' }\nends = 'running'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\nflow = { id = 2, weight = 1 }\ngroup = 3\nends = 'group-on-error'\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\ntrace = true\n";
+                    cpus-shared = true\nflow = { id = 2, weight = 1 }\ngroup = 3\nends = 'group-on-error'\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
@@ -91,6 +91,7 @@ mod tests {
         assert_eq!((a.group, a.ends), (0, Some(Ends { reach: Reach::Running, on_error: false })));
         assert_eq!((b.group, b.ends), (3, Some(Ends { reach: Reach::Group, on_error: true })));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
+        assert_eq!(b.fadvise, Some(Fadvise::Random));
         assert_eq!(b.numa_mem_policy.as_ref().unwrap().to_string(), "bind:0");
         assert_eq!(b.prio.unwrap().number(), 0x4007);
         assert_eq!((b.cmdprio[0].percent, b.cmdprio[0].bs), (20, Some(Bytes::kib(4))));
@@ -111,6 +112,7 @@ mod tests {
             "think",
             "datasync",
             "trace",
+            "fadvise",
             "stride",
             "align",
             "rate_min",

@@ -30,8 +30,8 @@ pub use order::{Ends, Reach, Start};
 pub use presets::{PRESETS, Preset};
 pub use priority::{Priority, PriorityShare};
 pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Flow, Pattern, Stride, Think,
-    WordError,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Flow, Pattern, Stride,
+    Think, WordError,
 };
 pub use zones::Zones;
 
@@ -167,6 +167,9 @@ pub struct Step {
     /// Cached pages of the targets are dropped before the step, and by each buffered job again whenever it has gone over its part.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub invalidate: bool,
+    /// What the kernel is told of the order of buffered I/O; nothing when absent, and it finds out by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fadvise: Option<Fadvise>,
     /// Arrivals a second on a schedule (open loop), over all jobs of a target; as fast as the depth allows when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_iops: Option<f64>,
@@ -326,6 +329,7 @@ impl Default for Step {
             datasync: true,
             end_fsync: false,
             invalidate: false,
+            fadvise: None,
             rate_iops: None,
             rate_bw: None,
             rate_min: None,

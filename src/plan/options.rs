@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 
 use super::order::{Ends, Start};
-use super::workload::{Arrival, BlockSizes, CpuList, Distribution, EngineWord, Flow, Pattern, Stride, Think};
+use super::workload::{
+    Arrival, BlockSizes, CpuList, Distribution, EngineWord, Fadvise, Flow, Pattern, Stride, Think,
+};
 use super::{BufferPattern, Dedupe, MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -183,6 +185,9 @@ pub struct StepOptions {
     /// Cached pages are dropped before the step
     #[arg(skip)]
     pub invalidate: Option<bool>,
+    /// What the kernel is told of the order of I/O
+    #[arg(skip)]
+    pub fadvise: Option<Fadvise>,
     /// Each job may use all of `cpus`
     #[arg(skip)]
     pub cpus_shared: Option<bool>,
@@ -276,6 +281,7 @@ impl StepOptions {
         set(&mut step.datasync, &self.datasync);
         set(&mut step.end_fsync, &self.end_fsync);
         set(&mut step.invalidate, &self.invalidate);
+        some(&mut step.fadvise, &self.fadvise);
         set(&mut step.cpus_shared, &self.cpus_shared);
         some(&mut step.numa_cpu_nodes, &self.numa_cpu_nodes);
         some(&mut step.numa_mem_policy, &self.numa_mem_policy);

@@ -303,6 +303,16 @@ pub enum Arrival {
     Poisson,
 }
 
+/// What the kernel is told of the order of cached I/O (`posix_fadvise`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Fadvise {
+    /// No read-ahead.
+    Random,
+    /// A longer read-ahead.
+    Sequential,
+}
+
 /// Which blocks random I/O prefers (`--distribution`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {

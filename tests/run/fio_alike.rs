@@ -134,13 +134,13 @@ fn traced(bench: &Bench, calls: &str, arguments: &[&str]) -> Option<Vec<String>>
 }
 
 #[test]
-fn each_pass_over_a_file_begins_without_its_cached_pages() {
-    let dropped = |options: &[&str]| {
+fn each_pass_over_a_file_begins_without_its_cached_pages_and_with_fitting_advice() {
+    let advised = |advice: &'static str, options: &[&str]| {
         let bench = Bench::new();
         bench.file("f", 1);
         let line = ["fio", "--name=a", "--filename=f", "--size=1m", "--bs=64k", "--loops=3"];
         let calls = traced(&bench, "fadvise64", &[&line, options].concat())?;
-        Some(calls.iter().filter(|call| call.contains("DONTNEED")).count())
+        Some(calls.iter().filter(|call| call.contains(advice)).count())
     };
     // Before the first pass and after each of the three; direct I/O keeps nothing that could be dropped again.
     for (expected, options) in [
@@ -150,8 +150,16 @@ fn each_pass_over_a_file_begins_without_its_cached_pages() {
         (1, &["--ioengine=psync", "--direct=1"]),
         (0, &["--ioengine=psync", "--invalidate=0"]),
     ] {
-        let Some(calls) = dropped(options) else { return };
+        let Some(calls) = advised("DONTNEED", options) else { return };
         assert_eq!(calls, expected, "{options:?}");
+    }
+    for (advice, options) in [
+        ("FADV_SEQUENTIAL", &["--ioengine=psync"][..]),
+        ("FADV_RANDOM", &["--ioengine=psync", "--rw=randread"]),
+        ("FADV_RANDOM", &["--ioengine=io_uring", "--fadvise_hint=random"]),
+        ("FADV_NORMAL", &["--ioengine=psync", "--fadvise_hint=0"]),
+    ] {
+        assert_eq!(advised(advice, options), Some(1), "{options:?}");
     }
 }
 

@@ -7,7 +7,9 @@ use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
 use super::{Obstacles, beside, bytes, data, zones};
-use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Pattern, Step, Stride, Think};
+use crate::plan::{
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, Pattern, Step, Stride, Think,
+};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -41,6 +43,14 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
         datasync,
         end_fsync: writes(rw) && (job.flag("end_fsync") || job.flag("fsync_on_close")),
         invalidate: engine != EngineKind::Null && job.flag("invalidate"),
+        fadvise: match job.choice("fadvise_hint") {
+            _ if job.direct() || engine == EngineKind::Null => None,
+            Some("0") => None,
+            Some("random") => Some(Fadvise::Random),
+            Some("sequential") => Some(Fadvise::Sequential),
+            _ if rw.is_random() => Some(Fadvise::Random),
+            _ => Some(Fadvise::Sequential),
+        },
         distribution: distribution(job, rw, obstacles),
         norandommap: job.flag("norandommap"),
         trace: ["write_lat_log", "write_bw_log", "write_iops_log", "write_hist_log"]

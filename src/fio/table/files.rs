@@ -74,8 +74,7 @@ pub const ROWS: &[FioOption] = &[
         Kind::Choice(FADVISE_HINT),
         "Tell the kernel what access to expect",
     )
-    .default("1")
-    .noted("advice concerns the read-ahead of cached I/O; the kernel's own stands"),
+    .default("1"),
     FioOption::new(Group::Sync, "fsync", int(0, U32), "Flush after so many writes").default("0"),
     FioOption::new(Group::Sync, "fdatasync", int(0, U32), "Flush data only, after so many writes")
         .default("0"),

@@ -1,7 +1,7 @@
 //! The options of one step in fio's words, its targets apart.
 
 use super::{Inexpressible, Options};
-use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Reach, Step, Stride};
+use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Fadvise, Reach, Step, Stride};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -115,6 +115,15 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
     }
     if !step.direct && !step.invalidate {
         set("invalidate", "0".into());
+    }
+    if !step.direct {
+        let usual = if step.rw.is_random() { Fadvise::Random } else { Fadvise::Sequential };
+        match step.fadvise {
+            Some(advice) if advice == usual => {}
+            Some(Fadvise::Random) => set("fadvise_hint", "random".into()),
+            Some(Fadvise::Sequential) => set("fadvise_hint", "sequential".into()),
+            None => set("fadvise_hint", "0".into()),
+        }
     }
     set("group_reporting", "1".into());
     Ok(options)
