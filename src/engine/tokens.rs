@@ -2,8 +2,8 @@
 //!
 //! Each I/O takes one token. A job may take the next one while its share of all tokens, with this one, is not above its share of the
 //! weights, so no job is ever ahead of its due by more than one I/O, nor behind by more than one for each other job. This is the rule
-//! of fio's `flow`, as jobs that had to wait for a paused one showed (3.33). A job that begins later counts as if it had been in proportion from the start; what a job took leaves with it, and
-//! the others go on in proportion to their own weights.
+//! of fio's `flow`, as jobs that had to wait for a paused one showed (3.33). A job that begins later counts as if it had been in
+//! proportion from the start; what a job took leaves with it, and the others go on in proportion to their own weights.
 //!
 //! Numbers are read without a lock. A job that reads them in the moment in which another begins or ends may take too many, a queue full at
 //! most, and waits for the others afterwards.

@@ -313,6 +313,13 @@ pub enum Fadvise {
     Sequential,
 }
 
+impl Fadvise {
+    /// What fits a pattern.
+    pub fn of(rw: Pattern) -> Fadvise {
+        if rw.is_random() { Fadvise::Random } else { Fadvise::Sequential }
+    }
+}
+
 /// Which blocks random I/O prefers (`--distribution`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Distribution {

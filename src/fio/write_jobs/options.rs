@@ -117,9 +117,8 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
         set("invalidate", "0".into());
     }
     if !step.direct {
-        let usual = if step.rw.is_random() { Fadvise::Random } else { Fadvise::Sequential };
         match step.fadvise {
-            Some(advice) if advice == usual => {}
+            Some(advice) if advice == Fadvise::of(step.rw) => {}
             Some(Fadvise::Random) => set("fadvise_hint", "random".into()),
             Some(Fadvise::Sequential) => set("fadvise_hint", "sequential".into()),
             None => set("fadvise_hint", "0".into()),
