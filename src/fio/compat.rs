@@ -29,7 +29,7 @@ const ON_PURPOSE: [&str; 9] = [
     "SIGHUP ends the run as SIGINT does, with a report; fio dies of it without one. The exit code is 129, as a shell tells it of fio.",
 ];
 
-/// Figures of the reports that do not come about as fio's do although they mean the same, and how; `tests/fio_values.rs` and
+/// Figures of the reports that do not come about as fio's do although they mean the same, and how; `tests/fio/values.rs` and
 /// `benches/fio-values` show that the rest agrees.
 const FIGURES: [(&str, &str); 12] = [
     (

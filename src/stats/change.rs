@@ -6,7 +6,7 @@
 //!
 //! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation
 //! time of what is left around the two levels. Between seconds of one run that matters, since slow noise looks like changes
-//! of level; false alarms are simulated in `tests/stats_steady.rs`. Between runs of a history it changes little.
+//! of level; false alarms are simulated in `tests/stats/steady.rs`. Between runs of a history it changes little.
 //! Values have no unit here.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};

@@ -25,5 +25,5 @@ pub mod warmup;
 pub const CONFIDENCE: f64 = 0.95;
 
 /// Batches into which a run is cut to learn how much its mean varies. Ten keep the 95 % interval honest up to a lag-1
-/// correlation of 0.9 between seconds at 300 s; twenty cover only 0.83 there (simulated, see `tests/stats_rate.rs`).
+/// correlation of 0.9 between seconds at 300 s; twenty cover only 0.83 there (simulated, see `tests/stats/rate.rs`).
 pub const BATCHES: usize = 10;

@@ -1,12 +1,10 @@
 //! What `tune` and `restore` say, and how they end.
 
-mod tune_tree;
-
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::tree::{assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
-use tune_tree::{assert_all_back, at, journals, lay, set, value};
 use volproof::machine::{DONE, NOT_RESTORED, RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
 use volproof::report::tune::{applied, effects, restored};
 use volproof::stats::compare::Comparison;

@@ -1,12 +1,10 @@
 //! Knobs are journalled, written, and always come back.
 
-mod tune_tree;
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use crate::tree::{BEFORE, assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
-use tune_tree::{BEFORE, assert_all_back, at, journals, lay, set, value};
 use volproof::tune::{
     Attempt, Journal, Need, Outcome, Places, Restoration, State, TuneError, Which, restore, survey, tune,
 };

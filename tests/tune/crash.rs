@@ -1,7 +1,5 @@
 //! Killed at any moment, a run leaves enough behind to put every knob back.
 
-mod tune_tree;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::tree::{assert_all_back, at, journals, lay, value};
 use tempfile::TempDir;
-use tune_tree::{assert_all_back, journals, lay, value};
 use volproof::machine::{self, TuneArgs};
 use volproof::tune::{Journal, Need, Outcome, Places, State, Which, restore, tune};
 
@@ -64,7 +62,7 @@ fn held_settings_end_with_the_word_to_stop() {
         Some(_) => lay(&dir),
         None => Places { root: dir.join("root"), journals: dir.join("run/volproof") },
     };
-    fs::write(tune_tree::at(&places, "/sys/devices/system/cpu/online"), "0-3\n").unwrap();
+    fs::write(at(&places, "/sys/devices/system/cpu/online"), "0-3\n").unwrap();
     let args = TuneArgs { devices: vec!["vdb".into()], iodepth: 128, jobs: 4, ..TuneArgs::default() };
     let mut said = String::new();
     let code = machine::tune(&args, &places, &|| told.load(Ordering::Relaxed), &mut |t| said += t).unwrap();
@@ -80,7 +78,7 @@ fn signals_put_everything_back() {
         let dir = TempDir::new().unwrap();
         let places = lay(dir.path());
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "held_settings_end_with_the_word_to_stop"])
+            .args(["--exact", "crash::held_settings_end_with_the_word_to_stop"])
             .env(TREE, dir.path())
             .stdout(Stdio::null())
             .spawn()
@@ -108,7 +106,7 @@ fn killed_at_sixty_moments_every_knob_comes_back() {
     let mut restored = 0;
     for kill in 0..KILLS {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_whole_run_leaves_nothing"])
+            .args(["--exact", "crash::a_whole_run_leaves_nothing"])
             .env(TREE, dir.path())
             .stdout(Stdio::null())
             .spawn()

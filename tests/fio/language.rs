@@ -245,7 +245,7 @@ fn the_page_of_compatibility_is_current() {
         fs::write(&path, &new).unwrap();
         return;
     }
-    assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio_language");
+    assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio language");
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Every single system call by which a start changes something: the program dies at it, or it fails, and every knob comes
 //! back. strace plays this on the program as it is; a loop device of our own is tuned. Needs both; says so and passes without.
 
-mod traced_loop;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use traced_loop::Device;
+use crate::traced_loop::Device;
 
 /// The calls that change something on disk or in the kernel.
 const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];

@@ -1,14 +1,12 @@
 //! Somebody formats the disk while a run begins: either the run sees it and writes nothing, or the disk was the run's already
 //! and could not be formatted. strace stops the program after each of its opens and closes of a loop device of our own.
 
-mod traced_loop;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use traced_loop::Device;
+use crate::traced_loop::Device;
 
 const SIZE: u64 = 64 << 20;
 

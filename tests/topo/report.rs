@@ -1,8 +1,6 @@
 //! What `topo` shows, on trees of machines.
 
-mod topo_trees;
-
-use topo_trees::read;
+use crate::trees::read;
 use volproof::report::topo::{json, text};
 use volproof::topo::{LikeScript, Topology, like_script, place};
 

@@ -1,11 +1,9 @@
 //! Topologies of captured and made trees, and the placements on them.
 
-mod topo_trees;
-
+use crate::trees::{read, unpack};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
-use topo_trees::{read, unpack};
 use volproof::topo::{
     Cpu, CpuSet, Cpus, Disk, Irqs, NoNode, Nodes, PlaceError, Placement, QueueKind, TopoError, Topology,
     like_script, place, place_on,

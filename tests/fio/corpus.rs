@@ -339,7 +339,7 @@ fn page(rows: &[(String, Outcome)]) -> String {
     let mut text = format!(
         "\n\n## Job files of fio-examples\n\n\
          The {} job files of Debian's package fio-examples, run by fio 3.33 and by volproof. They are made small first, for both alike \
-         (`smaller` in `tests/fio_corpus.rs`): at most 1 MiB, one second, two clones, 64 I/Os in all, a loop device in the place of devices, a file of 1 MiB where no size is given, and NUMA node 0.\n\
+         (`smaller` in `tests/fio/corpus.rs`): at most 1 MiB, one second, two clones, 64 I/Os in all, a loop device in the place of devices, a file of 1 MiB where no size is given, and NUMA node 0.\n\
          Exit codes, rows, keys of the JSON and, where no clock and no chance ends a job, totals are equal.\n\n\
          {here} of them need only files, block devices or nothing: {native} of these ({:.0} %) run natively.\n\n\
          | job file | runs | |\n|---|---|---|\n",
@@ -391,6 +391,6 @@ fn job_files_of_fio_examples_run_alike() {
     if std::env::var_os("UPDATE_COMPAT").is_some() {
         std::fs::write(&path, new).unwrap();
     } else {
-        assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio_corpus");
+        assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio corpus");
     }
 }

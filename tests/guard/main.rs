@@ -1,0 +1,8 @@
+//! The guard: on files, on captured trees of machines, on loop devices and zram, and in a race with mkfs.
+
+mod files;
+mod loops;
+mod race;
+#[path = "../traced_loop/mod.rs"]
+mod traced_loop;
+mod trees;

@@ -1,0 +1,7 @@
+//! How often the statistics are right: simulations with fixed seeds, and any series at all.
+
+mod any;
+mod compare;
+mod percentile;
+mod rate;
+mod steady;

@@ -1,0 +1,10 @@
+//! Knobs are set and come back: on made trees, on loop devices, and killed at every system call.
+
+mod crash;
+mod loops;
+mod report;
+mod restore;
+mod steps;
+#[path = "../traced_loop/mod.rs"]
+mod traced_loop;
+mod tree;
