@@ -1,6 +1,7 @@
-//! A loop device of the test's own, for programs that are run under strace. The folder of its file is the test's too.
+//! A loop device of the test's own, as new, for programs that are run under strace. The folder of its file is the test's too.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -26,8 +27,28 @@ impl Device {
         fs::File::create(&image).unwrap().set_len(size).unwrap();
         let out = Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
-        Some(Device { path: String::from_utf8(out.stdout).unwrap().trim().to_string(), dir })
+        let path = String::from_utf8(out.stdout).unwrap().trim().to_string();
+        as_new(&path);
+        Some(Device { path, dir })
     }
+}
+
+/// A loop device keeps the knobs that its last user set, also when it is detached: gives it those of a new one.
+pub fn as_new(path: &str) {
+    let queue = Path::new("/sys/block").join(path.trim_start_matches("/dev/")).join("queue");
+    for (knob, value) in [("scheduler", "none"), ("rq_affinity", "1"), ("nomerges", "0")] {
+        fs::write(queue.join(knob), value).unwrap();
+    }
+}
+
+/// Runs a program that finds this folder at `/run/volproof`: it neither sees nor puts back what the journals of other runs on this machine
+/// hold, and no other run sees its journals. The process is the program's own from its first moment.
+#[allow(dead_code, reason = "the race with mkfs sets no knobs")]
+pub fn with_journals(folder: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "slave", "sh", "-c"]);
+    command.args(["mkdir -p /run/volproof && mount --bind \"$0\" /run/volproof && exec \"$@\""]).arg(folder);
+    command
 }
 
 impl Drop for Device {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use crate::traced_loop::{as_new, with_journals};
 use rustix::process::Signal;
 use tempfile::TempDir;
 use volproof::topo::{Topology, place};
@@ -24,6 +25,7 @@ impl Loop {
         let out = Command::new("losetup").args(["-f", "--show"]).arg(&image).output().unwrap();
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         let name = String::from_utf8(out.stdout).unwrap().trim().strip_prefix("/dev/").unwrap().to_string();
+        as_new(&name);
         Loop { name, _dir: dir }
     }
 
@@ -105,7 +107,7 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
     }
 }
 
-/// The program itself, with its journals in /run/volproof.
+/// The program itself, with its journals in a /run/volproof of its own.
 #[test]
 fn the_program_puts_back_after_signals_and_kill_9() {
     if !rustix::process::geteuid().is_root() {
@@ -115,8 +117,13 @@ fn the_program_puts_back_after_signals_and_kill_9() {
     let device = Loop::attach();
     let before = device.knobs();
     let affinity = format!("/sys/block/{}/queue/rq_affinity", device.name);
-    let program = env!("CARGO_BIN_EXE_volproof");
-    let run = |args: &[&str]| Command::new(program).args(args).output().unwrap();
+    let journals = TempDir::new().unwrap();
+    let program = |args: &[&str]| {
+        let mut command = with_journals(journals.path());
+        command.arg(env!("CARGO_BIN_EXE_volproof")).args(args);
+        command
+    };
+    let run = |args: &[&str]| program(args).output().unwrap();
     let path = format!("/dev/{}", device.name);
 
     let out = run(&["topo", &path, "--jobs", "1", "--like-script"]);
@@ -124,7 +131,7 @@ fn the_program_puts_back_after_signals_and_kill_9() {
     assert!(out.status.success() && text.contains("queue   0       CPU 0"), "{text}");
 
     for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::KILL] {
-        let mut child = Command::new(program).args(["tune", &path]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = program(&["tune", &path]).stdout(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
         while line != "Held. Ctrl-C puts everything back.\n" {
@@ -155,5 +162,4 @@ fn the_program_puts_back_after_signals_and_kill_9() {
     assert!(run(&["restore"]).status.success());
     assert_eq!(device.knobs(), before);
     assert_eq!(run(&["topo", "nothing"]).status.code(), Some(2));
-    let _ = fs::remove_file(format!("/run/volproof/disk-{}.lock", device.name));
 }

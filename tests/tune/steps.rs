@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use crate::traced_loop::Device;
+use crate::traced_loop::{Device, with_journals};
 
 /// The calls that change something on disk or in the kernel.
 const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
@@ -20,8 +20,15 @@ impl Device {
             .into()
     }
 
+    fn alone(&self) -> Command {
+        let journals = self.dir.path().join("journals");
+        fs::create_dir_all(&journals).unwrap();
+        with_journals(&journals)
+    }
+
     fn volproof(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_volproof"))
+        self.alone()
+            .arg(env!("CARGO_BIN_EXE_volproof"))
             .args(arguments)
             .current_dir(self.dir.path())
             .output()
@@ -31,8 +38,9 @@ impl Device {
     /// Runs the program under strace; returns what it did there too.
     fn traced(&self, options: &[&str], arguments: &[&str]) -> (Output, String) {
         let log = self.dir.path().join("strace");
-        let out = Command::new("strace")
-            .args(["-f", "-q", "-y", "-o"])
+        let out = self
+            .alone()
+            .args(["strace", "-f", "-q", "-y", "-o"])
             .arg(&log)
             .args(options)
             // A start that waits for ever is one of the things that must not come out.
