@@ -131,15 +131,25 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub step: StepOptions,
 
-    /// Existing files that are named may be overwritten
-    #[arg(long, help_heading = "Safety")]
-    pub overwrite: bool,
+    /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
+    #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
+          hide_possible_values = true, help_heading = "Safety")]
+    pub overwrite: Option<OverwriteMode>,
     /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
     #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
     pub destroy: Vec<String>,
     /// Leave the test file in its folder
     #[arg(long, help_heading = "Safety")]
     pub keep: bool,
+}
+
+/// Which existing files a run may overwrite.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OverwriteMode {
+    /// A file that nobody else uses.
+    Alone,
+    /// Also a file that others have open, or that has other names.
+    Shared,
 }
 
 /// What a run does to the kernel's knobs.
@@ -219,9 +229,10 @@ pub struct MillionArgs {
     /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
-    /// An existing file that is named may be overwritten
-    #[arg(long, help_heading = "Safety")]
-    pub overwrite: bool,
+    /// An existing file that is named may be overwritten; with `=shared` also one that others have open, or that has other names
+    #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
+          hide_possible_values = true, help_heading = "Safety")]
+    pub overwrite: Option<OverwriteMode>,
     /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
     #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
     pub destroy: Vec<String>,

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::{DevNumber, Root};
 use crate::unit::Bytes;
@@ -156,9 +156,13 @@ pub struct Block {
     /// Counts every disk that appeared since boot: a new number means another disk (Linux 5.15).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diskseq: Option<u64>,
-    /// The file or device behind a loop device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The file or device behind a loop device, by the name it was attached with; it may lead elsewhere by now.
+    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "as_text")]
+    #[schemars(with = "Option<PathBuf>")]
     pub backing_file: Option<PathBuf>,
+    /// Where in that file the loop device begins.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub backing_offset_bytes: Bytes,
     /// Its partitions, by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub partitions: Vec<Partition>,
@@ -198,6 +202,7 @@ impl Block {
             by_id: by_id(root, name),
             diskseq: root.number(disk_dir.join("diskseq")),
             backing_file: identity.backing_file,
+            backing_offset_bytes: identity.backing_offset,
             partitions: partitions(root, name, physical),
             lies_on: lies_on(root, &disk.name),
             cgroup_limits: cgroup_limits(root, disk.number),
@@ -229,6 +234,7 @@ pub(super) struct Identity {
     pub(super) serial: Option<String>,
     pub(super) wwid: Option<String>,
     pub(super) backing_file: Option<PathBuf>,
+    pub(super) backing_offset: Bytes,
 }
 
 impl Identity {
@@ -238,9 +244,25 @@ impl Identity {
             model: model(root, &dir),
             serial: serial(root, &dir),
             wwid: wwid(root, &dir),
-            backing_file: root.text(dir.join("loop/backing_file")).map(PathBuf::from),
+            backing_file: root.path_in(dir.join("loop/backing_file")),
+            backing_offset: Bytes(root.number(dir.join("loop/offset")).unwrap_or(0)),
         }
     }
+}
+
+/// A word without blanks and quotes: what a shell would take apart becomes `_`, as udev writes it.
+pub fn word(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join("_");
+    words.chars().map(|c| if c.is_control() || "'\"\\`$".contains(c) { '_' } else { c }).collect()
+}
+
+/// A path whose name is no UTF-8 is written as far as it is text.
+fn as_text<S: Serializer>(path: &Option<PathBuf>, s: S) -> Result<S::Ok, S::Error> {
+    path.as_deref().map(Path::to_string_lossy).serialize(s)
+}
+
+fn is_zero(bytes: &Bytes) -> bool {
+    bytes.0 == 0
 }
 
 /// The device's folder in sysfs.

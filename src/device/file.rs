@@ -4,9 +4,9 @@
 //! Holes and unwritten extents read as zeros without reaching the disk: a benchmark that reads them measures memory.
 //! Nothing is written and no file is created here.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, StatxFlags};
@@ -90,12 +90,6 @@ pub struct FileFacts {
     /// What lies under its bytes; absent where the filesystem cannot say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extents: Option<Extents>,
-    /// Loop devices that show this file as a disk.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub loops: Vec<String>,
-    /// Whether it is an active swap file.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub swap: bool,
 }
 
 /// Facts about an existing file or folder; `path` has all links followed.
@@ -166,13 +160,12 @@ pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
         inode: stat.ino(),
         size_bytes: size,
         extents: extents(&real, size),
-        loops: super::usage::loops_on(root, path),
-        swap: super::mounts::swaps(root).iter().any(|s| s.file && s.path == path),
     })
 }
 
 fn extents(path: &Path, size: Bytes) -> Option<Extents> {
-    let file = File::open(path).ok()?;
+    // Somebody's lease on the file would keep an ordinary open waiting.
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let mapped = ioctl::mapped(file.as_fd(), size).ok()?;
     let hole = size.0.saturating_sub(mapped.written.0 + mapped.unwritten.0);
     Some(Extents {
@@ -185,6 +178,7 @@ fn extents(path: &Path, size: Bytes) -> Option<Extents> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
     use std::os::unix::fs::FileExt;
 
     #[test]

@@ -1,6 +1,6 @@
 //! The raw calls about one open target that neither sysfs nor rustix carries. Each only asks.
 
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::{io, mem};
 
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
@@ -94,5 +94,172 @@ pub(super) fn mapped(fd: BorrowedFd<'_>, size: Bytes) -> io::Result<Mapped> {
     }
     Ok(sum)
 }
+
+/// `LOOP_GET_STATUS64`, from linux/loop.h.
+const LOOP_GET_STATUS64: Opcode = 0x4c05;
+/// `DM_TABLE_STATUS`, from linux/dm-ioctl.h.
+const DM_TABLE_STATUS: Opcode = opcode::read_write::<DmHeader>(0xfd, 12);
+
+/// `struct loop_info64`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct LoopInfo {
+    device: u64,
+    inode: u64,
+    rdevice: u64,
+    offset: u64,
+    size_limit: u64,
+    number: u32,
+    encrypt_type: u32,
+    encrypt_key_size: u32,
+    flags: u32,
+    file_name: [u8; 64],
+    crypt_name: [u8; 64],
+    encrypt_key: [u8; 32],
+    init: [u64; 2],
+}
+
+/// What an attached loop device shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LoopStatus {
+    /// `st_dev` of the file behind it, or of the node when that is a device.
+    pub(super) device: u64,
+    /// Its inode.
+    pub(super) inode: u64,
+    /// `st_rdev` of the device behind it; 0 for a file.
+    pub(super) rdevice: u64,
+    /// Where in it the loop device begins.
+    pub(super) offset: Bytes,
+}
+
+/// What lies behind an open loop device. `ENXIO`: nothing is attached.
+pub(super) fn loop_status(fd: BorrowedFd<'_>) -> io::Result<LoopStatus> {
+    // SAFETY: the request writes one struct loop_info64, which is what the getter holds.
+    let info = unsafe { ioctl(fd, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }?;
+    Ok(LoopStatus {
+        device: info.device,
+        inode: info.inode,
+        rdevice: info.rdevice,
+        offset: Bytes(info.offset),
+    })
+}
+
+/// `struct dm_ioctl`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct DmHeader {
+    version: [u32; 3],
+    data_size: u32,
+    data_start: u32,
+    target_count: u32,
+    open_count: i32,
+    flags: u32,
+    event_nr: u32,
+    padding: u32,
+    dev: u64,
+    name: [u8; 128],
+    uuid: [u8; 129],
+    data: [u8; 7],
+}
+
+/// Room for the tables of volumes with hundreds of segments.
+const DM_TABLE: usize = 64 << 10;
+/// Asks for the table and not for its state.
+const DM_STATUS_TABLE: u32 = 1 << 4;
+/// The answer did not fit.
+const DM_BUFFER_FULL: u32 = 1 << 8;
+
+#[repr(C)]
+struct DmTable {
+    header: DmHeader,
+    data: [u8; DM_TABLE],
+}
+
+/// One line of a device mapper's table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct DmTarget {
+    /// Where it begins on the mapped device.
+    pub(super) start: Bytes,
+    /// Its length.
+    pub(super) length: Bytes,
+    /// Its kind, such as `linear`.
+    pub(super) kind: String,
+    /// Its words behind that.
+    pub(super) words: String,
+}
+
+/// The table of the device mapper device with this number, by an open `/dev/mapper/control`.
+pub(super) fn dm_table(fd: BorrowedFd<'_>, dev: u64) -> io::Result<Vec<DmTarget>> {
+    let header = DmHeader {
+        version: [4, 0, 0],
+        data_size: mem::size_of::<DmTable>() as u32,
+        data_start: mem::size_of::<DmHeader>() as u32,
+        target_count: 0,
+        open_count: 0,
+        flags: DM_STATUS_TABLE,
+        event_nr: 0,
+        padding: 0,
+        dev,
+        name: [0; 128],
+        uuid: [0; 129],
+        data: [0; 7],
+    };
+    let mut table = Box::new(DmTable { header, data: [0; DM_TABLE] });
+    // SAFETY: the struct is `struct dm_ioctl` followed by as many bytes as `data_size` says, and outlives the call.
+    unsafe { ioctl(fd, Updater::<DM_TABLE_STATUS, DmTable>::new(&mut table)) }?;
+    if table.header.flags & DM_BUFFER_FULL != 0 {
+        return Err(io::Error::other("the table is too long"));
+    }
+    Ok(dm_targets(&table.data, table.header.target_count))
+}
+
+/// `struct dm_target_spec` (start, length, status, next, 16 bytes of kind) and its words, for each target.
+fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
+    const SECTOR: u64 = 512;
+    let text = |bytes: &[u8]| {
+        let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+        String::from_utf8_lossy(&bytes[..end]).into_owned()
+    };
+    let (mut found, mut at) = (Vec::new(), 0usize);
+    for _ in 0..count {
+        let Some(spec) = data.get(at..).filter(|rest| rest.len() > 40) else { break };
+        let sectors = |from: usize| {
+            let bytes = spec[from..from + 8].try_into().expect("eight bytes");
+            Bytes(u64::from_ne_bytes(bytes).saturating_mul(SECTOR))
+        };
+        found.push(DmTarget {
+            start: sectors(0),
+            length: sectors(8),
+            kind: text(&spec[24..40]),
+            words: text(&spec[40..]),
+        });
+        at = u32::from_ne_bytes(spec[20..24].try_into().expect("four bytes")) as usize;
+    }
+    found
+}
+
+/// `F_SETSIG`, from asm-generic/fcntl.h.
+const F_SETSIG: libc::c_int = 10;
+
+/// Whether no other process, no mapping and no part of the kernel has this file open, by the kernel's own word: it gives a write lease only
+/// then (fcntl(2), F_SETLEASE). The lease is given back at once. An error: not the owner, or a filesystem without leases.
+pub(super) fn opened_alone(fd: BorrowedFd<'_>) -> io::Result<bool> {
+    let call = |command: libc::c_int, argument: libc::c_int| {
+        // SAFETY: these commands of fcntl take an int, and the descriptor is open for as long as it is borrowed.
+        match unsafe { libc::fcntl(fd.as_raw_fd(), command, argument) } {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    // Whoever opens the file in this moment makes the kernel tell the holder, by default with the deadly SIGIO.
+    call(F_SETSIG, libc::SIGURG)?;
+    match call(libc::F_SETLEASE, libc::F_WRLCK) {
+        Ok(()) => call(libc::F_SETLEASE, libc::F_UNLCK).map(|()| true),
+        Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+const _: () = assert!(mem::size_of::<LoopInfo>() == 232 && mem::size_of::<DmHeader>() == 312);
 
 const _: () = assert!(mem::size_of::<FiemapHeader>() == 32 && mem::size_of::<FiemapExtent>() == 56);

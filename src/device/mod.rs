@@ -6,13 +6,17 @@
 mod block;
 pub mod cloud;
 mod file;
+mod file_use;
+mod hidden;
 mod ioctl;
 mod magic;
 mod mounts;
 mod number;
 mod opinion;
+mod processes;
 mod root;
 mod signature;
+mod stack;
 mod usage;
 
 use std::io;
@@ -22,15 +26,20 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use block::{Block, CgroupLimit, Driver, Node, Partition};
+pub use block::{Block, CgroupLimit, Driver, Node, Partition, word};
 pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, Place};
+pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
 pub use number::DevNumber;
 pub use opinion::Opinion;
+pub use processes::Opener;
 pub use root::Root;
 pub use signature::{Scan, Signature, WINDOW, Windows};
-pub use usage::{MountedOn, Opener, Relation, Relative, Usage, shares_disk};
+pub use stack::{Layer, Relation, Sharing, Shown, Stack, Thing};
+pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
+
+use usage::number_at;
 
 use crate::unit::Bytes;
 
@@ -140,7 +149,7 @@ impl Facts {
 /// Everything known about the device, file or folder at a path.
 pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
     let failed = |source| DeviceError::Path { path: path.to_path_buf(), source };
-    if let Some(number) = usage::number_at(root, &absolute(path).map_err(failed)?) {
+    if let Some(number) = number_at(root, &absolute(path).map_err(failed)?) {
         let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
         let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
@@ -171,7 +180,7 @@ fn absolute(path: &Path) -> io::Result<PathBuf> {
 
 /// The block device at a path, such as the source of a mount.
 fn block_at(root: &Root, path: &Path) -> Option<Block> {
-    Block::with_number(root, usage::number_at(root, path)?)
+    Block::with_number(root, number_at(root, path)?)
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 //! Lines that do not parse are skipped: another kernel's new field must not hide the rest.
 
 use std::collections::HashSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -53,8 +55,9 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
     let mut namespaces: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();
     for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
         let proc = Path::new("/proc").join(pid);
-        // A process whose namespace cannot be read (not ours, or gone) may still show its mounts.
-        if root.link(proc.join("ns/mnt")).is_some_and(|ns| !namespaces.insert(ns)) {
+        // A process whose namespace cannot be read (not ours, or gone) may still show its mounts. The first process sees the
+        // whole tree of our own namespace where we are locked into a part of it (chroot).
+        if root.link(proc.join("ns/mnt")).is_some_and(|ns| !namespaces.insert(ns)) && pid != "1" {
             continue;
         }
         let Some(text) = root.text(proc.join("mountinfo")) else { continue };
@@ -68,7 +71,7 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
 
 /// The active swap areas.
 pub fn swaps(root: &Root) -> Vec<Swap> {
-    parse_swaps(&root.text("/proc/swaps").unwrap_or_default())
+    parse_swaps(&root.bytes("/proc/swaps").unwrap_or_default())
 }
 
 fn parse_mountinfo(text: &str, seen_by: Option<&str>) -> Vec<Mount> {
@@ -86,26 +89,30 @@ fn parse_mount(line: &str, seen_by: Option<&str>) -> Option<Mount> {
     Some(Mount {
         id,
         number,
-        subtree: unescape(subtree).into(),
-        mount_point: unescape(mount_point).into(),
+        subtree: unescaped(subtree).into(),
+        mount_point: unescaped(mount_point).into(),
         filesystem: filesystem.next()?.to_string(),
-        source: unescape(filesystem.next()?),
+        source: unescaped(filesystem.next()?),
         seen_by: seen_by.map(str::to_string),
     })
 }
 
-fn parse_swaps(text: &str) -> Vec<Swap> {
-    let parse = |line: &str| {
-        let mut words = line.split_whitespace();
+fn parse_swaps(text: &[u8]) -> Vec<Swap> {
+    let parse = |line: &[u8]| {
+        let mut words = line.split(|b| b.is_ascii_whitespace()).filter(|w| !w.is_empty());
         let (path, kind) = (words.next()?, words.next()?);
-        Some(Swap { path: unescape(path).into(), file: kind == "file" })
+        Some(Swap { path: OsString::from_vec(unescape(path)).into(), file: kind == b"file" })
     };
-    text.lines().skip(1).filter_map(parse).collect()
+    text.split(|b| *b == b'\n').skip(1).filter_map(parse).collect()
+}
+
+/// The same as text: for people.
+fn unescaped(text: &str) -> String {
+    String::from_utf8_lossy(&unescape(text.as_bytes())).into_owned()
 }
 
 /// The kernel writes blanks, tabs, newlines and backslashes in these files as three octal digits.
-fn unescape(text: &str) -> String {
-    let bytes = text.as_bytes();
+fn unescape(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;
     while i < bytes.len() {
@@ -114,7 +121,7 @@ fn unescape(text: &str) -> String {
         out.push(value.unwrap_or(bytes[i]));
         i += if value.is_some() { 4 } else { 1 };
     }
-    String::from_utf8_lossy(&out).into_owned()
+    out
 }
 
 #[cfg(test)]
@@ -143,7 +150,7 @@ mod tests {
                     /dev/vdb2                               partition\t1048572\t\t0\t\t-2\n\
                     /swap\\040file                           file\t\t524284\t\t0\t\t-3\n";
         assert_eq!(
-            parse_swaps(text),
+            parse_swaps(text.as_bytes()),
             [Swap { path: "/dev/vdb2".into(), file: false }, Swap { path: "/swap file".into(), file: true }]
         );
     }
@@ -152,7 +159,7 @@ mod tests {
         #[test]
         fn any_text_is_answered(text in "[ -~\\\\\n]{0,200}") {
             let _ = parse_mountinfo(&text, None);
-            let _ = parse_swaps(&text);
+            let _ = parse_swaps(text.as_bytes());
         }
 
         #[test]
@@ -161,7 +168,7 @@ mod tests {
                 ' ' | '\t' | '\\' => format!("\\{:03o}", c as u32),
                 c => c.to_string(),
             }).collect();
-            prop_assert_eq!(unescape(&escaped), path);
+            prop_assert_eq!(unescaped(&escaped), path);
         }
     }
 }

@@ -4,7 +4,9 @@
 //! is missing or unreadable is an absent fact, never an error: kernels differ in what they show. Links inside a captured
 //! tree must be relative, as those of sysfs are. Nothing is written here.
 
+use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
 /// The folder under which `/sys`, `/proc` and `/dev` are found.
@@ -44,6 +46,13 @@ impl Root {
         let text = String::from_utf8_lossy(&bytes);
         let text = text.trim_matches(|c: char| c.is_whitespace() || c == '\0');
         (!text.is_empty()).then(|| text.to_string())
+    }
+
+    /// A file that holds one path and a newline: the path itself may end in blanks, and its name may be no UTF-8.
+    pub fn path_in(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
+        let mut bytes = self.bytes(absolute)?;
+        bytes.pop_if(|last| *last == b'\n');
+        (!bytes.is_empty()).then(|| PathBuf::from(OsString::from_vec(bytes)))
     }
 
     /// A file that holds one number.

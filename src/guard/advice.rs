@@ -149,6 +149,7 @@ mod tests {
             by_id: Vec::new(),
             diskseq: None,
             backing_file: None,
+            backing_offset_bytes: Bytes(0),
             partitions: Vec::new(),
             lies_on: Vec::new(),
             cgroup_limits: Vec::new(),

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::finding::{Code, Finding};
-use super::{Check, Consent, Examined, GuardError, check_block, consent, outcome, rules};
-use crate::device::{self, Block, BlockFacts, DevNumber, Facts, Root};
+use super::rules::{self, Agreed};
+use super::{Check, Consent, Examined, GuardError, check_block, consent, outcome};
+use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
 
 /// What a target is to be opened for.
@@ -29,7 +30,10 @@ pub enum Access<'a> {
         mode: u32,
     },
     /// Reads and writes of an existing file, whose owner agreed that its contents go.
-    Overwrite,
+    Overwrite {
+        /// Also where others have it open or know it by another name.
+        shared: bool,
+    },
     /// Reads and writes of a block device, with the consent that was given, if any.
     Destroy(Option<&'a str>),
 }
@@ -53,6 +57,7 @@ enum Hold {
     Read,
     Created,
     Overwrite {
+        agreed: Agreed,
         confirmed: bool,
     },
     Destroy {
@@ -74,10 +79,12 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
             let check = refuse_unless_ready(outcome(target, Facts::Folder(place), findings))?;
             create(root, check, &path, (name, mode), direct)
         }
-        (Access::Overwrite, Facts::File(facts)) => {
-            let findings = rules::file(&facts, true);
+        (Access::Overwrite { shared }, Facts::File(facts)) => {
+            let agreed = Agreed::by(shared);
+            let used = FileUse::read(root, &facts, None);
+            let findings = rules::file(&facts, &used, agreed);
             let check = refuse_unless_ready(outcome(target, Facts::File(facts), findings))?;
-            overwrite(root, check, direct)
+            overwrite(root, check, agreed, direct)
         }
         (Access::Destroy(given), Facts::Block(facts)) => destroy(root, target, *facts, given, direct),
         (access, facts) => {
@@ -89,7 +96,7 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
             let wanted = match access {
                 Access::Read => "a block device or a file",
                 Access::Create { .. } => "a folder",
-                Access::Overwrite => "a file",
+                Access::Overwrite { .. } => "a file",
                 Access::Destroy(_) => "a block device",
             };
             let finding = rules::not_that_kind(target, is, wanted);
@@ -98,7 +105,7 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
     }
 }
 
-fn refuse_unless_ready(check: Check) -> Result<Check, GuardError> {
+pub(super) fn refuse_unless_ready(check: Check) -> Result<Check, GuardError> {
     if check.ready { Ok(check) } else { Err(GuardError::Refused(Box::new(check))) }
 }
 
@@ -169,9 +176,9 @@ fn create(
     Ok(Clearance { file, root: root.clone(), facts, notes: check.findings, hold: Hold::Created })
 }
 
-fn overwrite(root: &Root, check: Check, direct: bool) -> Result<Clearance, GuardError> {
+fn overwrite(root: &Root, check: Check, agreed: Agreed, direct: bool) -> Result<Clearance, GuardError> {
     let file = open(root, check.facts.path(), true, None, 0, direct)?;
-    let hold = Hold::Overwrite { confirmed: false };
+    let hold = Hold::Overwrite { agreed, confirmed: false };
     let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
     clearance.same_target()?;
     Ok(clearance)
@@ -207,7 +214,7 @@ impl Clearance {
         match &self.hold {
             Hold::Read => false,
             Hold::Created => true,
-            Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } => *confirmed,
+            Hold::Overwrite { confirmed, .. } | Hold::Destroy { confirmed, .. } => *confirmed,
             Hold::Again(first) => first.may_write(),
         }
     }
@@ -259,7 +266,7 @@ impl Clearance {
     /// look at everything but the data, which by then is our own.
     pub fn confirm(&mut self) -> Result<(), GuardError> {
         self.look_again()?;
-        if let Hold::Overwrite { confirmed } | Hold::Destroy { confirmed, .. } = &mut self.hold {
+        if let Hold::Overwrite { confirmed, .. } | Hold::Destroy { confirmed, .. } = &mut self.hold {
             *confirmed = true;
         }
         Ok(())
@@ -311,11 +318,12 @@ impl Clearance {
                 let check = refuse_unless_ready(check_block(&self.root, &before.path, seen, &consent, None))?;
                 if changes.is_empty() { Ok(()) } else { Err(self.changed(check.facts, changes)) }
             }
-            (Hold::Overwrite { .. }, Facts::File(before)) => {
+            (Hold::Overwrite { agreed, .. }, Facts::File(before)) => {
                 let Facts::File(now) = device::facts(&self.root, &before.place.path)? else {
                     return Err(self.changed(self.facts.clone(), vec!["it is no file any more".to_string()]));
                 };
-                let findings = rules::file(&now, true);
+                let used = FileUse::read(&self.root, &now, Some(&self.file));
+                let findings = rules::file(&now, &used, *agreed);
                 refuse_unless_ready(outcome(&before.place.path, Facts::File(now), findings)).map(drop)
             }
             _ => Ok(()),

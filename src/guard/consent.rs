@@ -2,14 +2,18 @@
 //!
 //! There is no flag and no environment variable beside it, because those work by habit.
 
-use crate::device::{Block, Usage};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::device::{Block, Usage, word};
+use crate::unit::Bytes;
 
 /// The string that `--destroy` must equal, by preference: the serial number, the stable name under `/dev/disk/by-id`, the
 /// world-wide name, and where a device has none of these, its size and model.
 pub fn consent(block: &Block, usage: &Usage) -> String {
     let part = block.partition.map_or(String::new(), |n| format!("-part{n}"));
     if let Some(serial) = block.serial.as_ref().filter(|_| usage.same_serial.is_empty()) {
-        return format!("{}{part}", without_blanks(serial));
+        return format!("{}{part}", word(serial));
     }
     // Names made from the data on the disk change when it is overwritten.
     let lasting = |id: &&String| !id.starts_with("lvm-pv-uuid-") && !id.starts_with("md-uuid-");
@@ -17,21 +21,29 @@ pub fn consent(block: &Block, usage: &Usage) -> String {
         return id.clone();
     }
     if let Some(wwid) = &block.wwid {
-        return format!("{}{part}", without_blanks(wwid));
+        return format!("{}{part}", word(wwid));
     }
-    let model = match (&block.backing_file, &block.model) {
-        (Some(file), _) => file.display().to_string(),
-        (None, Some(model)) if usage.same_model.is_empty() => model.clone(),
-        (None, Some(model)) => format!("{model}:{}", block.disk.name),
+    let mut model = match (&block.backing_file, &block.model) {
+        (Some(file), _) => format!("{}{}", escaped(file), from(block.backing_offset_bytes)),
+        (None, Some(model)) => word(model),
         (None, None) => block.disk.name.clone(),
     };
-    format!("{}:{}{part}", block.size_bytes.exact(), without_blanks(&model))
+    if !usage.same_model.is_empty() {
+        model += &format!(":{}", block.disk.name);
+    }
+    format!("{}:{model}{part}", block.size_bytes.exact())
 }
 
-/// A word without blanks and quotes: what a shell would take apart becomes `_`, as udev writes it.
-fn without_blanks(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join("_");
-    words.chars().map(|c| if c.is_control() || "'\"\\`$".contains(c) { '_' } else { c }).collect()
+/// Where in its file a loop device begins, unless at the front.
+fn from(offset: Bytes) -> String {
+    if offset.0 == 0 { String::new() } else { format!("@{}", offset.exact()) }
+}
+
+/// A path as one word of a shell, by which no two paths are alike: what is no plain ASCII stands as `%` and two digits, as in a URL.
+fn escaped(path: &Path) -> String {
+    let plain = |b: u8| b.is_ascii_graphic() && !b"'\"\\`$%@".contains(&b);
+    let show = |b: &u8| if plain(*b) { (*b as char).to_string() } else { format!("%{b:02X}") };
+    path.as_os_str().as_bytes().iter().map(show).collect()
 }
 
 #[cfg(test)]
@@ -61,6 +73,7 @@ mod tests {
             by_id: Vec::new(),
             diskseq: None,
             backing_file: None,
+            backing_offset_bytes: Bytes(0),
             partitions: Vec::new(),
             lies_on: Vec::new(),
             cgroup_limits: Vec::new(),
@@ -95,11 +108,22 @@ mod tests {
     }
 
     #[test]
+    fn two_parts_of_one_file_and_two_files_of_one_name_are_told_apart() {
+        let file = Block { backing_file: Some("/tmp/a".into()), ..block() };
+        let half = Block { backing_offset_bytes: Bytes::gib(1), ..file.clone() };
+        assert_eq!(consent(&half, &Usage::default()), "1GiB:/tmp/a@1GiB");
+        let namesake = Usage { same_model: vec!["loop7".into()], ..Usage::default() };
+        assert_eq!(consent(&file, &namesake), "1GiB:/tmp/a:sdb");
+        let odd = |name: &[u8]| escaped(Path::new(std::ffi::OsStr::from_bytes(name)));
+        assert_eq!([odd(b"/a "), odd(b"/a%20"), odd(b"/\xff")], ["/a%20", "/a%2520", "/%FF"]);
+    }
+
+    #[test]
     fn a_shell_takes_it_as_one_word() {
         let file = Some("/tmp/a b'$(x)".into());
         assert_eq!(
             consent(&Block { backing_file: file, ..block() }, &Usage::default()),
-            "1GiB:/tmp/a_b__(x)"
+            "1GiB:/tmp/a%20b%27%24(x)"
         );
     }
 }

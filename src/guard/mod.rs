@@ -20,9 +20,10 @@ use serde::{Deserialize, Serialize};
 
 pub use advice::snapshot_command;
 pub use clearance::{Access, Clearance, clear};
+pub use consent::consent;
 pub use finding::{Code, Finding, Severity};
 
-use crate::device::{self, BlockFacts, DeviceError, Facts, Opinion, Root, Scan, Windows};
+use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, Windows};
 use crate::unit::Bytes;
 
 /// Why there is no clearance.
@@ -88,6 +89,9 @@ pub struct Check {
     /// What `blkid` says of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_opinion: Option<Opinion>,
+    /// Who else uses the file; absent for anything but a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file_use: Option<FileUse>,
     /// Everything known about the target.
     pub facts: Facts,
 }
@@ -134,6 +138,10 @@ struct Examined {
     opinion: Opinion,
     /// The error number of an exclusive open.
     claim_error: Option<i32>,
+    /// Devices that share bytes with it and are claimed by somebody.
+    claimed: Vec<String>,
+    /// What could not be asked of those.
+    unseen: Vec<String>,
 }
 
 impl Examined {
@@ -160,6 +168,7 @@ impl Examined {
             }
         }
         drop(opened);
+        let (claimed, unseen) = device::claimed(root, &facts.usage);
         let opinion = if root.is_system() { Opinion::ask(&node) } else { Opinion::Absent };
         Examined {
             scan: windows.as_ref().map(Windows::scan),
@@ -167,6 +176,8 @@ impl Examined {
             unreadable,
             opinion,
             claim_error,
+            claimed,
+            unseen,
             facts,
         }
     }
@@ -184,7 +195,7 @@ pub fn check(
     Ok(match device::facts(root, target)? {
         Facts::Block(facts) => {
             let seen = Examined::look(root, *facts, None);
-            let wanted = consent::consent(&seen.facts.device, &seen.facts.usage);
+            let wanted = consent(&seen.facts.device, &seen.facts.usage);
             let consent = match destroy {
                 Some(given) => Consent::Given { equal: given == wanted, given, wanted: &wanted },
                 None => Consent::NotAsked { wanted: &wanted },
@@ -192,16 +203,33 @@ pub fn check(
             check_block(root, target, seen, &consent, output)
         }
         Facts::File(facts) => {
-            let findings = rules::file(&facts, false);
+            let used = FileUse::read(root, &facts, None);
+            let findings = rules::file(&facts, &used, rules::Agreed::No);
             let overwrites = Overwrites {
                 path: facts.place.path.clone(),
                 from_bytes: Bytes(0),
                 to_bytes: facts.size_bytes,
             };
-            Check { overwrites: Some(overwrites), ..outcome(target, Facts::File(facts), findings) }
+            let check = outcome(target, Facts::File(facts), findings);
+            Check { overwrites: Some(overwrites), file_use: Some(used), ..check }
         }
         Facts::Folder(place) => outcome(target, Facts::Folder(place), Vec::new()),
     })
+}
+
+/// Looks at a file that somebody else is to overwrite, by the rules of [`Access::Overwrite`]; opens nothing for writing.
+///
+/// # Errors
+/// The rules refuse it, or it is no file that can be looked at.
+pub fn check_overwrite(root: &Root, target: &Path, shared: bool) -> Result<(), GuardError> {
+    match device::facts(root, target)? {
+        Facts::File(facts) => {
+            let used = FileUse::read(root, &facts, None);
+            let findings = rules::file(&facts, &used, rules::Agreed::by(shared));
+            clearance::refuse_unless_ready(outcome(target, Facts::File(facts), findings)).map(drop)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {
@@ -215,6 +243,7 @@ fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {
         advice: Vec::new(),
         data: None,
         second_opinion: None,
+        file_use: None,
         facts,
     }
 }

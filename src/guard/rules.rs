@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::finding::{Code, Finding, Severity};
 use super::{Consent, Examined};
-use crate::device::{Block, Driver, FileFacts, Opener, Place, Relation, Relative, Usage};
+use crate::device::{Block, Driver, FileFacts, FileUse, Layer, Opener, Place, Relation, Relative, Usage};
 use crate::unit::Bytes;
 
 /// Everything that speaks for or against writing to a block device, the gravest first.
@@ -15,6 +15,16 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
     if let Some(error) = seen.claim_error {
         found.extend(claim(error, !found.iter().any(|f| f.severity == Severity::Refused)));
     }
+    let silent = !found.iter().any(|f| f.severity == Severity::Refused);
+    found.extend(seen.claimed.iter().filter(|_| silent).map(|name| {
+        Finding::refused(
+            Code::Claimed,
+            format!("someone has claimed {}", called(usage, name)),
+            "opening it exclusively fails",
+            "Find who holds it (fuser, lsblk, zpool status) and release it.",
+        )
+    }));
+    found.extend(usage.unseen.iter().chain(&seen.unseen).map(|what| unseen(what)));
     if device.read_only {
         found.push(Finding::refused(
             Code::ReadOnly,
@@ -87,14 +97,14 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
     }
     for holder in usage.holders() {
         let label = holder.label.as_deref().map(|l| format!(" ({l})")).unwrap_or_default();
-        let evidence = match holder.relation {
-            Relation::Loop => format!("/sys/block/{}/loop/backing_file", holder.node.name),
-            _ => format!("/sys/class/block/{}/holders", holder.through),
+        let evidence = match holder.layer {
+            Some(Layer::Loop) => format!("{} shows its bytes", holder.node.name),
+            _ => format!("/sys/class/block/{}/holders says so", holder.through),
         };
         found.push(Finding::refused(
             Code::Held,
             format!("{} is in use by {}{label}", called(usage, &holder.through), holder.node.name),
-            format!("{evidence} says so"),
+            evidence,
             release(holder),
         ));
     }
@@ -258,11 +268,16 @@ fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<Finding> {
 
 /// The device's name, and what it is to the target when it is not the target itself.
 fn called(usage: &Usage, name: &str) -> String {
-    let relative = usage.relatives.iter().find(|r| r.node.name == name);
-    match relative.map(|r| r.relation) {
-        Some(Relation::Twin) => format!("{name}, another path to this volume,"),
-        Some(Relation::Holder) => format!("{name}, built on this disk,"),
-        Some(Relation::Loop) => format!("{name}, a view of this disk,"),
+    let Some(relative) = usage.relatives.iter().find(|r| r.node.name == name) else {
+        // A file behind a loop device.
+        return format!("{name}, which holds these bytes,");
+    };
+    match (relative.relation, relative.layer) {
+        (Relation::Above, Some(Layer::Built)) => format!("{name}, built on this disk,"),
+        (Relation::Above, Some(Layer::Loop)) => format!("{name}, a view of this disk,"),
+        (Relation::Below, Some(Layer::Loop | Layer::Built)) => format!("{name}, which holds these bytes,"),
+        (Relation::Beside, Some(Layer::SameVolume)) => format!("{name}, another path to this volume,"),
+        (Relation::Beside, _) => format!("{name}, which shares bytes with this disk,"),
         _ => name.to_string(),
     }
 }
@@ -278,8 +293,8 @@ fn disks(device: &Block) -> String {
 fn release(holder: &Relative) -> String {
     let name = &holder.node.name;
     let label = holder.label.as_deref();
-    match (holder.relation, name) {
-        (Relation::Loop, _) => format!("Detach it first: losetup -d /dev/{name}"),
+    match (holder.layer, name) {
+        (Some(Layer::Loop), _) => format!("Detach it first: losetup -d /dev/{name}"),
         (_, n) if n.starts_with("md") => format!("Stop the array first: mdadm --stop /dev/{name}"),
         (_, n) if n.starts_with("dm-") => {
             let dm = label.unwrap_or(name);
@@ -297,11 +312,40 @@ fn release(holder: &Relative) -> String {
     }
 }
 
+/// What cannot be seen speaks against every write: something in use may be behind it.
+fn unseen(what: &str) -> Finding {
+    let (what, advice) = what.split_once(": ").unwrap_or((what, "look at it as root, outside containers"));
+    Finding::refused(
+        Code::Unseen,
+        format!("it cannot be seen: {what}"),
+        "without it nobody can say that nothing is in use",
+        format!("Make it seen: {advice}."),
+    )
+}
+
+/// How far the owner of a file agreed to its contents being written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Agreed {
+    /// Nobody was asked yet.
+    No,
+    /// If nobody else uses it.
+    Alone,
+    /// Whoever else has it open, and whatever else it is called.
+    Shared,
+}
+
+impl Agreed {
+    /// With `--overwrite`, or `--overwrite=shared`.
+    pub(super) fn by(shared: bool) -> Agreed {
+        if shared { Agreed::Shared } else { Agreed::Alone }
+    }
+}
+
 /// Whether an existing file may be written over.
-pub(super) fn file(facts: &FileFacts, overwrite: bool) -> Vec<Finding> {
+pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Finding> {
     let path = facts.place.path.display();
     let mut found = Vec::new();
-    if facts.swap {
+    if used.swap {
         found.push(Finding::refused(
             Code::SwapFile,
             "the file is swapped to",
@@ -309,16 +353,30 @@ pub(super) fn file(facts: &FileFacts, overwrite: bool) -> Vec<Finding> {
             format!("Stop it first: swapoff {path}"),
         ));
     }
-    for name in &facts.loops {
+    for name in &used.loops {
         found.push(Finding::refused(
             Code::LoopFile,
             format!("the file is the disk behind {name}"),
-            format!("/sys/block/{name}/loop/backing_file names it"),
+            format!("{name} gives its device number and inode"),
             format!("Detach it first: losetup -d /dev/{name}"),
         ));
     }
+    for (set, flag, what) in
+        [(used.immutable, 'i', "may not be changed"), (used.append_only, 'a', "may only grow")]
+    {
+        if set {
+            found.push(Finding::refused(
+                Code::Immutable,
+                format!("the file {what}"),
+                format!("lsattr shows its attribute {flag}"),
+                format!("Take the attribute off first: chattr -{flag} {path}"),
+            ));
+        }
+    }
+    found.extend(used.unseen.iter().map(|what| unseen(what)));
+    found.extend(other_users(used, agreed));
     if facts.size_bytes > Bytes(0) {
-        let severity = if overwrite { Severity::Note } else { Severity::NeedsConsent };
+        let severity = if agreed == Agreed::No { Severity::NeedsConsent } else { Severity::Note };
         found.push(Finding::new(
             severity,
             Code::Exists,
@@ -328,6 +386,55 @@ pub(super) fn file(facts: &FileFacts, overwrite: bool) -> Vec<Finding> {
         ));
     }
     found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    found
+}
+
+/// Others who would lose what is in the file.
+fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
+    let severity = if agreed == Agreed::Shared { Severity::Note } else { Severity::NeedsConsent };
+    let advice = |first: &str| format!("{first}, or consent with --overwrite=shared if that is meant.");
+    let mut found = Vec::new();
+    for o in &used.openers {
+        found.push(Finding::new(
+            severity,
+            Code::OpenElsewhere,
+            format!("the file is open in {}, process {}", o.command, o.pid),
+            format!("/proc/{0}/fd or /proc/{0}/map_files lists it", o.pid),
+            advice(&format!("Stop process {} first", o.pid)),
+        ));
+    }
+    let explained = used.swap || !used.loops.is_empty() || !used.openers.is_empty();
+    if used.alone != Some(true) && !explained {
+        let (what, evidence) = match used.alone {
+            Some(_) => ("the file is open elsewhere", "the kernel gives no lease on it"),
+            None => ("it cannot be seen whether the file is open elsewhere", "there are no leases here"),
+        };
+        found.push(Finding::new(
+            severity,
+            Code::OpenElsewhere,
+            what,
+            evidence,
+            advice("Look who has it (fuser, as root)"),
+        ));
+    }
+    if used.locked {
+        found.push(Finding::new(
+            severity,
+            Code::Locked,
+            "somebody has locked the file",
+            "a lock or lease on it is held",
+            advice("Wait for it (lslocks shows who has it)"),
+        ));
+    }
+    if used.names > 1 {
+        found.push(Finding::new(
+            severity,
+            Code::OtherNames,
+            format!("the file has {} names: under each its contents would be lost", used.names),
+            "its link count says so",
+            advice("Write to a copy instead"),
+        ));
+    }
     found
 }
 

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use super::pipeline::Options;
 use super::targets::Laid;
 use super::{Failure, measure_and_publish, print};
-use crate::cli::MillionArgs;
+use crate::cli::{MillionArgs, OverwriteMode};
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
 use crate::report::text::wrap;
@@ -50,7 +50,12 @@ pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
     let topology = topology(&words.target);
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
-    let mut options = Options { destroy: args.destroy.clone(), tune: args.tune, ..Options::default() };
+    let mut options = Options {
+        destroy: args.destroy.clone(),
+        overwrite_shared: args.overwrite == Some(OverwriteMode::Shared),
+        tune: args.tune,
+        ..Options::default()
+    };
     if let (false, Some(size)) = (words.target.exists(), words.size) {
         // As with fio, a file of the size that is named is made, and stays.
         options.laid.insert(words.target.clone(), Laid { size, unlink: false });
@@ -146,7 +151,7 @@ fn plan(args: &MillionArgs, words: &Words, jobs: u32) -> Result<Plan, Failure> {
     let plan = Plan {
         name: "million".into(),
         targets: vec![words.target.clone()],
-        overwrite: args.overwrite,
+        overwrite: args.overwrite.is_some(),
         steps: vec![step],
         ..base
     };

@@ -24,7 +24,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, OutputArgs, PlanArgs, ReportArgs, RunArgs, ShowArgs};
+use crate::cli::{Cli, Command, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, ShowArgs};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -283,6 +283,7 @@ fn writable(path: &Path, option: &str) -> Result<(), Failure> {
 fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         destroy: args.what.destroy.clone(),
+        overwrite_shared: args.what.overwrite == Some(OverwriteMode::Shared),
         tune: args.tune,
         until_conclusive: args.until_conclusive,
         ..Options::default()

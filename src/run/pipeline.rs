@@ -41,6 +41,8 @@ pub use super::targets::Laid;
 pub struct Options {
     /// Consents to destroy block devices, by serial.
     pub destroy: Vec<String>,
+    /// Existing files may be overwritten also where others have them open, or know them by other names.
+    pub overwrite_shared: bool,
     /// What happens to the kernel's knobs; the usual when absent.
     pub tune: Option<TuneMode>,
     /// A step whose verdict is not decided is measured again, for no longer than this.
@@ -145,6 +147,7 @@ impl Job {
             tuning: None,
             steps: Vec::new(),
             together: Vec::new(),
+            not_run: Vec::new(),
             warnings,
             cross_checks: Vec::new(),
             claimed,
@@ -200,6 +203,7 @@ impl Running<'_> {
                 root: &self.root,
                 plan: &self.record.plan,
                 destroy: &self.options.destroy,
+                overwrite_shared: self.options.overwrite_shared,
                 timer: self.timer,
                 interrupts: self.interrupts,
             };
@@ -218,6 +222,10 @@ impl Running<'_> {
         for stage in self.record.plan.stages() {
             if self.interrupted() {
                 return Ok(State::Interrupted);
+            }
+            let steps = &self.record.plan.steps[stage.clone()];
+            if steps.iter().all(|s| self.record.not_run.iter().any(|n| n.step == s.name)) {
+                continue;
             }
             if let Some(failed) = self.stage(stage)? {
                 return Ok(failed);
@@ -261,6 +269,7 @@ impl Running<'_> {
         let first = record.steps.len();
         record.steps.extend(done.steps);
         record.together.extend(done.together);
+        record.not_run.extend(done.not_run);
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
             let placed = record.steps[i].placement.iter().flat_map(|p| p.warnings.clone());
@@ -309,6 +318,7 @@ impl Running<'_> {
             unready: &self.unready,
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
+            not_run: &self.record.not_run,
         };
         stage::run(&setting, range, self.front)
     }

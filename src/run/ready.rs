@@ -41,6 +41,8 @@ pub struct Setting<'a> {
     pub plan: &'a Plan,
     /// Consents to destroy block devices.
     pub destroy: &'a [String],
+    /// Files may be overwritten that others use too.
+    pub overwrite_shared: bool,
     /// The clock.
     pub timer: &'a Timer,
     /// Above 0 once the user wants it to end.
@@ -85,6 +87,7 @@ impl Ready {
         if let Some(laid) = target.laid.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
         }
+        let overwrite = Access::Overwrite { shared: setting.overwrite_shared };
         let mut clearance = match (&target.facts, target.make) {
             (_, Some(size)) => {
                 let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
@@ -92,7 +95,7 @@ impl Ready {
                 return self.make(setting, clearance, target, size, uses, ui);
             }
             (_, None) if !uses.writes => cleared(&target.named, Access::Read)?,
-            (Facts::File(_), None) => cleared(&target.named, Access::Overwrite)?,
+            (Facts::File(_), None) => cleared(&target.named, overwrite)?,
             _ => cleared(&target.named, Access::Destroy(consent(&target, setting.destroy)))?,
         };
         if uses.writes {
@@ -163,7 +166,7 @@ impl Ready {
         }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
             (Facts::File(_), _) if uses.writes || grows || laid.unlink => {
-                let mut clearance = cleared(&named, Access::Overwrite)?;
+                let mut clearance = cleared(&named, Access::Overwrite { shared: true })?;
                 clearance.confirm()?;
                 clearance
             }
@@ -350,7 +353,8 @@ impl Drop for Ready {
 
 /// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.
 fn consent<'a>(target: &Surveyed, destroy: &'a [String]) -> Option<&'a str> {
-    let wanted = guard::check(&Root::system(), &target.named, None, None).ok()?.consent;
+    let Facts::Block(facts) = &target.facts else { return None };
+    let wanted = Some(guard::consent(&facts.device, &facts.usage));
     let own = destroy.iter().find(|given| wanted.as_ref() == Some(given));
     own.or(destroy.first()).map(String::as_str)
 }

@@ -56,6 +56,14 @@ impl Surveyed {
         }
     }
 
+    /// Two names of one file are one target.
+    fn same_file(&self, other: &Surveyed) -> bool {
+        match (&self.facts, &other.facts) {
+            (Facts::File(a), Facts::File(b)) => (a.place.number, a.inode) == (b.place.number, b.inode),
+            _ => false,
+        }
+    }
+
     /// One line for people.
     pub fn describe(&self) -> String {
         match self.make {
@@ -116,7 +124,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
             Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on)?,
             None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
         };
-        if surveyed.iter().any(|s| s.path() == target.path()) {
+        if surveyed.iter().any(|s| s.path() == target.path() || s.same_file(&target)) {
             return Err(Failure::input(format!("{} is named twice", named.display())));
         }
         fits(plan, &target)?;

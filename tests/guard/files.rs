@@ -82,8 +82,9 @@ fn an_existing_file_is_written_over_only_with_its_owners_word() {
     let read = clear(&Root::system(), &path, Access::Read, false).unwrap();
     assert!(!read.may_write());
     assert!(rustix::io::pwrite(read.as_fd(), b"x", 0).is_err(), "the descriptor itself refuses");
+    drop(read);
 
-    let mut write = clear(&Root::system(), &path, Access::Overwrite, false).unwrap();
+    let mut write = clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
     assert!(!write.may_write(), "not before it was looked at again");
     write.confirm().unwrap();
     assert!(write.may_write());
@@ -96,7 +97,8 @@ fn a_link_to_a_file_is_the_file() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("data"), "x").unwrap();
     symlink("data", dir.path().join("link")).unwrap();
-    let clearance = clear(&Root::system(), &dir.path().join("link"), Access::Overwrite, false).unwrap();
+    let clearance =
+        clear(&Root::system(), &dir.path().join("link"), Access::Overwrite { shared: false }, false).unwrap();
     assert_eq!(clearance.path(), dir.path().canonicalize().unwrap().join("data"));
 }
 
@@ -105,7 +107,7 @@ fn a_file_swapped_after_the_clearance_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("data");
     std::fs::write(&path, "x").unwrap();
-    let mut clearance = clear(&Root::system(), &path, Access::Overwrite, false).unwrap();
+    let mut clearance = clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
     std::fs::remove_file(&path).unwrap();
     std::fs::create_dir(&path).unwrap();
     assert_eq!(codes(clearance.confirm().unwrap_err()), [Code::Changed]);
@@ -120,7 +122,7 @@ fn each_access_fits_one_kind_of_target() {
     let root = Root::system();
     for (target, access) in [
         (dir.path(), Access::Read),
-        (dir.path(), Access::Overwrite),
+        (dir.path(), Access::Overwrite { shared: false }),
         (dir.path(), Access::Destroy(Some("x"))),
         (&file, Access::Destroy(Some("x"))),
         (&file, Access::Create { name: "g", size: Bytes(1), mode: 0o600 }),

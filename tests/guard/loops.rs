@@ -441,7 +441,7 @@ fn a_loop_device_over_the_disk_holds_it() {
 fn the_file_behind_a_loop_device_is_not_written() {
     let Some(disk) = Loop::attach() else { return };
     let file = disk.dir.path().join("disk");
-    let refused = codes(clear(&Root::system(), &file, Access::Overwrite, false));
+    let refused = codes(clear(&Root::system(), &file, Access::Overwrite { shared: false }, false));
     assert_eq!(refused, [Code::LoopFile]);
 }
 
@@ -457,7 +457,7 @@ fn two_loop_devices_over_one_file_are_one_volume() {
     assert!(run("blockdev", &["--flushbufs", disk.device.to_str().unwrap()]));
     assert_eq!(disk.refusals(), [Code::Mounted]);
     let finding = disk.check(None).findings.into_iter().find(|f| f.code == Code::Mounted).unwrap();
-    assert!(finding.what.contains("another path to this volume"), "{}", finding.what);
+    assert!(finding.what.contains("which shares bytes with this disk"), "{}", finding.what);
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! The guard: on files, on captured trees of machines, on loop devices and zram, and in a race with mkfs.
+//! The guard: against attacks, on files, on captured trees of machines, on loop devices and zram, and in a race with mkfs.
 
+mod attacks;
 mod files;
 mod loops;
 mod race;

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use volproof::check::{CheckArgs, answer};
-use volproof::device::{Facts, Relation, Root};
+use volproof::device::{Facts, Layer, Root};
 use volproof::guard::{Access, Check, Code, GuardError, Severity, check, clear};
 use volproof::report::check::{json, text};
 
@@ -157,7 +157,7 @@ fn members_of_an_array_are_held_and_its_swap_is_found() {
     let below: Vec<&str> = facts.device.lies_on.iter().map(|n| n.name.as_str()).collect();
     assert_eq!(below, ["sdb", "sdb1", "sdc", "sdc1"]);
     assert!(
-        facts.usage.relatives.iter().any(|r| r.node.name == "md0p1" && r.relation == Relation::Partition)
+        facts.usage.relatives.iter().any(|r| r.node.name == "md0p1" && r.layer == Some(Layer::Partition))
     );
 }
 

@@ -1,4 +1,5 @@
-//! The guard before fio's jobs: every block device that a command may write to is cleared before anything else happens, whoever will run it.
+//! The guard before fio's jobs: every block device and file that a command may write to is cleared before anything else happens, whoever
+//! will run it.
 //!
 //! fio asks nobody. Here a device needs `--destroy` with its own name, also when the command is handed to the real fio: what that will do
 //! with an option that names a device is not always known, so that outside of `filename` of a job that only reads, a device that any text
@@ -46,7 +47,7 @@ pub fn look(root: &Root, path: &Path) -> Found {
     }
 }
 
-/// Block devices that the command may write to, each once.
+/// Block devices and existing files that the command may write to, each once.
 pub fn written(
     command: &Command,
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
@@ -56,7 +57,7 @@ pub fn written(
     let mut nodes: Vec<PathBuf> = Vec::new();
     for path in touched(command, files).into_iter().chain(logs::names(command)) {
         // One look at what is there spares the many names that lead nowhere.
-        if std::fs::metadata(&path).is_ok() && matches!(look(&path), Found::Block(_)) {
+        if std::fs::metadata(&path).is_ok() && matches!(look(&path), Found::Block(_) | Found::File(_)) {
             let node = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !nodes.contains(&node) {
                 nodes.push(node);
@@ -182,13 +183,21 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
     found
 }
 
-/// Has the guard look at each device with the consents that were given.
+/// Has the guard look at each device with the consents that were given, and at each file: fio overwrites files without asking, but not a disk
+/// image that is attached, nor a swap file.
 ///
 /// # Errors
 /// The guard refuses one of them; nothing was written.
-pub fn clear(root: &Root, devices: &[PathBuf], destroy: &[String]) -> Result<(), Failure> {
-    for path in devices {
-        let wanted = guard::check(root, path, None, None).ok().and_then(|c| c.consent);
+pub fn clear(root: &Root, written: &[PathBuf], destroy: &[String]) -> Result<(), Failure> {
+    for path in written {
+        if path.is_file() {
+            guard::check_overwrite(root, path, true)?;
+            continue;
+        }
+        let wanted = match device::facts(root, path) {
+            Ok(Facts::Block(facts)) => Some(guard::consent(&facts.device, &facts.usage)),
+            _ => None,
+        };
         let own = destroy.iter().find(|given| wanted.as_ref() == Some(given)).or(destroy.first());
         // Dropped at once: whoever writes claims it again.
         guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?;

@@ -200,6 +200,8 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
         native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
     let options = Options {
         destroy: own.destroy.clone(),
+        // fio overwrites the files that its jobs name, whoever else has them.
+        overwrite_shared: true,
         tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),
         until_conclusive: None,
         laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),

@@ -1,0 +1,99 @@
+//! Who uses a file beside the one who names it: loop devices, swap, other processes, other names.
+//!
+//! The kernel's own word comes first: it gives a write lease on a file only when nobody else has it open, whatever this process may see of the
+//! others. /proc then tells who they are. Nothing is written, and a lock or lease is given back at once.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
+
+use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
+use rustix::process::{Flock, FlockType};
+use serde::{Deserialize, Serialize};
+
+use super::processes::openers;
+use super::stack::{FileId, Layer, Relation, Stack, Thing};
+use super::{FileFacts, Opener, Root, hidden, ioctl};
+
+/// Who uses a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FileUse {
+    /// Loop devices that show it as a disk.
+    pub loops: Vec<String>,
+    /// The kernel swaps to it.
+    pub swap: bool,
+    /// How many names lead to it.
+    pub names: u64,
+    /// Whether nobody else has it open, by the kernel's word; absent where the kernel does not say.
+    pub alone: Option<bool>,
+    /// Other processes that have it open or mapped, as far as this one may look.
+    pub openers: Vec<Opener>,
+    /// Somebody holds a lock or a lease on it.
+    pub locked: bool,
+    /// It has the attribute that forbids all changes.
+    pub immutable: bool,
+    /// It has the attribute that allows only to append.
+    pub append_only: bool,
+    /// What could not be looked at: with any of it, nobody can say that the file is no disk and no swap area.
+    pub unseen: Vec<String>,
+}
+
+impl FileUse {
+    /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
+    pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
+        let target = Thing::File(FileId { filesystem: facts.place.number, inode: facts.inode });
+        let stack = Stack::read(root);
+        let above = |s: &super::stack::Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
+        let loops = stack.sharing(target).into_iter().filter(above);
+        let mut found = FileUse {
+            loops: loops.map(|s| stack.shown(s.thing).name).collect(),
+            swap: stack.swaps.contains(&target),
+            names: 1,
+            unseen: hidden::hidden_parts(root),
+            ..FileUse::default()
+        };
+        match held {
+            Some(file) => found.ask(file),
+            // An open that breaks somebody's lease waits for it, unless it is told not to.
+            None => match OpenOptions::new()
+                .read(true)
+                .custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+                .open(root.path(&facts.place.path))
+            {
+                Ok(file) => {
+                    found.ask(&file);
+                    found.locked = locked(&file);
+                }
+                Err(e) => found.locked = e.kind() == io::ErrorKind::WouldBlock,
+            },
+        }
+        if found.alone != Some(true) {
+            found.unseen.extend(stack.unseen.iter().cloned());
+            found.openers = openers(root, &|t| (t == target).then(|| facts.place.path.display().to_string()));
+        }
+        found
+    }
+
+    /// What the open file itself tells.
+    fn ask(&mut self, file: &File) {
+        self.alone = ioctl::opened_alone(file.as_fd()).ok();
+        if let Ok(about) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK) {
+            self.names = about.stx_nlink.into();
+            self.immutable = about.stx_attributes.contains(StatxAttributes::IMMUTABLE);
+            self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
+        }
+    }
+}
+
+/// Whether somebody holds a lock, of either kind (flock(2), fcntl(2)).
+fn locked(file: &File) -> bool {
+    let whole = rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
+    if whole.is_ok() {
+        // Closing the file gives it back as well.
+        let _ = rustix::fs::flock(file, FlockOperation::Unlock);
+    }
+    let parts = rustix::process::fcntl_getlk(file, &Flock::from(FlockType::WriteLock));
+    whole == Err(rustix::io::Errno::WOULDBLOCK) || matches!(parts, Ok(Some(_)))
+}

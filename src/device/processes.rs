@@ -1,0 +1,125 @@
+//! Which processes have a device or file open, or map it into their memory.
+//!
+//! An open descriptor is looked at itself, through `/proc/PID/fd`, and not by the name that leads to it: nodes outside /dev, deleted names and
+//! other mount namespaces make no difference. No filesystem is asked for news (`AT_STATX_DONT_SYNC`), so that a dead network mount
+//! cannot hang the look.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::stack::FileId;
+use super::{DevNumber, Root, Thing, number_at};
+
+/// A process that holds one of the things open.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Opener {
+    /// Its process id.
+    pub pid: u32,
+    /// Its name.
+    pub command: String,
+    /// Kernel name of the device, or path of the file.
+    pub device: String,
+    /// Whether it may write.
+    pub writes: bool,
+}
+
+/// How often openers are looked for again: udev, blkid and losetup open every device in passing, the last for half a second
+/// when several of it race for the same device.
+const LOOKS: u32 = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
+
+/// Other processes that have one of these open and keep it so; `name` gives the word by which a thing is shown.
+pub(super) fn openers(root: &Root, name: &dyn Fn(Thing) -> Option<String>) -> Vec<Opener> {
+    let mut found = look(root, name);
+    for _ in 0..LOOKS {
+        if found.is_empty() || !root.is_system() {
+            break;
+        }
+        std::thread::sleep(BETWEEN_LOOKS);
+        let still = look(root, name);
+        found.retain(|o| still.iter().any(|s| s.pid == o.pid && s.device == o.device));
+    }
+    found
+}
+
+fn look(root: &Root, name: &dyn Fn(Thing) -> Option<String>) -> Vec<Opener> {
+    let own = std::process::id().to_string();
+    let mut found: Vec<Opener> = Vec::new();
+    for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && **n != own) {
+        let proc = Path::new("/proc").join(pid);
+        let mut add = |device, writes| {
+            let pid = pid.parse().unwrap_or_default();
+            match found.iter_mut().find(|o| o.pid == pid && o.device == device) {
+                Some(known) => known.writes |= writes,
+                None => {
+                    let command = root.text(proc.join("comm")).unwrap_or_default();
+                    found.push(Opener { pid, command, device, writes });
+                }
+            }
+        };
+        for fd in root.names(proc.join("fd")) {
+            let Some(device) = thing_at(root, &proc.join("fd").join(&fd)).and_then(name) else { continue };
+            let info = root.text(proc.join("fdinfo").join(&fd)).unwrap_or_default();
+            if let Some(writes) = opened_for_writing(&info) {
+                add(device, writes);
+            }
+        }
+        for range in root.names(proc.join("map_files")) {
+            if let Some(device) = thing_at(root, &proc.join("map_files").join(&range)).and_then(name) {
+                // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
+                let link = std::fs::symlink_metadata(root.path(proc.join("map_files").join(&range)));
+                let mode = link.map_or(0o200, |l| std::os::unix::fs::MetadataExt::mode(&l));
+                add(device, mode & 0o200 != 0);
+            }
+        }
+    }
+    found
+}
+
+/// What a link in /proc leads to.
+fn thing_at(root: &Root, link: &Path) -> Option<Thing> {
+    if !root.is_system() {
+        let to = root.link(link).filter(|to| to.starts_with("/dev"))?;
+        return number_at(root, &to).map(Thing::Device);
+    }
+    let asked = StatxFlags::TYPE | StatxFlags::INO;
+    let about = rustix::fs::statx(CWD, link, AtFlags::STATX_DONT_SYNC, asked).ok()?;
+    match FileType::from_raw_mode(about.stx_mode.into()) {
+        FileType::BlockDevice => {
+            let number = makedev(about.stx_rdev_major, about.stx_rdev_minor);
+            Some(Thing::Device(DevNumber::from_raw(number)))
+        }
+        FileType::RegularFile => {
+            let filesystem = DevNumber::from_raw(makedev(about.stx_dev_major, about.stx_dev_minor));
+            Some(Thing::File(FileId { filesystem, inode: about.stx_ino }))
+        }
+        _ => None,
+    }
+}
+
+/// The `flags` of fdinfo are octal and hold the access mode in their two lowest bits (proc_pid_fdinfo(5)). None for a descriptor that only
+/// names the file (`O_PATH`).
+fn opened_for_writing(fdinfo: &str) -> Option<bool> {
+    let flags = fdinfo.lines().find_map(|l| l.strip_prefix("flags:"));
+    let Some(flags) = flags.and_then(|f| u32::from_str_radix(f.trim(), 8).ok()) else { return Some(true) };
+    (flags & libc::O_PATH as u32 == 0).then_some(flags & 0o3 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn access_mode_is_in_the_lowest_bits() {
+        assert_eq!(opened_for_writing("pos:\t0\nflags:\t0100000\nmnt_id:\t9\n"), Some(false));
+        assert_eq!(opened_for_writing("pos:\t0\nflags:\t0140002\n"), Some(true));
+        assert_eq!(opened_for_writing("pos:\t0\nflags:\t01\n"), Some(true));
+        assert_eq!(opened_for_writing("pos:\t0\nflags:\t012000000\n"), None, "O_PATH");
+        assert_eq!(opened_for_writing(""), Some(true), "what cannot be read counts as writing");
+    }
+}

@@ -1,0 +1,298 @@
+//! What lies on what: one graph of this machine's block devices and image files, in both directions.
+//!
+//! A [`Thing`] is known by what it is: a device by its number, a file by its filesystem's number and its inode. Names are shown to people and
+//! decide nothing. A step says which bytes of the upper thing lie on which bytes of the lower one. Whether a target shares bytes with
+//! anything in use, and whether it lies on the system disk, are questions to this graph. It is read by [`read`]; nothing is opened for
+//! writing, and nothing is changed.
+
+mod read;
+
+pub(super) use read::{open_device, readable};
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{DevNumber, Mount};
+
+/// A regular file: all names that lead to it are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId {
+    /// The number of its filesystem, as `stat` gives it.
+    pub filesystem: DevNumber,
+    /// Its inode there.
+    pub inode: u64,
+}
+
+/// What bytes are kept in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Thing {
+    /// A block device.
+    Device(DevNumber),
+    /// A regular file.
+    File(FileId),
+}
+
+/// How one thing lies on another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Layer {
+    /// A partition on its disk.
+    Partition,
+    /// A loop device on its file or device.
+    Loop,
+    /// A device mapper, RAID, bcache or zram device on its members.
+    Built,
+    /// Two paths to one volume: neither lies on the other.
+    SameVolume,
+    /// A file on the device of its filesystem, which gives each file blocks of its own.
+    Filesystem,
+}
+
+/// Bytes from the first up to, not including, the second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Span {
+    from: u64,
+    to: u64,
+}
+
+impl Span {
+    const ALL: Span = Span { from: 0, to: u64::MAX };
+
+    fn of(from: u64, length: u64) -> Span {
+        Span { from, to: from.saturating_add(length) }
+    }
+
+    fn overlap(self, other: Span) -> Option<Span> {
+        let (from, to) = (self.from.max(other.from), self.to.min(other.to));
+        (from < to).then_some(Span { from, to })
+    }
+
+    fn holds(self, other: Span) -> bool {
+        self.from <= other.from && other.to <= self.to
+    }
+}
+
+/// Bytes of the upper thing that lie on bytes of the lower one.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    upper: Span,
+    lower: Span,
+    /// Byte for byte in the same order; otherwise any of them may lie on any.
+    linear: bool,
+}
+
+impl Piece {
+    const ALL: Piece = Piece { upper: Span::ALL, lower: Span::ALL, linear: false };
+
+    fn linear(upper: u64, lower: u64, length: u64) -> Piece {
+        Piece { upper: Span::of(upper, length), lower: Span::of(lower, length), linear: true }
+    }
+
+    fn map(&self, (from, to): (Span, Span), part: Span) -> Option<Span> {
+        let part = from.overlap(part)?;
+        let moved = |at: u64| to.from + (at - from.from);
+        Some(if self.linear { Span { from: moved(part.from), to: moved(part.to) } } else { to })
+    }
+
+    fn down(&self, part: Span) -> Option<Span> {
+        self.map((self.upper, self.lower), part)
+    }
+
+    fn up(&self, part: Span) -> Option<Span> {
+        self.map((self.lower, self.upper), part)
+    }
+}
+
+/// One thing on another.
+#[derive(Clone, Debug)]
+struct Step {
+    upper: Thing,
+    lower: Thing,
+    layer: Layer,
+    pieces: Vec<Piece>,
+    /// What lies beside it on the lower thing by such a step shares no byte with it: a volume manager gave each its own.
+    exclusive: bool,
+}
+
+/// What is shown of a thing.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// The kernel's name of a device, the path of a file.
+    pub name: String,
+    /// What it calls itself: a device mapper name, a RAID level.
+    pub label: Option<String>,
+    /// A device mapper's own identity.
+    pub uuid: Option<String>,
+}
+
+/// How a thing belongs to a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Relation {
+    /// The target itself.
+    Itself,
+    /// The target lies on it.
+    Below,
+    /// It lies on the target.
+    Above,
+    /// Neither, and it shares bytes with the target: another loop device over the same file, another path to the same volume.
+    Beside,
+}
+
+/// A thing that shares bytes with a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sharing {
+    /// Which.
+    pub thing: Thing,
+    /// How it belongs to the target.
+    pub relation: Relation,
+    /// The step that led to it; none for the target itself.
+    pub layer: Option<Layer>,
+    /// From which thing that step leads.
+    pub through: Thing,
+}
+
+/// The graph, with the uses that the kernel lists.
+#[derive(Clone, Debug, Default)]
+pub struct Stack {
+    shown: BTreeMap<Thing, Shown>,
+    steps: Vec<Step>,
+    /// Mounts by the device that they are of.
+    pub mounts: Vec<(Thing, Mount)>,
+    /// What is swapped to.
+    pub swaps: Vec<Thing>,
+    /// Members of mounted btrfs filesystems and running bcache sets, which no mount names.
+    pub pools: Vec<Thing>,
+    /// What `/` lies on, all the way down.
+    system: BTreeSet<Thing>,
+    /// What could not be looked at.
+    pub unseen: Vec<String>,
+}
+
+/// Where the search stands.
+struct Visit {
+    found: Sharing,
+    span: Span,
+    /// Whether it may still go down: what lies under something beside the target shares nothing with it.
+    down: bool,
+    /// It came down by an exclusive step.
+    exclusive: bool,
+}
+
+impl Stack {
+    /// What is shown of a thing.
+    pub fn shown(&self, thing: Thing) -> Shown {
+        self.shown.get(&thing).cloned().unwrap_or_else(|| Shown {
+            name: match thing {
+                Thing::Device(number) => number.to_string(),
+                Thing::File(file) => format!("inode {} of {}", file.inode, file.filesystem),
+            },
+            ..Shown::default()
+        })
+    }
+
+    /// Everything that shares bytes with the target, itself first and then by distance: what it lies on, and whatever lies on
+    /// those same bytes. A filesystem gives each file blocks of its own, so that the search ends at a file.
+    pub fn sharing(&self, target: Thing) -> Vec<Sharing> {
+        let itself = Sharing { thing: target, relation: Relation::Itself, layer: None, through: target };
+        let mut todo =
+            VecDeque::from([Visit { found: itself, span: Span::ALL, down: true, exclusive: false }]);
+        let mut done: Vec<Visit> = Vec::new();
+        while let Some(visit) = todo.pop_front() {
+            let known = |d: &Visit| {
+                d.found.thing == visit.found.thing
+                    && d.span.holds(visit.span)
+                    && d.down >= visit.down
+                    && d.exclusive <= visit.exclusive
+            };
+            if done.iter().any(known) {
+                continue;
+            }
+            for step in &self.steps {
+                self.follow(step, &visit, &mut todo);
+            }
+            done.push(visit);
+        }
+        let mut found: Vec<Sharing> = Vec::new();
+        for visit in done {
+            if found.iter().all(|f| f.thing != visit.found.thing) {
+                found.push(visit.found);
+            }
+        }
+        found
+    }
+
+    fn follow(&self, step: &Step, from: &Visit, todo: &mut VecDeque<Visit>) {
+        let here = from.found.thing;
+        let mut go = |thing, relation, span, down, exclusive| {
+            let found = Sharing { thing, relation, layer: Some(step.layer), through: here };
+            todo.push_back(Visit { found, span, down, exclusive });
+        };
+        if step.layer == Layer::SameVolume {
+            for (one, other) in [(step.upper, step.lower), (step.lower, step.upper)] {
+                if one == here {
+                    go(other, Relation::Beside, from.span, from.down, from.exclusive);
+                }
+            }
+            return;
+        }
+        if step.lower == here && !(from.exclusive && step.exclusive) {
+            let relation = match from.found.relation {
+                Relation::Itself | Relation::Above => Relation::Above,
+                Relation::Below | Relation::Beside => Relation::Beside,
+            };
+            for span in step.pieces.iter().filter_map(|p| p.up(from.span)) {
+                // The bytes stay those that the volume manager gave away, by whatever other view of its member.
+                let exclusive = from.exclusive && step.layer != Layer::Built;
+                go(step.upper, relation, span, false, exclusive);
+            }
+        }
+        if step.upper == here && from.down && step.layer != Layer::Filesystem {
+            for span in step.pieces.iter().filter_map(|p| p.down(from.span)) {
+                go(step.lower, Relation::Below, span, true, from.exclusive || step.exclusive);
+            }
+        }
+    }
+
+    /// The thing and all it lies on, whole disks included; with `files` through files to the devices of their filesystems.
+    fn beneath(&self, thing: Thing, files: bool) -> BTreeSet<Thing> {
+        let (mut found, mut todo) = (BTreeSet::new(), vec![thing]);
+        while let Some(here) = todo.pop() {
+            if !found.insert(here) {
+                continue;
+            }
+            for step in self.steps.iter().filter(|s| files || s.layer != Layer::Filesystem) {
+                if step.upper == here {
+                    todo.push(step.lower);
+                } else if step.lower == here && step.layer == Layer::SameVolume {
+                    todo.push(step.upper);
+                }
+            }
+        }
+        found
+    }
+
+    /// The device that the target shares with `/`, where it lies on one. A file on the system disk is no such target, and
+    /// neither is a loop device over one.
+    pub fn system_disk(&self, target: Thing) -> Option<Thing> {
+        self.beneath(target, false).intersection(&self.system).last().copied()
+    }
+
+    /// Whether output that is written to the filesystem on `place` disturbs the target.
+    pub fn disturbs(&self, target: Thing, place: Thing) -> bool {
+        !self.beneath(target, false).is_disjoint(&self.beneath(place, true))
+    }
+
+    /// What the thing lies on directly.
+    pub fn lower(&self, thing: Thing) -> Vec<(Thing, Layer)> {
+        self.steps.iter().filter(|s| s.upper == thing).map(|s| (s.lower, s.layer)).collect()
+    }
+
+    /// What lies directly on the thing.
+    pub fn upper(&self, thing: Thing) -> Vec<(Thing, Layer)> {
+        let steps = self.steps.iter().filter(|s| s.lower == thing && s.layer != Layer::SameVolume);
+        steps.map(|s| (s.upper, s.layer)).collect()
+    }
+}

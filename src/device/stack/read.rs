@@ -1,0 +1,284 @@
+//! Reads the graph of what lies on what from /sys, /proc and the devices themselves.
+//!
+//! A loop device is asked by ioctl for the device number and inode behind it, since the path in sysfs may be renamed, linked, unlinked or
+//! belong to another mount namespace. Only captured trees, which cannot be asked, go by that path.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::{FileId, Layer, Piece, Shown, Stack, Step, Thing};
+use crate::device::block::{Identity, dev_path, dir, name_of, node, whole_disk};
+use crate::device::mounts::{all_mounts, swaps};
+use crate::device::{DevNumber, Root, ioctl, number_at};
+
+/// The unit of sizes and starts in sysfs.
+const SECTOR: u64 = 512;
+
+impl Thing {
+    /// The file or block device that is open here, or at this path; none for anything else.
+    pub(in crate::device) fn of(about: &std::fs::Metadata) -> Option<Thing> {
+        let kind = about.file_type();
+        if kind.is_block_device() {
+            return Some(Thing::Device(DevNumber::from_raw(about.rdev())));
+        }
+        let filesystem = DevNumber::from_raw(about.dev());
+        kind.is_file().then(|| Thing::File(FileId { filesystem, inode: about.ino() }))
+    }
+}
+
+/// A path as text without control characters: for people alone.
+pub(in crate::device) fn readable(path: &Path) -> String {
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    String::from_utf8_lossy(path.as_os_str().as_bytes()).chars().map(shown).collect()
+}
+
+impl Stack {
+    /// Reads it.
+    pub fn read(root: &Root) -> Stack {
+        let mut stack = Stack::default();
+        let names = root.names("/sys/class/block");
+        let control = File::open(root.path("/dev/mapper/control")).ok().filter(|_| root.is_system());
+        for name in &names {
+            stack.device(root, name, control.as_ref());
+        }
+        for name in names.iter().filter(|n| n.starts_with("loop") && root.has(dir(n).join("loop"))) {
+            stack.loop_device(root, name);
+        }
+        stack.same_volumes(root, &names);
+        stack.pools = pool_members(root).iter().filter_map(|n| stack.named(root, n)).collect();
+        stack.read_swaps(root);
+        stack.read_mounts(root);
+        stack
+    }
+
+    fn named(&self, root: &Root, name: &str) -> Option<Thing> {
+        Some(Thing::Device(node(root, name)?.number))
+    }
+
+    fn put(&mut self, upper: Thing, lower: Thing, layer: Layer, pieces: Vec<Piece>, exclusive: bool) {
+        let same = |s: &Step| (s.upper, s.lower, s.layer) == (upper, lower, layer);
+        if upper != lower && !self.steps.iter().any(same) {
+            self.steps.push(Step { upper, lower, layer, pieces, exclusive });
+        }
+    }
+
+    /// A device with its disk or its members.
+    fn device(&mut self, root: &Root, name: &str, control: Option<&File>) {
+        let Some(node) = node(root, name) else { return };
+        let thing = Thing::Device(node.number);
+        let folder = dir(name);
+        let label = ["dm/name", "md/level"].iter().find_map(|f| root.text(folder.join(f)));
+        let uuid = root.text(folder.join("dm/uuid"));
+        self.shown.insert(thing, Shown { name: name.to_string(), label, uuid });
+        let sectors = |file: &str| root.number(folder.join(file)).unwrap_or(0).saturating_mul(SECTOR);
+        if let Some(disk) = whole_disk(root, name).filter(|d| d.number != node.number) {
+            let piece = Piece::linear(0, sectors("start"), sectors("size"));
+            self.put(thing, Thing::Device(disk.number), Layer::Partition, vec![piece], false);
+        }
+        let members: Vec<Thing> =
+            root.names(folder.join("slaves")).iter().filter_map(|n| self.named(root, n)).collect();
+        for lower in &members {
+            let (pieces, exclusive) =
+                mapped(name, self.shown[&thing].uuid.as_deref(), node.number, *lower, control);
+            self.put(thing, *lower, Layer::Built, pieces, exclusive);
+        }
+        // Both ends list the step; a kernel that is about to take one of them away may list it at one end alone.
+        for holder in root.names(folder.join("holders")) {
+            if let Some(upper) = self.named(root, &holder)
+                && !root.has(dir(&holder).join("slaves").join(name))
+            {
+                self.put(upper, thing, Layer::Built, vec![Piece::ALL], false);
+            }
+        }
+        let backing = root.path_in(folder.join("backing_dev"));
+        if let Some(backing) = backing.filter(|b| b.is_absolute()) {
+            match number_at(root, &backing) {
+                Some(lower) => self.put(thing, Thing::Device(lower), Layer::Built, vec![Piece::ALL], false),
+                None => self.unseen.push(format!(
+                    "which device backs {name}: {} is no block device here",
+                    readable(&backing)
+                )),
+            }
+        }
+    }
+
+    fn loop_device(&mut self, root: &Root, name: &str) {
+        let Some(thing) = self.named(root, name) else { return };
+        let path = root.path_in(dir(name).join("loop/backing_file")).unwrap_or_default();
+        let size = root.number(dir(name).join("size")).unwrap_or(0).saturating_mul(SECTOR);
+        let (lower, from) = match root.is_system() {
+            true => match behind(name, thing) {
+                Ok(Some(found)) => found,
+                Ok(None) => return,
+                Err(e) => {
+                    let why = format!("what lies behind {name}: /dev/{name} cannot be asked: {e}");
+                    return self.unseen.push(why);
+                }
+            },
+            false => {
+                let lower = match number_at(root, &path) {
+                    Some(number) => Some(Thing::Device(number)),
+                    None => std::fs::metadata(root.path(&path)).ok().and_then(|about| Thing::of(&about)),
+                };
+                let Some(lower) = lower else { return };
+                (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
+            }
+        };
+        if let Thing::File(file) = lower {
+            let name = readable(&path);
+            self.shown.entry(lower).or_insert_with(|| Shown { name, ..Shown::default() });
+            self.file_on_device(root, file, &path);
+        }
+        self.put(thing, lower, Layer::Loop, vec![Piece::linear(0, from, size)], false);
+    }
+
+    /// The device beneath a file's filesystem.
+    fn file_on_device(&mut self, root: &Root, file: FileId, path: &Path) {
+        let mut devices = vec![file.filesystem];
+        if file.filesystem.is_anonymous() {
+            // btrfs: the number is of a subvolume, and the device has to be found by the mount above the path.
+            let place = super::super::file::place(root, path).ok();
+            devices = place.and_then(|p| p.device).map(|d| d.number).into_iter().collect();
+        }
+        for device in devices.into_iter().filter(|d| name_of(root, *d).is_some()) {
+            self.put(Thing::File(file), Thing::Device(device), Layer::Filesystem, vec![Piece::ALL], true);
+        }
+    }
+
+    /// Disks with one world-wide name are paths to one volume. The hidden paths of an NVMe multipath have no number and no node to write to.
+    fn same_volumes(&mut self, root: &Root, names: &[String]) {
+        let whole = |n: &&String| !root.has(dir(n).join("partition"));
+        let known: Vec<(Thing, String)> = names
+            .iter()
+            .filter(whole)
+            .filter_map(|n| Some((self.named(root, n)?, Identity::read(root, n).wwid?)))
+            .collect();
+        for (n, (one, wwid)) in known.iter().enumerate() {
+            for (other, _) in known[n + 1..].iter().filter(|(_, w)| w == wwid) {
+                self.put(*one, *other, Layer::SameVolume, Vec::new(), false);
+            }
+        }
+    }
+
+    fn read_swaps(&mut self, root: &Root) {
+        for swap in swaps(root) {
+            let thing = match number_at(root, &swap.path) {
+                Some(number) => Some(Thing::Device(number)),
+                None => std::fs::metadata(root.path(&swap.path)).ok().and_then(|about| Thing::of(&about)),
+            };
+            match thing {
+                Some(thing) => {
+                    if let Thing::File(file) = thing {
+                        let name = readable(&swap.path);
+                        self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
+                        self.file_on_device(root, file, &swap.path);
+                    }
+                    self.swaps.push(thing);
+                }
+                None => self.unseen.push(format!(
+                    "what {} is, to which the kernel swaps: nothing has that name here",
+                    readable(&swap.path)
+                )),
+            }
+        }
+    }
+
+    fn read_mounts(&mut self, root: &Root) {
+        let mounts = all_mounts(root);
+        for mount in &mounts {
+            let by_number = name_of(root, mount.number).map(|_| mount.number);
+            // btrfs has a number of its own, and names one of its devices.
+            let source = || mount.number.is_anonymous().then(|| number_at(root, Path::new(&mount.source)))?;
+            if let Some(number) = by_number.or_else(source) {
+                self.mounts.push((Thing::Device(number), mount.clone()));
+            }
+        }
+        let system = self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/"));
+        self.system = system.flat_map(|(thing, _)| self.beneath(*thing, true)).collect::<BTreeSet<_>>();
+    }
+}
+
+/// Opens the node of a device to ask it something. Nodes in /dev are only names: the number decides.
+///
+/// # Errors
+/// What the system says, or that the node is of another device.
+pub(in crate::device) fn open_device(name: &str, thing: Thing, flags: i32) -> std::io::Result<File> {
+    let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(dev_path(name))?;
+    match Thing::of(&file.metadata()?) == Some(thing) {
+        true => Ok(file),
+        false => Err(std::io::Error::other("the node is of another device")),
+    }
+}
+
+/// The file or device behind a loop device, and where in it the device begins; none when nothing is attached.
+fn behind(name: &str, thing: Thing) -> std::io::Result<Option<(Thing, u64)>> {
+    let file = open_device(name, thing, 0)?;
+    let status = match ioctl::loop_status(file.as_fd()) {
+        Err(e) if e.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
+        answer => answer?,
+    };
+    let lower = match status.rdevice {
+        0 => Thing::File(FileId { filesystem: DevNumber::from_raw(status.device), inode: status.inode }),
+        device => Thing::Device(DevNumber::from_raw(device)),
+    };
+    Ok(Some((lower, status.offset.0)))
+}
+
+/// Which bytes of a device lie on this member, and whether its volume manager gave them to nobody else.
+fn mapped(
+    name: &str,
+    uuid: Option<&str>,
+    number: DevNumber,
+    lower: Thing,
+    control: Option<&File>,
+) -> (Vec<Piece>, bool) {
+    if !name.starts_with("dm-") {
+        return (vec![Piece::ALL], false);
+    }
+    let raw = rustix::fs::makedev(number.major, number.minor);
+    let Some(table) = control.and_then(|c| ioctl::dm_table(c.as_fd(), raw).ok()) else {
+        // Without the table only LVM's own promise tells that its volumes do not overlap.
+        return (vec![Piece::ALL], uuid.is_some_and(|u| u.starts_with("LVM-")));
+    };
+    let Thing::Device(lower) = lower else { return (vec![Piece::ALL], false) };
+    let is_lower = |word: &&str| *word == lower.to_string();
+    let (mut pieces, mut exclusive) = (Vec::new(), false);
+    for target in table {
+        let words: Vec<&str> = target.words.split_whitespace().collect();
+        match (target.kind.as_str(), words.as_slice()) {
+            ("linear", [device, start]) => {
+                if let Some(start) = is_lower(device).then(|| start.parse::<u64>().ok()).flatten() {
+                    let start = start.saturating_mul(SECTOR);
+                    pieces.push(Piece::linear(target.start.0, start, target.length.0));
+                }
+            }
+            // Kernel: Documentation/admin-guide/device-mapper/thin-provisioning.rst; the pool gives each volume blocks of its own.
+            ("thin", _) => {
+                exclusive = true;
+                pieces.push(Piece::ALL);
+            }
+            _ => {
+                if words.iter().any(is_lower) {
+                    pieces.push(Piece::ALL);
+                }
+            }
+        }
+    }
+    if pieces.is_empty() {
+        pieces.push(Piece::ALL);
+    }
+    (pieces, exclusive)
+}
+
+/// Members of mounted btrfs filesystems and of running bcache sets.
+fn pool_members(root: &Root) -> Vec<String> {
+    let fs = Path::new("/sys/fs/btrfs");
+    let btrfs = root.names(fs).into_iter().flat_map(|uuid| root.names(fs.join(uuid).join("devices")));
+    let bcache = root.names("/sys/class/block").into_iter().filter(|n| root.has(dir(n).join("bcache/set")));
+    btrfs.chain(bcache).collect()
+}

@@ -1,0 +1,368 @@
+//! Ways to make a run write over something in use, tried for real with loop devices of the test's own, through every door: `run` with our
+//! engines and with the installed fio, `million`, and `fio`, whose jobs run natively or are handed over. Each must be refused, and no byte
+//! of the image may change. Beside them stand the same targets with nothing in use, which may be written.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+/// What was set up, taken down in reverse order however the test ends.
+pub struct Rig {
+    pub dir: TempDir,
+    undo: Vec<(&'static str, Vec<OsString>)>,
+    children: Vec<Child>,
+}
+
+impl Rig {
+    /// Nothing, said aloud, without root.
+    pub fn new() -> Option<Rig> {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: attaching a loop device needs root");
+            return None;
+        }
+        Some(Rig { dir: TempDir::new().unwrap(), undo: Vec::new(), children: Vec::new() })
+    }
+
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A sparse file.
+    pub fn image(&self, name: impl AsRef<Path>, mib: u64) -> PathBuf {
+        let path = self.path(name);
+        File::create(&path).unwrap().set_len(mib << 20).unwrap();
+        path
+    }
+
+    /// Runs a command that must succeed, and remembers the one that takes its work back.
+    pub fn make(&mut self, command: &[&OsStr], undo: Option<(&'static str, &[&OsStr])>) -> Vec<u8> {
+        let out = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output().unwrap();
+        assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
+        if let Some((program, args)) = undo {
+            self.undo.push((program, args.iter().map(OsString::from).collect()));
+        }
+        out.stdout
+    }
+
+    pub fn loop_over(&mut self, file: &Path, options: &[&str]) -> PathBuf {
+        let mut command: Vec<&OsStr> = ["losetup", "--find", "--show", "--partscan"].map(OsStr::new).to_vec();
+        command.extend(options.iter().map(OsStr::new));
+        command.push(file.as_os_str());
+        let out = self.make(&command, None);
+        let device = PathBuf::from(String::from_utf8(out).unwrap().trim());
+        self.undo.push(("losetup", vec!["--detach".into(), device.clone().into()]));
+        device
+    }
+
+    pub fn filesystem(&mut self, device: &Path) {
+        let options = ["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", "-E", "lazy_itable_init=0"];
+        let mut command: Vec<&OsStr> = options.map(OsStr::new).to_vec();
+        command.push(device.as_os_str());
+        self.make(&command, None);
+    }
+
+    pub fn mount(&mut self, device: &Path) -> PathBuf {
+        let place = self.path(format!("mnt{}", self.undo.len()));
+        fs::create_dir(&place).unwrap();
+        let command = [OsStr::new("mount"), OsStr::new("-onoatime"), device.as_os_str(), place.as_os_str()];
+        self.make(&command, Some(("umount", &[place.as_os_str()])));
+        place
+    }
+
+    /// A process that keeps this open for reading and writing.
+    pub fn open(&mut self, path: &Path) {
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        self.children.push(Command::new("sleep").arg("600").stdin(file).spawn().unwrap());
+    }
+}
+
+impl Drop for Rig {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        for (program, args) in self.undo.iter().rev() {
+            let done = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).status();
+            if !done.is_ok_and(|d| d.success()) {
+                eprintln!("could not be taken back: {program} {args:?}");
+            }
+        }
+    }
+}
+
+/// The program in the rig's folder; `within` stands before it, such as `unshare`.
+pub fn volproof(rig: &Rig, within: &[&str], args: &[&OsStr]) -> (Option<i32>, String) {
+    let mut words: Vec<&OsStr> = within.iter().map(OsStr::new).collect();
+    words.push(OsStr::new(env!("CARGO_BIN_EXE_volproof")));
+    words.extend(args);
+    let out = Command::new(words[0])
+        .args(&words[1..])
+        .current_dir(rig.dir.path())
+        .env("TMPDIR", rig.dir.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
+    (out.status.code(), said)
+}
+
+pub fn words<'a>(line: &'a str, target: &'a OsStr) -> Vec<&'a OsStr> {
+    line.split(' ').map(|w| if w == "TARGET" { target } else { OsStr::new(w) }).collect()
+}
+
+/// The consent that `check` prints for a device.
+pub fn consent(rig: &Rig, device: &Path) -> String {
+    let (_, said) = volproof(rig, &[], &words("check TARGET --json", device.as_os_str()));
+    let check: serde_json::Value = serde_json::from_str(said.lines().next().unwrap()).unwrap();
+    check["consent"].as_str().unwrap().to_string()
+}
+
+const RUN: &str =
+    "run TARGET --overwrite=shared --rw randwrite --bs 4k --runtime 50ms --tune off --json r.json --quiet";
+const ENGINE: &str = "run TARGET --overwrite=shared --rw randwrite --bs 4k --runtime 100ms --tune off --json r.json --quiet --engine fio";
+const MILLION: &str =
+    "million TARGET 1 1 4k randwrite --overwrite=shared --runtime 50ms --tune off --json r.json --quiet";
+
+/// No door lets a write to this file through, and the bytes of `image` stay.
+fn refused(rig: &Rig, target: &Path, image: &Path, why: &str) {
+    refused_within(rig, &[], target, image, why);
+}
+
+fn refused_within(rig: &Rig, within: &[&str], target: &Path, image: &Path, why: &str) {
+    let fio = Command::new("fio").arg("--version").output().is_ok();
+    let before = fs::read(image).unwrap();
+    let file = format!("--filename={}", target.display());
+    let native = ["fio", "--name=a", &file, "--rw=randwrite", "--io_size=64k"].map(OsStr::new).to_vec();
+    let mut handed = native.clone();
+    handed.push(OsStr::new("--verify=crc32c"));
+    let mut doors = vec![words(RUN, target.as_os_str())];
+    doors.extend(target.to_str().map(|t| words(MILLION, OsStr::new(t))));
+    // fio's command lines are text, in which blanks at the end, tabs and backslashes mean nothing or something else.
+    let odd = |c: char| c.is_whitespace() || c == '\\';
+    if target.to_str().is_some_and(|t| !t.contains(odd)) {
+        doors.push(native);
+        if fio {
+            doors.extend([handed, words(ENGINE, target.as_os_str())]);
+        }
+    }
+    for door in doors {
+        let (code, said) = volproof(rig, within, &door);
+        assert_eq!(code, Some(3), "{door:?}: {said}");
+        assert!(said.contains(why), "{door:?}: {said}");
+        assert!(fs::read(image).unwrap() == before, "{door:?}: the image was written to");
+    }
+}
+
+/// No consent gets a write to this device through.
+fn device_refused(rig: &Rig, device: &Path, image: &Path, why: &str) {
+    let before = fs::read(image).unwrap();
+    let consent = consent(rig, device);
+    for line in [RUN, MILLION] {
+        let mut door = words(line, device.as_os_str());
+        door.extend([OsStr::new("--destroy"), OsStr::new(&consent)]);
+        let (code, said) = volproof(rig, &[], &door);
+        assert_eq!(code, Some(3), "{door:?}: {said}");
+        assert!(said.contains(why), "{door:?}: {said}");
+        assert!(fs::read(image).unwrap() == before, "{door:?}: the image was written to");
+    }
+}
+
+fn written(rig: &Rig, target: &Path, destroy: bool) {
+    let mut door = words(RUN, target.as_os_str());
+    let consent = if destroy { consent(rig, target) } else { String::new() };
+    if destroy {
+        door.extend([OsStr::new("--destroy"), OsStr::new(&consent)]);
+    }
+    let (code, said) = volproof(rig, &[], &door);
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_mounted_image_is_known_by_every_name() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 16);
+    let link = rig.path("b.img");
+    fs::hard_link(&image, &link).unwrap();
+    let bound = rig.image("bound.img", 1);
+    rig.make(
+        &[OsStr::new("mount"), OsStr::new("--bind"), image.as_os_str(), bound.as_os_str()],
+        Some(("umount", &[bound.as_os_str()])),
+    );
+    written(&rig, &link, false);
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    Command::new("sync").status().unwrap();
+    for name in [&image, &link, &bound] {
+        refused(&rig, name, &link, "loop-file");
+    }
+    // The name that the loop device was attached with is gone.
+    fs::remove_file(&image).unwrap();
+    refused(&rig, &link, &link, "loop-file");
+    // A new file of that name is another file.
+    let other = rig.image("a.img", 16);
+    written(&rig, &other, false);
+}
+
+#[test]
+fn odd_names_are_bytes() {
+    let Some(mut rig) = Rig::new() else { return };
+    for name in [&b"blank "[..], b"line\n", b"\xff\xfe.img", b"back\\slash", b"tab\t"] {
+        let image = rig.image(OsStr::from_bytes(name), 16);
+        let device = rig.loop_over(&image, &[]);
+        rig.filesystem(&device);
+        rig.mount(&device);
+        Command::new("sync").status().unwrap();
+        refused(&rig, &image, &image, "loop-file");
+    }
+}
+
+#[test]
+fn a_second_loop_device_over_a_link_is_the_same_disk() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 16);
+    let link = rig.path("b.img");
+    fs::hard_link(&image, &link).unwrap();
+    let (mounted, other) = (rig.loop_over(&image, &[]), rig.loop_over(&link, &[]));
+    rig.filesystem(&mounted);
+    rig.mount(&mounted);
+    Command::new("sync").status().unwrap();
+    device_refused(&rig, &other, &image, "mounted");
+}
+
+#[test]
+fn a_loop_device_over_a_device_is_followed_down() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 64);
+    let below = rig.loop_over(&image, &[]);
+    let above = rig.loop_over(&below, &[]);
+    written(&rig, &above, true);
+    let other = rig.loop_over(&below, &[]);
+    rig.open(&below);
+    device_refused(&rig, &above, &image, "open-for-writing");
+    rig.filesystem(&other);
+    rig.mount(&other);
+    Command::new("sync").status().unwrap();
+    device_refused(&rig, &above, &image, "mounted");
+}
+
+#[test]
+fn a_loop_device_over_a_disk_with_a_mounted_partition_is_refused() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 64);
+    let disk = rig.loop_over(&image, &[]);
+    let device = disk.as_os_str();
+    let add = ["1", "2048", "65536"].map(OsStr::new);
+    rig.make(
+        &[&[OsStr::new("addpart"), device][..], &add].concat(),
+        Some(("delpart", &[device, OsStr::new("1")])),
+    );
+    let part = PathBuf::from(format!("{}p1", disk.display()));
+    rig.filesystem(&part);
+    rig.mount(&part);
+    let (above, beside) = (rig.loop_over(&disk, &[]), rig.loop_over(&disk, &["--offset", "40M"]));
+    Command::new("sync").status().unwrap();
+    device_refused(&rig, &above, &image, "mounted");
+    device_refused(&rig, &disk, &image, "mounted");
+    written(&rig, &beside, true);
+}
+
+#[test]
+fn halves_of_one_file_are_two_disks() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 64);
+    let first = rig.loop_over(&image, &["--sizelimit", "32M"]);
+    let second = rig.loop_over(&image, &["--offset", "32M"]);
+    assert_ne!(consent(&rig, &first), consent(&rig, &second));
+    let all = rig.loop_over(&image, &[]);
+    rig.filesystem(&first);
+    rig.mount(&first);
+    Command::new("sync").status().unwrap();
+    device_refused(&rig, &all, &image, "mounted");
+    written(&rig, &second, true);
+}
+
+#[test]
+fn a_swap_file_is_known_by_every_name() {
+    let Some(mut rig) = Rig::new() else { return };
+    let swap = rig.path("swap");
+    fs::write(&swap, vec![0; 4 << 20]).unwrap();
+    rig.make(&[OsStr::new("chmod"), OsStr::new("600"), swap.as_os_str()], None);
+    rig.make(&[OsStr::new("mkswap"), swap.as_os_str()], None);
+    let link = rig.path("link");
+    fs::hard_link(&swap, &link).unwrap();
+    let on = Command::new("swapon").arg(&swap).stderr(Stdio::null()).status();
+    if !on.is_ok_and(|s| s.success()) {
+        return eprintln!("skipped: this machine does not swap to a file");
+    }
+    rig.make(&[OsStr::new("true")], Some(("swapoff", &[link.as_os_str()])));
+    for name in [&swap, &link] {
+        refused(&rig, name, &link, "swap-file");
+    }
+    let device = rig.loop_over(&link, &[]);
+    device_refused(&rig, &device, &link, "swap");
+}
+
+#[test]
+fn an_opener_is_seen_through_any_node() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 16);
+    let device = rig.loop_over(&image, &[]);
+    let number =
+        fs::read_to_string(format!("/sys/class/block/{}/dev", device.file_name().unwrap().display()))
+            .unwrap();
+    let (major, minor) = number.trim().split_once(':').unwrap();
+    let node = rig.path("node");
+    rig.make(
+        &[OsStr::new("mknod"), node.as_os_str(), OsStr::new("b"), OsStr::new(major), OsStr::new(minor)],
+        None,
+    );
+    rig.open(&node);
+    device_refused(&rig, &device, &image, "open-for-writing");
+    fs::remove_file(&node).unwrap();
+    device_refused(&rig, &device, &image, "open-for-writing");
+}
+
+#[test]
+fn the_file_behind_a_loop_device_that_somebody_writes_is_seen() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 16);
+    let device = rig.loop_over(&image, &[]);
+    written(&rig, &device, true);
+    rig.open(&image);
+    device_refused(&rig, &device, &image, "open-for-writing");
+}
+
+#[test]
+fn what_is_hidden_is_refused_and_named() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("a.img", 16);
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    Command::new("sync").status().unwrap();
+    for (hide, named) in [
+        ("mount -t tmpfs t /sys", "/sys"),
+        ("umount -l /sys", "/sys"),
+        ("mount -t tmpfs t /sys/block", "/sys/block"),
+        ("mount -t tmpfs t /sys/class/block", "/sys/class/block"),
+        ("mount -t tmpfs t /sys/devices/virtual", "/sys/devices/virtual"),
+        ("mount -t tmpfs t /sys/dev/block", "/sys/dev/block"),
+        ("mount --bind /dev/null /proc/swaps", "/proc/swaps"),
+        ("mount -t tmpfs t /dev && mknod /dev/null c 1 3", "/dev/"),
+    ] {
+        let script = format!("{hide} && exec \"$@\"");
+        let within = ["unshare", "--mount", "--propagation", "private", "sh", "-c", &script, "sh"];
+        refused_within(&rig, &within, &image, &image, named);
+        let free = rig.image("free.img", 16);
+        let (code, said) = volproof(&rig, &within, &words(RUN, free.as_os_str()));
+        if named != "/dev/" {
+            assert!(code == Some(3) && said.contains(named), "{hide}: {said}");
+        }
+    }
+}
