@@ -1,6 +1,6 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
@@ -195,9 +195,18 @@ pub struct RunArgs {
 /// Where results go.
 #[derive(clap::Args, Debug)]
 pub struct OutputArgs {
-    /// Write the Record here; - for standard output [default: volproof-TIME.json in this folder]
+    /// Write the Record here; - for standard output [default: a new volproof-TIME.json]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
+    /// Folder of Records that have no name of their own [default: this folder]
+    #[arg(
+        long,
+        value_name = "DIR",
+        env = "VOLPROOF_RECORDS",
+        hide_env_values = true,
+        help_heading = "Output"
+    )]
+    pub records: Option<PathBuf>,
     /// Write a table of comma-separated values here; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub csv: Option<PathBuf>,
@@ -207,13 +216,6 @@ pub struct OutputArgs {
     /// Print no progress and no tables
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
-}
-
-impl OutputArgs {
-    /// Something else than the tables goes to standard output.
-    pub fn takes_stdout(&self) -> bool {
-        [&self.json, &self.csv, &self.html].iter().any(|o| o.as_deref() == Some(Path::new("-")))
-    }
 }
 
 /// The source procedure's words, and where results go.

@@ -19,6 +19,7 @@ pub mod hist;
 pub mod judge;
 pub mod machine;
 pub mod observe;
+pub mod output;
 pub mod plan;
 pub mod prepare;
 pub mod promise;

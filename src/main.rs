@@ -1,23 +1,31 @@
 //! Arguments in, exit code out.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 use volproof::cli::Cli;
+use volproof::output::{self, screen};
 use volproof::run;
 
 fn main() -> ExitCode {
+    output::survive_size_limit();
     let arguments: Vec<_> = std::env::args_os().collect();
     let done = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),
-        None => run::main(Cli::parse().command),
+        None => match Cli::try_parse() {
+            Ok(cli) => run::main(cli.command),
+            // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
+            Err(mistake) if mistake.use_stderr() => {
+                screen::say(&mistake.render().to_string());
+                return ExitCode::from(2);
+            }
+            Err(help) => help.exit(),
+        },
     };
     match done {
         Ok(code) => code,
         Err(failure) => {
-            // Where nothing can be said the exit code still tells it.
-            let _ = write!(std::io::stderr(), "{failure}");
+            screen::say(&failure.to_string());
             failure.code()
         }
     }

@@ -529,17 +529,12 @@ impl Record {
         serde_json::from_str(text).map_err(|source| RecordError::Form { path, source })
     }
 
-    /// Writes the Record, replacing the file at once or not at all.
+    /// Writes the Record as one line of JSON.
     ///
     /// # Errors
-    /// What the system says, for the folder or the file.
-    pub fn save(&self, path: &Path) -> std::io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        let mut file = std::io::BufWriter::new(std::fs::File::create(&beside)?);
-        serde_json::to_writer(&mut file, self)?;
-        file.write_all(b"\n")?;
-        file.flush()?;
-        std::fs::rename(&beside, path)
+    /// Those of `out`.
+    pub fn write(&self, mut out: &mut dyn Write) -> std::io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
     }
 }

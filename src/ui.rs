@@ -3,10 +3,11 @@
 //! Everything goes to standard error, so that standard output holds results alone.
 
 use std::collections::BTreeMap;
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::screen;
 use crate::sample::{Direction, Interval, PER_SECOND};
 use crate::unit::{Nanos, grouped, significant};
 
@@ -57,10 +58,9 @@ impl Ui {
     pub fn say(&self, text: &str) {
         if self.quiet {
         } else if self.live {
-            self.bar.println(text.trim_end());
+            self.bar.println(screen::visible(text.trim_end()));
         } else {
-            // Nobody reads on, or the disk of a log is full: no reason to end a run, and `eprintln!` would panic.
-            let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+            screen::say(&format!("{}\n", text.trim_end()));
         }
     }
 
@@ -107,7 +107,8 @@ impl Ui {
         };
         let left = news.total.map(|t| Nanos(t.0.saturating_sub(news.elapsed.0) + news.after.0));
         let eta = left.map(|l| format!("  ETA {}", l.clock())).unwrap_or_default();
-        self.bar.set_message(format!("{} {}  {rates}{eta}", news.place, news.name));
+        let name = screen::visible(news.name);
+        self.bar.set_message(format!("{} {name}  {rates}{eta}", news.place));
         self.bar.tick();
     }
 
@@ -115,6 +116,7 @@ impl Ui {
     pub fn filling(&mut self, path: &str, done: f64, elapsed: Nanos, rate: f64) {
         if self.live && done > 0.0 {
             let left = Nanos((elapsed.0 as f64 * (1.0 - done) / done) as u64);
+            let path = screen::visible(path);
             self.bar.set_message(format!(
                 "filling {path}  {:.0} %  {} MB/s  ETA {}",
                 done * 100.0,

@@ -12,7 +12,7 @@ const LAYERS: &[&[&str]] = &[
     &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
     &["environment", "observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
-    &["unit", "hist"],
+    &["unit", "hist", "output"],
 ];
 
 /// Imports inside one layer that are meant: (from, to).

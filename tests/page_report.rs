@@ -171,7 +171,7 @@ fn report_and_run_write_the_same_page() {
 
     let before = std::fs::read(at("r.json")).unwrap();
     for (args, what) in [
-        (vec!["report", "r.json", "-o", "./r.json"], "is the Record itself"),
+        (vec!["report", "r.json", "-o", "./r.json"], "is the same file as the input r.json"),
         (vec!["report", "r.json", "-o", "no/such/x.html"], "there is no folder no/such"),
         (vec!["report", "missing.json"], "cannot read missing.json"),
         (vec!["report", "p.toml"], "p.toml"),

@@ -85,7 +85,7 @@ impl Ran {
         let mut record = self.record();
         change(&mut record);
         let path = self.path.with_file_name("changed.json");
-        record.save(&path).unwrap();
+        record.write(&mut std::fs::File::create(&path).unwrap()).unwrap();
         path
     }
 }

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 
 use super::pipeline::Options;
 use super::targets::Laid;
-use super::{Failure, measure_and_publish, print};
+use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, OverwriteMode};
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
@@ -61,11 +61,8 @@ pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
         options.laid.insert(words.target.clone(), Laid { size, unlink: false });
     }
     let foreword = differences(&words, jobs, topology.as_ref());
-    let ended = measure_and_publish(plan, options, &args.claim, &args.output, None, &foreword)?;
-    if !args.output.quiet && !args.output.takes_stdout() {
-        print(&answer(&ended.record))?;
-    }
-    ended.code()
+    let printed = Printed { before: foreword, after: answer };
+    measure_and_publish(plan, options, &args.claim, &args.output, None, Vec::new(), printed)
 }
 
 /// Reads the words.

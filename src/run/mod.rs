@@ -10,11 +10,12 @@ mod million;
 pub mod pipeline;
 mod plans;
 mod ready;
+mod results;
 mod stage;
 mod targets;
 mod tuning;
 
-use std::io::Write;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,14 +34,15 @@ use crate::explain;
 use crate::guard::GuardError;
 use crate::judge::{self, ClaimArgs};
 use crate::machine;
+use crate::output::{self, Identity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
-use crate::record::{Record, State};
+use crate::record::Record;
 use crate::report::{html, text};
 use crate::tune::{Places, TuneError};
-use crate::ui::Ui;
 use crate::unit::Bytes;
-use pipeline::{Ended, Front, Job, Options};
+use pipeline::{Job, Options};
+use results::Results;
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Debug)]
@@ -62,8 +64,23 @@ impl Failure {
 
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.message.is_empty() { Ok(()) } else { writeln!(f, "volproof: {}", self.message) }
+        if self.message.is_empty() {
+            return Ok(());
+        }
+        write!(f, "volproof: ")?;
+        self.message.lines().try_for_each(|line| writeln!(f, "{}", shortened(line)))
     }
+}
+
+/// A line of a message. One that repeats an input may be of any length: its front and its end say what and why.
+fn shortened(line: &str) -> Cow<'_, str> {
+    let count = line.chars().count();
+    if count <= 1000 {
+        return line.into();
+    }
+    let front: String = line.chars().take(400).collect();
+    let end: String = line.chars().skip(count - 400).collect();
+    format!("{front} [... {} characters ...] {end}", count - 800).into()
 }
 
 impl From<anyhow::Error> for Failure {
@@ -87,8 +104,7 @@ impl From<GuardError> for Failure {
 pub fn main(command: Command) -> Result<ExitCode, Failure> {
     let places = Places::system();
     if !matches!(command, Command::Restore(_)) {
-        // Nowhere else to say it; the subcommand goes on.
-        let _ = std::io::stderr().write_all(machine::recover(&places).as_bytes());
+        screen::say(&machine::recover(&places));
     }
     match command {
         Command::Run(args) => run(&args),
@@ -112,15 +128,10 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             Ok(ExitCode::from(u8::from(failed)))
         }
         Command::Convert(args) => {
+            let path = args.output.as_deref().unwrap_or(Path::new("-"));
+            let output = beside_input("-o", path, &args.file)?;
             let text = convert::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
-            match args.output.as_deref().filter(|p| *p != Path::new("-")) {
-                None => print(&text),
-                Some(path) => {
-                    writable(path, "-o")?;
-                    std::fs::write(path, text).with_context(|| format!("writing {}", path.display()))?;
-                    Ok(ExitCode::SUCCESS)
-                }
-            }
+            deliver(output, &text)
         }
         Command::Explain(args) => {
             let told = explain::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
@@ -166,14 +177,28 @@ fn coded(answer: anyhow::Result<(String, u8)>) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code))
 }
 
-/// Writes results; a reader that has gone away (`| head`) is no error.
+/// Writes results to standard output.
 fn print(text: &str) -> Result<ExitCode, Failure> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure { code: 1, message: format!("standard output: {e}") })
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    let failed = |e| Failure { code: 1, message: format!("standard output: {e}") };
+    screen::print(text).map(|()| ExitCode::SUCCESS).map_err(failed)
+}
+
+/// The output of a command that reads one file, which it must not overwrite.
+fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, Failure> {
+    let output = OutputFile::open(option, path)?;
+    output::apart(&[&output], &[(format!("the input {}", input.display()), Identity::of(input))])?;
+    Ok(output)
+}
+
+/// Saves the whole text of an output; in the temporary folder where its own place does not take it.
+fn deliver(mut output: OutputFile, text: &str) -> Result<ExitCode, Failure> {
+    let text = screen::visible(text);
+    let write = |out: &mut dyn std::io::Write| out.write_all(text.as_bytes());
+    let Err(e) = output.save(&write) else { return Ok(ExitCode::SUCCESS) };
+    let second = output.save_elsewhere(&write).map(|path| format!("; it is in {} instead", path.display()));
+    let message =
+        format!("{} could not be saved: {e}{}", output.path().display(), second.unwrap_or_default());
+    Err(Failure { code: 1, message })
 }
 
 fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
@@ -207,31 +232,15 @@ fn shown(record: &Record) -> String {
 fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let path = match &args.output {
         Some(path) => path.clone(),
+        None if args.record == Path::new("-") => PathBuf::from("-"),
         None => PathBuf::from(args.record.with_extension("html").file_name().unwrap_or_default()),
     };
-    if path != Path::new("-") {
-        writable(&path, "-o")?;
-        let itself = path.canonicalize().is_ok_and(|p| args.record.canonicalize().is_ok_and(|r| p == r));
-        if itself {
-            return Err(Failure::input(format!(
-                "{} is the Record itself; name another file with -o",
-                path.display()
-            )));
-        }
-    }
+    let output = beside_input("-o", &path, &args.record)?;
+    let stream = output.is_stream();
     let record = explain::load(&args.record).map_err(Failure::input)?;
-    write_page(&record, &path)?;
-    if path == Path::new("-") { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
-}
-
-/// Writes the page of a Record.
-fn write_page(record: &Record, path: &Path) -> Result<(), Failure> {
-    let page = html::page(record).context("writing the page")?;
-    if path == Path::new("-") {
-        print(&page)?;
-        return Ok(());
-    }
-    std::fs::write(path, page).with_context(|| format!("writing {}", path.display())).map_err(Failure::from)
+    let page = html::page(&record).context("writing the page")?;
+    deliver(output, &page)?;
+    if stream { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
 }
 
 /// SIGINT, SIGTERM and SIGHUP as a count: the first ends the load, the second also the waiting for it.
@@ -248,38 +257,6 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
     Ok(seen)
 }
 
-/// Where the Record goes: known, and known to be writable, before anything is done.
-fn record_path(args: &OutputArgs) -> Result<Option<PathBuf>, Failure> {
-    let path = match &args.json {
-        Some(p) if p == Path::new("-") => return Ok(None),
-        Some(p) => p.clone(),
-        None => {
-            let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-            PathBuf::from(format!("volproof-{now}.json"))
-        }
-    };
-    writable(&path, "--json")?;
-    Ok(Some(path))
-}
-
-/// Refuses an output file whose folder cannot be written to.
-fn writable(path: &Path, option: &str) -> Result<(), Failure> {
-    let folder = match path.parent() {
-        Some(p) if p != Path::new("") => p,
-        _ => Path::new("."),
-    };
-    let bad = |e: &dyn std::fmt::Display| {
-        Failure::input(format!("{} cannot be written: {e}; name another file with {option}", path.display()))
-    };
-    if path.is_dir() {
-        return Err(bad(&"it is a folder"));
-    }
-    if !folder.is_dir() {
-        return Err(bad(&format!("there is no folder {}", folder.display())));
-    }
-    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).map_err(|e| bad(&e))
-}
-
 fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let options = Options {
         destroy: args.what.destroy.clone(),
@@ -290,7 +267,9 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let plan = plans::from_args(&args.what)?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.runtime.is_some() });
-    measure_and_publish(plan, options, &args.claim, &args.output, cross, "")?.code()
+    let inputs = args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), Identity::of(path)));
+    let words = Words { before: String::new(), after: |_| String::new() };
+    measure_and_publish(plan, options, &args.claim, &args.output, cross, inputs.collect(), words)
 }
 
 /// Every step by both tools, in turn.
@@ -300,104 +279,46 @@ struct Cross {
     runtime: bool,
 }
 
-/// Runs a plan and puts its results where they were asked for. The foreword is printed when nothing is wrong with the input.
+/// What a front end prints around the tables.
+struct Words {
+    /// Once nothing is wrong with the input.
+    before: String,
+    /// Below the tables.
+    after: fn(&Record) -> String,
+}
+
+/// Runs a plan and puts its results where they were asked for. `inputs` are files that no output may be.
 fn measure_and_publish(
     asked: Plan,
     options: Options,
     claim: &ClaimArgs,
     output: &OutputArgs,
     cross: Option<Cross>,
-    foreword: &str,
-) -> Result<Ended, Failure> {
+    inputs: Vec<(String, Identity)>,
+    words: Words,
+) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let timer = Timer::choose(Path::new("/"));
     let plan = match &cross {
         Some(cross) => crosscheck::alternating(&asked, cross.pairs, cross.runtime),
         None => asked.clone(),
     };
+    let targets =
+        plan.targets.iter().map(|path| (format!("the target {}", path.display()), Identity::of(path)));
+    let catalog =
+        claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), Identity::of(path)));
+    let used: Vec<_> = targets.chain(catalog).chain(inputs).collect();
     let job = Job::survey(root.clone(), plan, options)?;
     let claimed = judge::claimed(claim, Some(&root), &job.disk_sizes())
         .map_err(|e| Failure::input(format!("{e:#}")))?;
-    let record_path = record_path(output)?;
-    for (path, option) in [(&output.csv, "--csv"), (&output.html, "--html")] {
-        if let Some(path) = path.as_deref().filter(|p| *p != Path::new("-")) {
-            writable(path, option)?;
-        }
-    }
-    if !foreword.is_empty() && !output.quiet && !output.takes_stdout() {
-        print(foreword)?;
+    let mut results = Results::open(output, &used)?;
+    if !words.before.is_empty() && results.prints() {
+        print(&words.before)?;
     }
     let interrupts = signals()?;
-    let mut front = Saving { ui: Ui::new(output.quiet), path: record_path.as_deref() };
-    let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut front);
+    let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);
     if let Some(cross) = &cross {
         ended.record.cross_checks = crosscheck::compare(&ended.record, &asked, cross.pairs);
     }
-    publish(output, &ended.record, record_path.as_deref(), &ended.kept, &front.ui)?;
-    Ok(ended)
-}
-
-/// `run` itself: the Record is saved whenever it grew.
-struct Saving<'a> {
-    ui: Ui,
-    path: Option<&'a Path>,
-}
-
-impl Front for Saving<'_> {
-    fn ui(&mut self) -> &mut Ui {
-        &mut self.ui
-    }
-
-    fn measured(&mut self, record: &Record) -> Result<(), Failure> {
-        if let Some(path) = self.path {
-            record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?;
-        }
-        Ok(())
-    }
-}
-
-/// Saves and prints a Record.
-fn publish(
-    args: &OutputArgs,
-    record: &Record,
-    path: Option<&Path>,
-    kept: &[PathBuf],
-    ui: &Ui,
-) -> Result<(), Failure> {
-    if record.steps.is_empty() && record.state != State::Complete {
-        return Ok(()); // Nothing was measured: an empty Record helps nobody.
-    }
-    match path {
-        Some(path) => {
-            record.save(path).with_context(|| format!("saving the Record to {}", path.display()))?
-        }
-        None => {
-            let json = serde_json::to_string(record).context("writing the Record as JSON")?;
-            print(&format!("{json}\n"))?;
-        }
-    }
-    match args.csv.as_deref() {
-        Some(p) if p == Path::new("-") => {
-            print(&text::csv(record))?;
-        }
-        Some(p) => {
-            std::fs::write(p, text::csv(record)).with_context(|| format!("writing {}", p.display()))?
-        }
-        None => {}
-    }
-    if let Some(path) = &args.html {
-        write_page(record, path)?;
-    }
-    let stdout_taken =
-        path.is_none() || [&args.csv, &args.html].iter().any(|o| o.as_deref() == Some(Path::new("-")));
-    if !args.quiet && !stdout_taken {
-        print(&(shown(record)))?;
-    }
-    for file in kept {
-        ui.say(&format!("\nThe test file stays: {}", file.display()));
-    }
-    if let Some(path) = path {
-        ui.say(&format!("\nRecord: {0}\n  print it again: volproof show {0}", path.display()));
-    }
-    Ok(())
+    results.publish(ended, words.after)
 }

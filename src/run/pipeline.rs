@@ -62,19 +62,12 @@ pub trait Front {
     /// Where progress is shown.
     fn ui(&mut self) -> &mut Ui;
 
-    /// Steps have ended and are in the Record: a moment to save it.
-    ///
-    /// # Errors
-    /// End the run.
-    fn measured(&mut self, record: &Record) -> Result<(), Failure>;
+    /// Steps have ended and are in the Record: a moment to save it. What cannot be saved is no reason to end the run.
+    fn measured(&mut self, record: &Record);
 
     /// Every I/O of a step that keeps them (`Step::trace`), by worker: the moment to write logs. They are not kept after it.
-    ///
-    /// # Errors
-    /// End the run.
-    fn traced(&mut self, step: &Step, traces: Vec<Trace>) -> Result<(), Failure> {
+    fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
         let _ = (step, traces);
-        Ok(())
     }
 
     /// What a running step has done of late, about ten times a second for each. The front end shows nothing of it unless it
@@ -277,10 +270,10 @@ impl Running<'_> {
             record.warnings.extend(doubts);
         }
         if record.steps.len() > first {
-            self.front.measured(record)?;
+            self.front.measured(record);
         }
         for (i, traces) in done.traces {
-            self.front.traced(&record.plan.steps[range.start + i], traces)?;
+            self.front.traced(&record.plan.steps[range.start + i], traces);
         }
         if let Some(stuck) = record.steps[first..].iter().find(|s| s.stuck_workers > 0) {
             return Ok(Some(State::Failed(format!("step {}: the device hangs", stuck.name))));

@@ -1,7 +1,6 @@
 //! From surveyed targets to open, filled, cleared ones; and back, taking away what was made.
 
 use std::fs::DirBuilder;
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -16,6 +15,7 @@ use super::targets::{Laid, Surveyed, Uses};
 use crate::device::{self, Facts, Root};
 use crate::engine::{Target, Timer};
 use crate::guard::{self, Access, Clearance};
+use crate::output::screen;
 use crate::plan::{Plan, Step};
 use crate::prepare;
 use crate::record::TargetRecord;
@@ -346,7 +346,7 @@ impl Drop for Ready {
                 (Err(e), End::Unfinished(Some(had))) => format!("{path} could not be cut back to {had}: {e}"),
                 (Err(e), _) => format!("the test file {path} could not be removed: {e}; remove it by hand"),
             };
-            let _ = writeln!(std::io::stderr(), "volproof: {said}");
+            screen::say(&format!("volproof: {said}\n"));
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
 
-use std::io::Write;
 use std::path::Path;
 
 use super::Failure;
@@ -9,6 +8,7 @@ use crate::cli::TuneMode;
 use crate::device::Facts;
 use crate::engine::{self, Load, Timer};
 use crate::machine;
+use crate::output::screen;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{TargetRecord, TuningRecord};
 use crate::topo::{Nodes, PlaceError, Placement, QueueKind, Topology, place_on};
@@ -107,8 +107,7 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
     let complete = restored.complete();
     if !restored.plain() {
         let text = crate::report::tune::restored(std::slice::from_ref(&restored));
-        // Nowhere else to say it.
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        screen::say(&text);
     }
     if let Some(record) = record {
         record.restored = Some(restored);

@@ -19,6 +19,7 @@ mod fio_setups;
 mod laid;
 mod memory;
 mod million;
+mod outputs;
 mod refusals;
 mod schema;
 mod signals;

@@ -6,9 +6,7 @@
 //! leads to counts as written: as it stands, in parts, behind links, below the job's folders. What names its devices in a place we cannot
 //! see, or runs programs, is not handed over at all.
 
-use std::fs::{File, Metadata, OpenOptions};
-use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use super::{Failure, logs};
@@ -18,6 +16,7 @@ use crate::fio::job::Job;
 use crate::fio::plan::{self, Found, Obstacle};
 use crate::fio::table;
 use crate::guard::{self, Access};
+use crate::output;
 
 /// Options whose devices are named elsewhere (in a trace, a profile), or that run programs.
 const UNSEEN: [&str; 6] =
@@ -66,40 +65,6 @@ pub fn written(
         }
     }
     found
-}
-
-/// A device that must not be written as if it were a file: every block device, and every character device that is no terminal and
-/// none that forgets (`/dev/null`), since disks have such nodes too (`/dev/sg0`, `/dev/ng0n1`).
-fn is_foreign(about: &Metadata) -> bool {
-    let number = about.rdev();
-    let harmless = matches!(
-        (rustix::fs::major(number), rustix::fs::minor(number)),
-        (1, 3 | 5 | 7 | 8 | 9) | (4 | 5 | 136..=143, _)
-    );
-    let kind = about.file_type();
-    kind.is_block_device() || (kind.is_char_device() && !harmless)
-}
-
-/// Opens a file for a report or log: what is there already is looked at through its descriptor before it is emptied.
-///
-/// # Errors
-/// It is a device, or what the system says.
-pub fn create(path: &Path, append: bool) -> io::Result<File> {
-    let file = OpenOptions::new()
-        .create(true)
-        .write(true)
-        .append(append)
-        .truncate(false)
-        .custom_flags(libc::O_NOCTTY)
-        .open(path)?;
-    let about = file.metadata()?;
-    if is_foreign(&about) {
-        return Err(io::Error::other("it is a device, and the text would overwrite it"));
-    }
-    if about.is_file() && !append {
-        file.set_len(0)?;
-    }
-    Ok(file)
 }
 
 /// Nothing but reads is asked for.
@@ -177,7 +142,7 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
     }
     let through = touched(command, files).into_iter().filter(|path| {
         let about = std::fs::metadata(path);
-        about.is_ok_and(|about| about.file_type().is_char_device() && is_foreign(&about))
+        about.is_ok_and(|about| about.file_type().is_char_device() && output::holds_data(&about))
     });
     found.extend(through.map(|path| obstacle("all jobs", path.display().to_string())));
     found

@@ -20,6 +20,7 @@ use crate::fio::command::{Command, Eta, Format};
 use crate::fio::job::Job;
 use crate::fio::plan::{Member, Native};
 use crate::fio::text_write::{Live, Status};
+use crate::output::screen;
 use crate::plan::{Pattern, Step};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
@@ -44,6 +45,8 @@ pub struct Screen<'a> {
     began: Instant,
     /// The status line, where one is shown.
     line: Option<Line>,
+    /// A log could not be written.
+    lost: bool,
 }
 
 struct Line {
@@ -86,11 +89,11 @@ impl<'a> Screen<'a> {
         mut sink: Sink,
         terminal: bool,
     ) -> Result<Screen<'a>, Failure> {
-        sink.begin(command, native)?;
+        sink.begin(command, native);
         let asked = Arc::new(AtomicBool::new(false));
         flag::register(SIGUSR1, asked.clone()).context("installing signal handlers")?;
         let aggregate = match command.bandwidth_log {
-            true => Some(Aggregate::open().context("writing the bandwidth log")?),
+            true => Some(Aggregate::open()?),
             false => None,
         };
         let shown = match command.eta {
@@ -119,19 +122,20 @@ impl<'a> Screen<'a> {
             steps,
             began: now,
             line,
+            lost: false,
         })
     }
 
-    /// Nothing more is to come but the results.
-    pub fn finish(self) -> Sink {
+    /// Nothing more is to come but the results. Also says whether all logs were written.
+    pub fn finish(self) -> (Sink, bool) {
         if self.line.as_ref().is_some_and(|l| l.shown) {
-            println!();
+            let _ = screen::print("\n");
         }
-        self.sink
+        (self.sink, !self.lost && self.aggregate.is_none_or(Aggregate::finish))
     }
 
     /// A full report of what was heard until now.
-    fn report(&mut self, now: Instant) -> Result<(), Failure> {
+    fn report(&mut self, now: Instant) {
         let steps = self.interim.steps(&self.native.plan.steps);
         let evidence = steps.iter().map(|s| &s.evidence).chain(self.interim.evidence()).collect();
         let error = |s: &StepRecord| Some((s.name.clone(), s.errors.first.first()?.error.clone()));
@@ -142,7 +146,7 @@ impl<'a> Screen<'a> {
         let eta = self.eta(now).unwrap_or(UNKNOWN);
         let seen = Seen { steps: &steps, evidence, failed: &failed, ran: self.began.elapsed(), eta };
         let output = report::output(self.command, self.native, &seen);
-        self.sink.results(&output, self.command.terse_version)
+        self.sink.results(&output, self.command.terse_version);
     }
 
     fn place(&self, step: &str) -> Option<usize> {
@@ -284,18 +288,17 @@ impl Front for Screen<'_> {
         &mut self.ui
     }
 
-    fn measured(&mut self, record: &Record) -> Result<(), Failure> {
+    fn measured(&mut self, record: &Record) {
         for (step, progress) in self.native.plan.steps.iter().zip(&mut self.steps) {
             progress.ended |= record.steps.iter().any(|done| done.name == step.name);
         }
         self.interim.keep(record, |step| place(self.native, step));
-        Ok(())
     }
 
-    fn traced(&mut self, step: &Step, traces: Vec<Trace>) -> Result<(), Failure> {
-        let Some(i) = self.place(&step.name) else { return Ok(()) };
+    fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
+        let Some(i) = self.place(&step.name) else { return };
         let Member { job, thread, .. } = self.native.members[i];
-        logs::write(&self.command.jobs[job], thread, &traces)
+        self.lost |= !logs::write(&self.command.jobs[job], thread, &traces);
     }
 
     fn heard(&mut self, news: &News<'_>) {
@@ -325,12 +328,11 @@ impl Front for Screen<'_> {
     fn tick(&mut self) {
         let now = Instant::now();
         self.show(now);
-        // What cannot be written now is found out with the report at the end.
         if let Some(aggregate) = &mut self.aggregate {
-            let _ = aggregate.tick(now);
+            aggregate.tick(now);
         }
         if self.interim.due(now) {
-            let _ = self.report(now);
+            self.report(now);
         }
     }
 }

@@ -5,14 +5,12 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
-
-use super::{devices, say};
+use super::say;
 use crate::engine::{Trace, Traced};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, Entry, Kind, Style};
-use crate::run::Failure;
+use crate::output::{self, Content, OutputFile};
 use crate::unit::Nanos;
 
 /// Options that ask for logs, and the kinds that each asks for.
@@ -54,11 +52,10 @@ pub fn names(command: &Command) -> Vec<PathBuf> {
     names.into_iter().map(PathBuf::from).collect()
 }
 
-/// Writes the logs of the clones in a step; `thread` is the number of the first of them.
-///
-/// # Errors
-/// A log cannot be written.
-pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> Result<(), Failure> {
+/// Writes the logs of the clones in a step; `thread` is the number of the first of them. False when one could not be written where it
+/// belongs, which is said.
+pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
+    let mut whole = true;
     let milliseconds = |name| Nanos::millis(job.int(name).unwrap_or(0).max(0) as u64);
     let style = Style {
         average: milliseconds("log_avg_msec"),
@@ -74,22 +71,24 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> Result<(), Failure> {
             let Some(prefix) = prefix(job, option) else { continue };
             for kind in kinds.iter().filter(|kind| !disabled(job, **kind)) {
                 let name = logs::file_name(&prefix, kind.word(), number);
-                file(&name, number.is_none(), |out| logs::write(out, *kind, style, &entries, window))?;
+                whole &= file(&name, number.is_none(), &|mut out| {
+                    logs::write(&mut out, *kind, style, &entries, window)
+                });
             }
         }
         if let Some(prefix) = prefix(job, "write_hist_log") {
             let name = logs::file_name(&prefix, "clat_hist", number);
             let every = milliseconds("log_hist_msec");
             let coarseness = job.int("log_hist_coarseness").unwrap_or(0).clamp(0, 6) as u32;
-            file(&name, number.is_none(), |out| {
-                logs::write_histograms(out, every, coarseness, &entries, window)
-            })?;
+            whole &= file(&name, number.is_none(), &|mut out| {
+                logs::write_histograms(&mut out, every, coarseness, &entries, window)
+            });
         }
         if trace.left_out > 0 {
             say::say(&format!("{}: {} I/Os had no room in the logs", job.name, trace.left_out));
         }
     }
-    Ok(())
+    whole
 }
 
 /// The front of a log's name, when it was asked for.
@@ -118,16 +117,19 @@ fn entry(trace: &Trace, io: &Traced) -> Entry {
     }
 }
 
-/// A file of its own, or the shared one that clones add to.
-fn file(
-    name: &str,
-    shared: bool,
-    write: impl FnOnce(&mut BufWriter<std::fs::File>) -> std::io::Result<()>,
-) -> Result<(), Failure> {
-    let written = devices::create(Path::new(name), shared).and_then(|file| {
-        let mut out = BufWriter::new(file);
-        write(&mut out)?;
-        out.flush()
+/// Writes a file of its own, or at the end of the one that clones share. A log that cannot be written goes to the temporary folder.
+fn file(name: &str, shared: bool, content: Content<'_>) -> bool {
+    let path = Path::new(name);
+    let written = OutputFile::open("log", path).map_err(anyhow::Error::from).and_then(|mut output| {
+        if !shared {
+            return Ok(output.save(content)?);
+        }
+        let mut out = BufWriter::new(output.extend()?);
+        content(&mut out)?;
+        Ok(out.flush()?)
     });
-    written.with_context(|| format!("writing the log {name}")).map_err(Failure::from)
+    let Err(e) = written else { return true };
+    let second = output::elsewhere(path, content).map(|path| format!("; it is in {}", path.display()));
+    say::say(&format!("the log {name} could not be written: {e}{}", second.unwrap_or_default()));
+    false
 }

@@ -19,6 +19,7 @@ mod own;
 mod report;
 mod say;
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -40,6 +41,8 @@ use crate::fio::command::{Command, Request, Surroundings};
 use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Found, Native, Obstacle};
 use crate::fio::{argv, cmdhelp, showcmd};
+use crate::output::{self, Identity, OutputFile};
+use crate::record::Record;
 use live::Screen;
 use own::Own;
 use report::Seen;
@@ -72,7 +75,13 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let text = |argument: &OsString| argument.clone().into_string();
     let words = rest.iter().map(text).collect::<Result<Vec<String>, _>>();
     let words = words.map_err(|a| input(format!("'{}' is not UTF-8", a.display())))?;
-    let command = argv::parse(&words, &Surroundings::here()).map_err(|mistakes| mistaken(&mistakes))?;
+    let (here, job_files) = (Surroundings::here(), RefCell::new(Vec::new()));
+    let file = |name: &str| {
+        job_files.borrow_mut().push(name.to_string());
+        (here.file)(name)
+    };
+    let around = Surroundings { file: &file, ..Surroundings::here() };
+    let command = argv::parse(&words, &around).map_err(|mistakes| mistaken(&mistakes))?;
     if !own.quiet_doubts {
         command.notes.iter().for_each(|note| say::say(note));
     }
@@ -97,7 +106,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     match converted(&command, &look, seed) {
         Ok(native) => {
             guarded(&root, &command, &own, &look)?;
-            run(&root, &command, &own, native)
+            run(&root, &command, &own, native, &job_files.into_inner())
         }
         Err(needs) => {
             let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
@@ -194,7 +203,13 @@ fn guarded(root: &Root, command: &Command, own: &Own, look: &dyn Fn(&Path) -> Fo
 }
 
 /// Runs a plan and reports as fio does.
-fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<ExitCode, Failure> {
+fn run(
+    root: &Root,
+    command: &Command,
+    own: &Own,
+    native: Native,
+    job_files: &[String],
+) -> Result<ExitCode, Failure> {
     let timer = Timer::choose(Path::new("/"));
     let laid =
         native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
@@ -208,11 +223,9 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
         others_go_on: true,
         share_cpus: true,
     };
-    if let Some(path) = &own.record {
-        super::writable(path, "--record").map_err(as_fio)?;
-    }
     let job = Job::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = report::Sink::open(command).map_err(as_fio)?;
+    let mut saved = record_file(command, own, &native, &sink, job_files).map_err(as_fio)?;
     let interrupts = signals()?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
@@ -221,16 +234,17 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
     let mut screen = Screen::new(command, &native, sink, std::io::stdout().is_terminal())?;
     let began = Instant::now();
     let ended = job.run(&timer, &interrupts, &mut screen);
-    let mut sink = screen.finish();
+    let (mut sink, mut whole) = screen.finish();
     let stopped = interrupts.load(Ordering::Relaxed) > 0;
     let signal = signal.load(Ordering::Relaxed);
     if stopped {
-        sink.stopped(signal)?;
+        sink.stopped(signal);
     }
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
-    sink.results(&report::output(command, &native, &seen), command.terse_version)?;
-    if let Some(path) = &own.record {
-        ended.record.save(path).map_err(|e| input(format!("{}: {e}", path.display())))?;
+    sink.results(&report::output(command, &native, &seen), command.terse_version);
+    whole &= !sink.lost();
+    if let Some(file) = &mut saved {
+        whole &= keep(file, &ended.record);
     }
     say::failures(&ended.record, &ended.failed);
     if !own.quiet_doubts {
@@ -246,9 +260,41 @@ fn run(root: &Root, command: &Command, own: &Own, native: Native) -> Result<Exit
         _ => u32::from(INTERRUPTED) + failed,
     };
     if failed == 0 && !stopped {
-        return ended.code().map_err(as_fio);
+        let code = ended.code().map_err(as_fio)?;
+        return Ok(if whole || code != ExitCode::SUCCESS { code } else { ExitCode::FAILURE });
     }
     Ok(ExitCode::from(code as u8))
+}
+
+/// Opens the file of the Record. No output and no log may be another one, a file that jobs use, or a job file.
+fn record_file(
+    command: &Command,
+    own: &Own,
+    native: &Native,
+    sink: &report::Sink,
+    job_files: &[String],
+) -> Result<Option<OutputFile>, Failure> {
+    let record = own.record.as_deref().map(|path| OutputFile::open("--record", path)).transpose()?;
+    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), Identity::of(path));
+    let targets = native.plan.targets.iter().map(|path| named("target", path));
+    let mut used: Vec<_> =
+        targets.chain(job_files.iter().map(|file| named("job file", Path::new(file)))).collect();
+    let logs = logs::names(command);
+    for path in &logs {
+        output::apart(&[&OutputFile::open("log", path)?], &used)?;
+    }
+    used.extend(logs.iter().map(|path| named("log", path)));
+    output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;
+    Ok(record)
+}
+
+/// Saves the Record; in the temporary folder where its own place does not take it, and says so. False then.
+fn keep(file: &mut OutputFile, record: &Record) -> bool {
+    let Err(e) = file.save(&|out| record.write(out)) else { return true };
+    let second =
+        file.save_elsewhere(&|out| record.write(out)).map(|path| format!("; it is in {}", path.display()));
+    say::say(&format!("{} could not be saved: {e}{}", file.path().display(), second.unwrap_or_default()));
+    false
 }
 
 /// The number of the last signal that was to end the run.

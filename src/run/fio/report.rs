@@ -2,14 +2,14 @@
 //!
 //! fio prints terse lines first, then JSON, then text, whatever the order in `--output-format`.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::Context;
 use jiff::Timestamp;
 
-use super::{devices, say};
+use super::say;
 use crate::doubts;
 use crate::fio::cmdhelp::SPOKEN;
 use crate::fio::command::{Command, Format};
@@ -19,6 +19,7 @@ use crate::fio::output::{self, Header, Output};
 use crate::fio::plan::Native;
 use crate::fio::{json_write, terse, text_write};
 use crate::observe::Evidence;
+use crate::output::{OutputFile, screen};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::unit::{Bytes, Nanos};
@@ -29,30 +30,36 @@ const DOUBTS: usize = 4;
 
 /// Where reports go.
 pub struct Sink {
-    out: Box<dyn Write>,
+    to: OutputFile,
+    /// The file, once something was written: it grows.
+    file: Option<File>,
     formats: Vec<Format>,
+    lost: bool,
 }
 
 impl Sink {
-    /// The file that `--output` names, emptied, or standard output.
+    /// The file that `--output` names, or standard output. It is emptied when the first report is written.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn open(command: &Command) -> Result<Sink, Failure> {
-        let out: Box<dyn Write> = match &command.output {
-            None => Box::new(std::io::stdout()),
-            Some(path) => Box::new(devices::create(path, false).map_err(|e| {
-                Failure::input(format!("--output={}: {e}; name another file", path.display()))
-            })?),
-        };
-        Ok(Sink { out, formats: command.formats.clone() })
+        let path = command.output.as_deref().unwrap_or(Path::new("-"));
+        let to = OutputFile::open("--output", path)?;
+        Ok(Sink { to, file: None, formats: command.formats.clone(), lost: false })
+    }
+
+    /// The file behind it.
+    pub fn output(&self) -> &OutputFile {
+        &self.to
+    }
+
+    /// A part of the report could not be written.
+    pub fn lost(&self) -> bool {
+        self.lost
     }
 
     /// What fio says before a run, in its normal form.
-    ///
-    /// # Errors
-    /// Of writing.
-    pub fn begin(&mut self, command: &Command, native: &Native) -> Result<(), Failure> {
+    pub fn begin(&mut self, command: &Command, native: &Native) {
         let before = Output {
             version: SPOKEN.into(),
             global_options: globals(command),
@@ -60,32 +67,23 @@ impl Sink {
             ..Output::default()
         };
         let layouts: String = native.layouts.iter().map(|l| l.line() + "\n").collect();
-        self.text(&(text_write::before(&before) + &layouts))
-    }
-
-    /// Text of the normal form.
-    fn text(&mut self, text: &str) -> Result<(), Failure> {
-        if self.formats.contains(&Format::Normal) { self.write(text) } else { Ok(()) }
+        if self.formats.contains(&Format::Normal) {
+            self.write(&(text_write::before(&before) + &layouts));
+        }
     }
 
     /// A signal ends the run: said where it is no part of a form that programs read.
-    ///
-    /// # Errors
-    /// Of writing.
-    pub fn stopped(&mut self, signal: usize) -> Result<(), Failure> {
+    pub fn stopped(&mut self, signal: usize) {
         let text = format!("\nfio: terminating on signal {signal}\n");
         if self.formats.contains(&Format::Normal) {
-            return self.write(&text);
+            self.write(&text);
+        } else {
+            screen::say(&text);
         }
-        eprint!("{text}");
-        Ok(())
     }
 
     /// A report in every form.
-    ///
-    /// # Errors
-    /// Of writing.
-    pub fn results(&mut self, output: &Output, terse_version: u8) -> Result<(), Failure> {
+    pub fn results(&mut self, output: &Output, terse_version: u8) {
         let mut text = String::new();
         if self.formats.contains(&Format::Terse) {
             text += &terse::write(output, terse_version);
@@ -98,15 +96,31 @@ impl Sink {
         if self.formats.contains(&Format::Normal) {
             text += &text_write::results(output);
         }
-        self.write(&text)
+        self.write(&text);
     }
 
-    fn write(&mut self, text: &str) -> Result<(), Failure> {
-        match self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()) {
-            // A reader that has gone away (`| head`) is no error.
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.context("writing the report").map_err(Failure::from),
+    /// What cannot be written goes to the temporary folder and to the screen: no figure is lost with it.
+    fn write(&mut self, text: &str) {
+        let text = screen::visible(text);
+        let file = match self.file.take() {
+            Some(file) => Ok(file),
+            None => self.to.begin(),
+        };
+        let written = file.and_then(|mut file| {
+            let written = file.write_all(text.as_bytes());
+            self.file = Some(file);
+            written
+        });
+        let Err(e) = written else { return };
+        if e.kind() == io::ErrorKind::BrokenPipe {
+            return; // A reader that has gone away (`| head`) is no error.
         }
+        self.lost = true;
+        let second = self.to.save_elsewhere(&|out| out.write_all(text.as_bytes()));
+        let second =
+            second.map(|path| format!("; it is in {} and here:", path.display())).unwrap_or_default();
+        say::say(&format!("{} could not be written: {e}{second}", self.to.path().display()));
+        screen::say(&text);
     }
 }
 

@@ -3,6 +3,7 @@
 //! The pipeline behind speaks of steps and of `run`'s options; whoever came with a fio command line never wrote one of those.
 
 use super::Failure;
+use crate::output::screen;
 use crate::record::{Record, StepRecord};
 use crate::report::text;
 use crate::sample::Direction;
@@ -57,7 +58,7 @@ const LEAD: &str = "volproof: ";
 
 /// Says it.
 pub fn say(message: &str) {
-    eprint!("{}", wrapped(&named(message)));
+    screen::say(&wrapped(&named(message)));
 }
 
 /// The same failure in fio's words.
@@ -74,7 +75,7 @@ pub fn failure(failure: Failure) -> Failure {
 pub fn failures(record: &Record, failed: &[(String, String)]) {
     for (step, why) in failed {
         match record.steps.iter().find(|s| s.name == *step).and_then(in_fios_words) {
-            Some(line) => eprintln!("{line}"),
+            Some(line) => screen::say(&(line + "\n")),
             None => say(&format!("{step}: {why}")),
         }
     }

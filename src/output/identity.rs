@@ -1,0 +1,116 @@
+//! Whether two paths are one file: by device and inode, or for a file that is not there yet, by its folder and name.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use super::place::{LINKS, Place};
+use super::{OutputError, OutputFile};
+
+/// Device and inode.
+type Inode = (u64, u64);
+
+/// What a path leads to.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    file: Option<Inode>,
+    name: Option<(Inode, OsString)>,
+}
+
+impl Identity {
+    /// Of a path, all links followed. `-` is standard input.
+    pub fn of(path: &Path) -> Identity {
+        if path == Path::new("-") {
+            return Identity::of_open(io::stdin());
+        }
+        let file = std::fs::metadata(path).ok().as_ref().and_then(distinct);
+        let mut path = path.to_path_buf();
+        for _ in 0..LINKS {
+            let Ok(link) = std::fs::read_link(&path) else { break };
+            path.set_file_name("");
+            path.push(link);
+        }
+        let folder = path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
+        let folder = std::fs::metadata(folder).ok().map(|about| inode(&about));
+        Identity { file, name: folder.zip(path.file_name().map(OsString::from)) }
+    }
+
+    fn of_open(descriptor: impl AsFd) -> Identity {
+        let about = descriptor.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
+        Identity { file: about.ok().as_ref().and_then(distinct), name: None }
+    }
+
+    fn of_output(output: &OutputFile) -> Identity {
+        let (folder, name) = match &output.place {
+            Place::Stream(_) if output.path == Path::new("-") => {
+                return Identity { name: Some(((0, 0), "-".into())), ..Identity::of_open(io::stdout()) };
+            }
+            Place::Stream(file) => return Identity::of_open(file),
+            // Nobody else has a name that is chosen when it is needed.
+            Place::Fresh { .. } => return Identity::default(),
+            Place::Named { folder, name } => (folder, name),
+        };
+        let inode = |about: rustix::fs::Stat| (about.st_dev, about.st_ino);
+        Identity {
+            file: rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(inode),
+            name: rustix::fs::fstat(folder).ok().map(inode).map(|folder| (folder, name.clone())),
+        }
+    }
+
+    fn is(&self, other: &Identity) -> bool {
+        let same_file = self.file.is_some() && self.file == other.file;
+        same_file || (self.name.is_some() && self.name == other.name)
+    }
+}
+
+fn inode(about: &Metadata) -> Inode {
+    (about.dev(), about.ino())
+}
+
+/// Whether an open file is what standard output leads to.
+pub fn is_stdout(file: &File) -> bool {
+    let own = Identity::of_open(file);
+    own.file.is_some() && own.file == Identity::of_open(io::stdout()).file
+}
+
+/// Nothing for devices that forget: any number of outputs may go to /dev/null.
+fn distinct(about: &Metadata) -> Option<Inode> {
+    let forgets = about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == 1;
+    (!forgets).then(|| inode(about))
+}
+
+/// Refuses outputs that are the same file as another output, as one of `others` (inputs and targets, with the words to name them by),
+/// or as a file that the shell has redirected standard output or error to.
+///
+/// # Errors
+/// [`OutputError::Same`] for the first such output.
+pub fn apart(outputs: &[&OutputFile], others: &[(String, Identity)]) -> Result<(), OutputError> {
+    let regular = |fd: &dyn Fn() -> io::Result<std::os::fd::OwnedFd>| {
+        let file = File::from(fd().ok()?);
+        file.metadata()
+            .ok()
+            .filter(Metadata::is_file)
+            .map(|about| Identity { file: Some(inode(&about)), name: None })
+    };
+    let out = regular(&|| io::stdout().as_fd().try_clone_to_owned());
+    let error = regular(&|| io::stderr().as_fd().try_clone_to_owned());
+    let redirected = [("standard output", out), ("standard error", error)];
+    let mut taken: Vec<(String, Identity)> = others.to_vec();
+    for output in outputs {
+        let own = Identity::of_output(output);
+        let streams = redirected.iter().filter(|_| !output.is_stream());
+        let streams = streams.filter_map(|(name, identity)| Some((*name, identity.as_ref()?)));
+        let named = taken.iter().map(|(name, identity)| (name.as_str(), identity));
+        if let Some((other, _)) = named.chain(streams).find(|(_, identity)| identity.is(&own)) {
+            let (option, path) = (output.option.clone(), output.path.clone());
+            return Err(OutputError::Same { option, path, other: other.to_string() });
+        }
+        let shown =
+            if output.path == Path::new("-") { "-".into() } else { output.path.display().to_string() };
+        taken.push((format!("{} {shown}", output.option), own));
+    }
+    Ok(())
+}

@@ -1,0 +1,378 @@
+//! Every file that volproof writes for its user: Records, tables, pages, reports in fio's forms, logs.
+//!
+//! An output is opened and checked before the first I/O of a run, and written whole when there is something to say. A regular file is
+//! replaced by a rename: a reader sees the old text or the new one, and a write that fails leaves the old one. The new text goes into a
+//! neighbour under a random name, made exclusively, so that nobody can plant a link there. Terminals, pipes and character devices are
+//! written through. Block devices are never written: their bytes are somebody's data.
+//!
+//! Nothing here knows what the content is, or what the targets of a run are: [`apart`] is told what must not be overwritten.
+
+mod identity;
+mod place;
+pub mod screen;
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::fs::{Mode, OFlags};
+
+pub use identity::{Identity, apart};
+use place::Place;
+pub use place::holds_data;
+
+/// Writes the content of an output; called again when the content has to go elsewhere.
+pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
+/// Why a path cannot take an output.
+#[derive(Debug, thiserror::Error)]
+pub enum OutputError {
+    /// A block device, or a character device with data behind it.
+    #[error("{} is a device, and the output would overwrite it; name a file with {option}", path.display())]
+    Device {
+        /// The option that names the output.
+        option: String,
+        /// The device.
+        path: PathBuf,
+    },
+    /// The path cannot be written.
+    #[error("{} cannot be written: {why}; name another file with {option}", path.display())]
+    Unwritable {
+        /// The option that names the output.
+        option: String,
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// Writing it would destroy something else that the command uses.
+    #[error("{} is the same file as {other}; name another file with {option}", path.display())]
+    Same {
+        /// The option that names the output.
+        option: String,
+        /// The file.
+        path: PathBuf,
+        /// The other use of the file.
+        other: String,
+    },
+}
+
+/// An output that was opened and checked. Nothing is written before the first save.
+#[derive(Debug)]
+pub struct OutputFile {
+    option: String,
+    path: PathBuf,
+    place: Place,
+}
+
+/// What an output does to the system, in this order: tests make each of them fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Call {
+    Create,
+    Write,
+    Sync,
+    Rename,
+}
+
+/// Asked before each [`Call`]; an error stands for that of the system.
+type Gate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
+
+impl OutputFile {
+    /// Opens a path that an option names; `-` is standard output. A missing file is not made yet, but its folder has been tried.
+    ///
+    /// # Errors
+    /// See [`OutputError`].
+    pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
+        let place = Place::find(path).map_err(|why| why.named(option, path))?;
+        Ok(OutputFile { option: option.into(), path: path.into(), place })
+    }
+
+    /// A new file in a folder: `STEM.EXTENSION`, or `STEM-2.EXTENSION` and so on where others have that name. The first save chooses it.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn fresh(
+        option: &str,
+        folder: &Path,
+        stem: &str,
+        extension: &str,
+    ) -> Result<OutputFile, OutputError> {
+        let place = Place::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
+        Ok(OutputFile { option: option.into(), path: folder.join(format!("{stem}.{extension}")), place })
+    }
+
+    /// Where it is, as the user named it or as the first save called it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
+    pub fn is_stream(&self) -> bool {
+        matches!(self.place, Place::Stream(_))
+    }
+
+    /// It is standard output, by whatever name.
+    pub fn is_stdout(&self) -> bool {
+        let Place::Stream(file) = &self.place else { return false };
+        self.path == Path::new("-") || identity::is_stdout(file)
+    }
+
+    /// Writes the content, replacing what was there at once or not at all.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn save(&mut self, content: Content<'_>) -> io::Result<()> {
+        self.save_through(content, &mut |_| Ok(()))
+    }
+
+    fn save_through(&mut self, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+        match &mut self.place {
+            Place::Stream(file) => through(file, content, gate),
+            Place::Named { folder, name } => replace(&*folder, name, content, gate),
+            Place::Fresh { folder, stem, extension } => {
+                let name = make(&*folder, stem, extension, content, gate)?;
+                let folder = folder.as_fd().try_clone_to_owned()?;
+                self.path.set_file_name(&name);
+                self.place = Place::Named { folder, name };
+                Ok(())
+            }
+        }
+    }
+
+    /// Empties the output and opens it for a text that grows while a run goes on.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&self) -> io::Result<File> {
+        match &self.place {
+            Place::Stream(file) => {
+                empty(file)?;
+                file.try_clone()
+            }
+            Place::Named { folder, name } | Place::Fresh { folder, stem: name, .. } => {
+                let (file, temporary) = neighbour(folder, name)?;
+                rename(folder, &temporary, name)?;
+                Ok(file)
+            }
+        }
+    }
+
+    /// Opens the output behind what it holds already.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn extend(&self) -> io::Result<File> {
+        match &self.place {
+            Place::Stream(file) => file.try_clone(),
+            Place::Named { folder, name } | Place::Fresh { folder, stem: name, .. } => {
+                let flags =
+                    OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                Ok(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666))?.into())
+            }
+        }
+    }
+
+    /// Saves the content in the temporary folder, since it could not be saved where it was asked for; readable by its owner alone.
+    /// `None` when that fails too.
+    pub fn save_elsewhere(&self, content: Content<'_>) -> Option<PathBuf> {
+        elsewhere(&self.path, content)
+    }
+}
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail with EFBIG, where it would end the program.
+pub fn survive_size_limit() {
+    // A handler, other than an ignored signal, is not handed down to programs that are started.
+    let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+}
+
+/// Saves a content in a new file of the temporary folder, or where that is full, in memory (`/dev/shm`). The file has the end of the
+/// name that was asked for.
+pub fn elsewhere(asked: &Path, content: Content<'_>) -> Option<PathBuf> {
+    let name = asked.file_name().filter(|name| *name != "-").unwrap_or(OsStr::new("output"));
+    let stem = format!("volproof-saved-{:08x}", random() as u32);
+    let tried = [std::env::temp_dir(), PathBuf::from("/dev/shm")];
+    tried.into_iter().find_map(|folder| {
+        let mut unsaved = OsString::from(&stem);
+        unsaved.push("-");
+        unsaved.push(name);
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let path = folder.join(unsaved);
+        let file = File::from(rustix::fs::open(&path, flags, Mode::from_raw_mode(0o600)).ok()?);
+        let written = fill(&file, content, &mut |_| Ok(()));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&path);
+        }
+        written.ok().map(|()| path)
+    })
+}
+
+/// A number that nobody can foresee: the hasher of the standard library is seeded by the system.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, RandomState};
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// Makes a file beside `name` under a name of its own. It has the mode and owner of the file that it will replace.
+fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
+    let old = match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) if rustix::fs::FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
+        Ok(_) => {
+            return Err(io::Error::other("something that is no regular file has taken its name meanwhile"));
+        }
+        Err(rustix::io::Errno::NOENT) => None,
+        Err(e) => return Err(e.into()),
+    };
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    let (file, temporary) = loop {
+        let temporary = OsString::from(format!(".volproof-{:016x}.part", random()));
+        match rustix::fs::openat(&folder, &temporary, flags, Mode::from_raw_mode(mode)) {
+            Ok(file) => break (File::from(file), temporary),
+            Err(rustix::io::Errno::EXIST) => {}
+            Err(e) => return Err(e.into()),
+        }
+    };
+    if let Some(old) = old {
+        let new = rustix::fs::fstat(&file)?;
+        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
+            // Only root may give a file away; for everybody else the new file is their own.
+            let (user, group) =
+                (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
+            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
+        }
+        // A filesystem without modes keeps none.
+        let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777));
+    }
+    Ok((file, temporary))
+}
+
+/// Writes a new content for a name.
+fn replace(folder: impl AsFd, name: &OsStr, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+    gate(Call::Create)?;
+    let (file, temporary) = neighbour(&folder, name)?;
+    let written = fill(&file, content, gate).and_then(|()| {
+        gate(Call::Rename)?;
+        rename(&folder, &temporary, name)
+    });
+    if written.is_err() {
+        let _ = rustix::fs::unlinkat(&folder, &temporary, rustix::fs::AtFlags::empty());
+    }
+    written
+}
+
+/// Writes a content to the first name that nobody has, and returns it.
+fn make(
+    folder: impl AsFd,
+    stem: &OsStr,
+    extension: &str,
+    content: Content<'_>,
+    gate: Gate<'_>,
+) -> io::Result<OsString> {
+    gate(Call::Create)?;
+    let (file, temporary) = neighbour(&folder, OsStr::new(""))?;
+    let named = fill(&file, content, gate).and_then(|()| {
+        gate(Call::Rename)?;
+        let mut names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
+        loop {
+            let mut name = stem.to_os_string();
+            name.push(names.next().expect("there is always one more number") + "." + extension);
+            match claim(&folder, &temporary, &name) {
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                claimed => return claimed.map(|()| name),
+            }
+        }
+    });
+    if named.is_err() {
+        let _ = rustix::fs::unlinkat(&folder, &temporary, rustix::fs::AtFlags::empty());
+    }
+    named
+}
+
+/// Gives a file a name that nobody has, or fails with `AlreadyExists`.
+fn claim(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
+    use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with, unlinkat};
+    use rustix::io::Errno;
+    match renameat_with(&folder, temporary, &folder, name, RenameFlags::NOREPLACE) {
+        // Not every filesystem knows the flag; a hard link never replaces anything.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            linkat(&folder, temporary, &folder, name, AtFlags::empty())?;
+            unlinkat(&folder, temporary, AtFlags::empty())?;
+        }
+        done => done?,
+    }
+    settle(folder);
+    Ok(())
+}
+
+fn rename(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
+    rustix::fs::renameat(&folder, temporary, &folder, name)?;
+    settle(folder);
+    Ok(())
+}
+
+/// Makes a new name durable. A folder that cannot be synchronised still holds the file.
+fn settle(folder: impl AsFd) {
+    if let Ok(open) = rustix::fs::openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()) {
+        let _ = rustix::fs::fsync(open);
+    }
+}
+
+/// Writes a content to a stream as it is. A reader that has gone away (`| head`) is no error.
+fn through(file: &File, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+    gate(Call::Create)?;
+    empty(file)?;
+    match fill(file, content, gate) {
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
+/// Empties a regular file that is written where it is; nothing else can be emptied.
+fn empty(file: &File) -> io::Result<()> {
+    let ours = rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND) || !file.metadata()?.is_file();
+    if ours { Ok(()) } else { file.set_len(0) }
+}
+
+/// Writes the content and waits until it is on the disk: some errors are told only then.
+fn fill(file: &File, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+    let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate });
+    content(&mut out)?;
+    out.flush()?;
+    let Gated { gate, .. } = out.into_parts().0;
+    gate(Call::Sync)?;
+    match file.sync_all() {
+        // Pipes, terminals and some network filesystems have nothing to synchronise.
+        Err(e)
+            if matches!(
+                e.raw_os_error(),
+                Some(libc::EINVAL | libc::ENOTSUP | libc::ENOSYS | libc::EROFS)
+            ) =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// A file that asks before each write.
+struct Gated<'a, 'b> {
+    file: &'a File,
+    gate: Gate<'b>,
+}
+
+impl Write for Gated<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.gate)(Call::Write)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

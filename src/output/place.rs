@@ -1,0 +1,207 @@
+//! What lies at the path of an output, and how it is to be written.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
+use rustix::io::Errno;
+
+use super::{OutputError, neighbour};
+
+/// Links that a path may lead through, as in the kernel.
+pub const LINKS: usize = 40;
+/// What `statfs` says of /proc (`linux/magic.h`).
+const PROC: i64 = 0x9fa0;
+
+/// How an output is written.
+#[derive(Debug)]
+pub enum Place {
+    /// A regular file, there or not: replaced in its folder.
+    Named {
+        /// Stays open, so that a folder that is renamed meanwhile is still found.
+        folder: OwnedFd,
+        /// The last name of the path, all links followed.
+        name: OsString,
+    },
+    /// A new file, whose name is chosen when it is first saved.
+    Fresh {
+        /// Its folder.
+        folder: OwnedFd,
+        /// The front of its name.
+        stem: OsString,
+        /// The end of its name, without the dot.
+        extension: String,
+    },
+    /// Written as it is: standard output, a pipe, a terminal, a character device, or a file that no rename can replace.
+    Stream(File),
+}
+
+/// Why there is no such place.
+#[derive(Debug)]
+pub enum Unfit {
+    /// A device with data.
+    Device,
+    /// Anything else, in words.
+    Why(String),
+}
+
+impl Unfit {
+    /// With the option and path that the user wrote.
+    pub fn named(self, option: &str, path: &Path) -> OutputError {
+        let (option, path) = (option.to_string(), path.to_path_buf());
+        match self {
+            Unfit::Device => OutputError::Device { option, path },
+            Unfit::Why(why) => OutputError::Unwritable { option, path, why },
+        }
+    }
+}
+
+impl From<io::Error> for Unfit {
+    fn from(e: io::Error) -> Unfit {
+        Unfit::Why(e.to_string())
+    }
+}
+
+impl From<Errno> for Unfit {
+    fn from(e: Errno) -> Unfit {
+        io::Error::from(e).into()
+    }
+}
+
+/// A device whose bytes are somebody's data: every block device, and every character device that is no terminal and none that forgets
+/// (`/dev/null`), since disks have such nodes too (`/dev/sg0`, `/dev/ng0n1`).
+pub fn holds_data(about: &Metadata) -> bool {
+    let number = about.rdev();
+    let harmless = matches!(
+        (rustix::fs::major(number), rustix::fs::minor(number)),
+        (1, 3 | 5 | 7 | 8 | 9) | (4 | 5 | 136..=143, _)
+    );
+    let kind = about.file_type();
+    kind.is_block_device() || (kind.is_char_device() && !harmless)
+}
+
+impl Place {
+    /// Follows the links of a path and tries what it leads to.
+    pub fn find(path: &Path) -> Result<Place, Unfit> {
+        if path == Path::new("-") {
+            return Ok(Place::Stream(io::stdout().as_fd().try_clone_to_owned()?.into()));
+        }
+        match std::fs::metadata(path) {
+            Ok(about) if about.is_dir() => return Err(Unfit::Why("it is a folder".into())),
+            Ok(about) if holds_data(&about) => return Err(Unfit::Device),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e.into()),
+            // A link that leads nowhere yet is followed below. One that somebody planted in a shared folder the kernel has refused.
+            _ => {}
+        }
+        let mut path = path.to_path_buf();
+        for _ in 0..LINKS {
+            let (folder, name) = open_parent(&path)?;
+            if rustix::fs::fstatfs(&folder)?.f_type as i64 == PROC {
+                return descriptor(&path).map(Place::Stream);
+            }
+            let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(about) => FileType::from_raw_mode(about.st_mode),
+                Err(Errno::NOENT) => {
+                    try_folder(&folder, &name)?;
+                    return Ok(Place::Named { folder, name });
+                }
+                Err(e) => return Err(e.into()),
+            };
+            match kind {
+                FileType::Symlink => {
+                    let link = rustix::fs::readlinkat(&folder, &name, Vec::new())?;
+                    let link = PathBuf::from(OsString::from(os(link.as_bytes())));
+                    path.set_file_name("");
+                    path.push(link);
+                }
+                FileType::RegularFile => return regular(folder, name),
+                _ => {
+                    // Opened by its folder: what was looked at is what is opened. A pipe waits for its reader here.
+                    let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
+                    return if holds_data(&file.metadata()?) {
+                        Err(Unfit::Device)
+                    } else {
+                        Ok(Place::Stream(file))
+                    };
+                }
+            }
+        }
+        Err(Errno::LOOP.into())
+    }
+
+    /// A new file in a folder that can be written.
+    pub fn fresh(folder: &Path, stem: &str, extension: &str) -> Result<Place, Unfit> {
+        let opened = open_folder(folder)?;
+        try_folder(&opened, OsStr::new(stem))?;
+        Ok(Place::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
+    }
+}
+
+fn os(bytes: &[u8]) -> &OsStr {
+    std::os::unix::ffi::OsStrExt::from_bytes(bytes)
+}
+
+fn open_folder(folder: &Path) -> Result<OwnedFd, Unfit> {
+    let folder = if folder == Path::new("") { Path::new(".") } else { folder };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| match e {
+        Errno::NOENT | Errno::NOTDIR => Unfit::Why(format!("there is no folder {}", folder.display())),
+        e => e.into(),
+    })
+}
+
+fn open_parent(path: &Path) -> Result<(OwnedFd, OsString), Unfit> {
+    let slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    let Some(name) = path.file_name().filter(|_| !slash) else {
+        return Err(Unfit::Why("that is no name for a file".into()));
+    };
+    Ok((open_folder(path.parent().unwrap_or(Path::new("")))?, name.into()))
+}
+
+/// Makes a file in the folder and takes it away again: the only question about permissions, quotas and read-only filesystems whose
+/// answer is always right.
+fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
+    // The longest name that will be needed is that of the output itself.
+    if name.len() > 255 {
+        return Err(Errno::NAMETOOLONG.into());
+    }
+    let (_, temporary) = neighbour(folder, name)?;
+    Ok(rustix::fs::unlinkat(folder, &temporary, AtFlags::empty())?)
+}
+
+/// A regular file: replaced where its folder allows that, else written as it is.
+fn regular(folder: OwnedFd, name: OsString) -> Result<Place, Unfit> {
+    let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
+    let about = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+    let mounted = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
+    // In a folder like /tmp only the owner of a file may replace it.
+    let around = rustix::fs::fstat(&folder)?;
+    let me = rustix::process::geteuid();
+    let shared = around.st_mode & libc::S_ISVTX != 0
+        && !me.is_root()
+        && ![about.stx_uid, around.st_uid].contains(&me.as_raw());
+    if mounted || shared || try_folder(&folder, &name).is_err() {
+        return Ok(Place::Stream(file));
+    }
+    Ok(Place::Named { folder, name })
+}
+
+/// A descriptor of this process by its name in /proc, or anything else that /proc leads to. `/dev/stdout` is such a link: opening it anew
+/// would begin at the start of the file that a shell has redirected it to.
+fn descriptor(path: &Path) -> Result<File, Unfit> {
+    let own = format!("/proc/{}/fd", std::process::id());
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let number = path.file_name().and_then(|n| n.to_str()?.parse::<u32>().ok());
+    let file = match number.filter(|_| folder.is_some_and(|f| f == Path::new(&own))) {
+        Some(1) => File::from(io::stdout().as_fd().try_clone_to_owned()?),
+        Some(2) => File::from(io::stderr().as_fd().try_clone_to_owned()?),
+        _ => OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY).open(path)?,
+    };
+    if holds_data(&file.metadata()?) { Err(Unfit::Device) } else { Ok(file) }
+}

@@ -1,0 +1,54 @@
+//! Text on its way to standard output and standard error: the edge at which control characters of foreign texts are made visible.
+//!
+//! Names of jobs, serials, paths and messages come from files and devices that others wrote. A terminal obeys the control characters in
+//! them: it hides lines, changes its title, or answers as if the user had typed. So none of them passes, whoever made the text.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+/// Whether a terminal would obey a character, or show the text around it in another order.
+fn is_obeyed(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        // Marks and overrides of direction (Unicode UAX #9), which let a text look like another one.
+        '\u{200e}'
+        | '\u{200f}'
+        | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}'
+        | '\u{2028}'
+        | '\u{2029}' => true,
+        c => c.is_control(),
+    }
+}
+
+/// The text with such characters written as `\u001b`, which JSON reads back as the character.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match is_obeyed(c) {
+            true => shown += &format!("\\u{:04x}", u32::from(c)),
+            false => shown.push(c),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Prints results on standard output. A reader that has gone away (`| head`) is no error.
+///
+/// # Errors
+/// What the system says.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run.
+pub fn say(text: &str) {
+    let _ = io::stderr().write_all(visible(text).as_bytes());
+}

@@ -1,0 +1,247 @@
+//! Each call to the system fails in turn; links, devices and other people's files lie where outputs are asked for.
+
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
+
+use tempfile::TempDir;
+
+use super::*;
+
+const OLD: &[u8] = b"old\n";
+
+fn folder() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn save(path: &Path, text: &str) {
+    OutputFile::open("--json", path).unwrap().save(&|out| out.write_all(text.as_bytes())).unwrap();
+}
+
+fn refusal(path: &Path) -> String {
+    OutputFile::open("--json", path).unwrap_err().to_string()
+}
+
+/// A text of several writes.
+fn long(out: &mut dyn Write) -> io::Result<()> {
+    (0..3).try_for_each(|_| out.write_all(&[b'x'; 1 << 16]))
+}
+
+#[test]
+fn whichever_call_fails_the_old_file_stays_and_nothing_else() {
+    for errno in [libc::ENOSPC, libc::EDQUOT, libc::EFBIG, libc::EROFS, libc::EIO] {
+        for there in [true, false] {
+            let mut calls = Vec::new();
+            for n in 0.. {
+                let at = folder();
+                let path = at.path().join("r.json");
+                if there {
+                    std::fs::write(&path, OLD).unwrap();
+                }
+                let mut output = OutputFile::open("--json", &path).unwrap();
+                let mut fresh = OutputFile::fresh("--records", at.path(), "new", "json").unwrap();
+                for (output, old) in [(&mut output, there), (&mut fresh, false)] {
+                    calls.clear();
+                    let done = output.save_through(&long, &mut |call| {
+                        calls.push(call);
+                        if calls.len() > n { Err(io::Error::from_raw_os_error(errno)) } else { Ok(()) }
+                    });
+                    if let Err(e) = done {
+                        assert_eq!(e.raw_os_error(), Some(errno));
+                        assert_eq!(output.path().exists(), old);
+                        let second = output.save_elsewhere(&long).expect("the temporary folder has room");
+                        assert_eq!(std::fs::metadata(&second).unwrap().len(), 3 << 16);
+                        assert_eq!(std::fs::metadata(&second).unwrap().mode() & 0o777, 0o600);
+                        std::fs::remove_file(second).unwrap();
+                    } else {
+                        assert_eq!(std::fs::metadata(output.path()).unwrap().len(), 3 << 16);
+                    }
+                }
+                if calls.len() <= n {
+                    assert_eq!(names(at.path()), ["new.json", "r.json"], "nothing else is left");
+                    break;
+                }
+                assert_eq!(names(at.path()), if there { vec!["r.json"] } else { vec![] });
+                assert!(!there || std::fs::read(&path).unwrap() == OLD);
+            }
+            assert_eq!((calls[0], *calls.last().unwrap()), (Call::Create, Call::Rename));
+            assert!(calls.contains(&Call::Write) && calls.contains(&Call::Sync), "{calls:?}");
+        }
+    }
+}
+
+#[test]
+fn the_mode_of_the_old_file_stays() {
+    let at = folder();
+    let path = at.path().join("r.json");
+    for mode in [0o600, 0o640, 0o664] {
+        std::fs::write(&path, OLD).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        save(&path, "new");
+        assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, mode);
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+    }
+}
+
+#[test]
+fn links_are_followed_and_stay() {
+    let at = folder();
+    std::fs::create_dir(at.path().join("below")).unwrap();
+    let (file, link) = (at.path().join("below/file"), at.path().join("link"));
+    symlink("below/file", &link).unwrap();
+    for text in ["made", "replaced"] {
+        save(&link, text);
+        assert!(link.is_symlink());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
+    }
+    symlink("around", at.path().join("around")).unwrap();
+    assert!(
+        refusal(&at.path().join("around")).contains("symbolic links"),
+        "{}",
+        refusal(&at.path().join("around"))
+    );
+}
+
+#[test]
+fn devices_that_forget_are_written_and_stay() {
+    let at = folder();
+    let link = at.path().join("null");
+    symlink("/dev/null", &link).unwrap();
+    for path in [Path::new("/dev/null"), &link] {
+        save(path, "nothing");
+        assert!(std::fs::metadata(path).unwrap().file_type().is_char_device());
+    }
+    let mut full = OutputFile::open("--json", Path::new("/dev/full")).unwrap();
+    assert_eq!(full.save(&long).unwrap_err().raw_os_error(), Some(libc::ENOSPC));
+}
+
+#[test]
+fn a_pipe_takes_the_text_and_stays() {
+    let at = folder();
+    let path = at.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::from_raw_mode(0o600), 0)
+        .unwrap();
+    let reader = std::thread::spawn({
+        let path = path.clone();
+        move || std::fs::read_to_string(path).unwrap()
+    });
+    save(&path, "through");
+    assert_eq!(reader.join().unwrap(), "through");
+    assert!(std::fs::metadata(&path).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn what_can_be_no_output_is_refused_with_the_reason() {
+    let at = folder();
+    assert!(refusal(at.path()).contains("it is a folder"));
+    assert!(refusal(&at.path().join("none/r.json")).contains("there is no folder"));
+    assert!(refusal(&at.path().join("new/")).contains("no name for a file"));
+    assert!(refusal(&at.path().join("x".repeat(300))).contains("too long"));
+    assert!(refusal(Path::new("/proc/none.json")).contains("cannot be written"));
+    assert_eq!(names(at.path()), Vec::<String>::new());
+}
+
+#[test]
+fn a_name_that_is_no_text() {
+    let at = folder();
+    let path = at.path().join(<OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(b"r\xff\x1b.json"));
+    save(&path, "text");
+    assert_eq!(std::fs::read(&path).unwrap(), b"text");
+}
+
+#[test]
+fn a_folder_that_moves_is_followed_and_one_that_goes_is_told() {
+    let at = folder();
+    let (old, new) = (at.path().join("old"), at.path().join("new"));
+    std::fs::create_dir(&old).unwrap();
+    let mut output = OutputFile::open("--json", &old.join("r.json")).unwrap();
+    std::fs::rename(&old, &new).unwrap();
+    output.save(&|out| out.write_all(b"moved")).unwrap();
+    assert_eq!(std::fs::read(new.join("r.json")).unwrap(), b"moved");
+    std::fs::remove_dir_all(&new).unwrap();
+    assert_eq!(output.save(&long).unwrap_err().kind(), io::ErrorKind::NotFound);
+}
+
+#[test]
+fn what_takes_the_name_meanwhile_is_not_written() {
+    let at = folder();
+    let (path, other) = (at.path().join("r.json"), at.path().join("other"));
+    std::fs::write(&other, OLD).unwrap();
+    let mut output = OutputFile::open("--json", &path).unwrap();
+    symlink(&other, &path).unwrap();
+    assert!(output.save(&long).unwrap_err().to_string().contains("no regular file"));
+    assert_eq!(std::fs::read(&other).unwrap(), OLD);
+}
+
+#[test]
+fn fresh_names_are_chosen_by_one_alone() {
+    let at = folder();
+    let save = |text: String| {
+        let mut output = OutputFile::fresh("--records", at.path(), "run", "json").unwrap();
+        output.save(&|out| out.write_all(text.as_bytes())).unwrap();
+        output.save(&|out| out.write_all(text.as_bytes())).unwrap();
+        assert_eq!(std::fs::read_to_string(output.path()).unwrap(), text);
+    };
+    std::thread::scope(|scope| {
+        for n in 0..8 {
+            scope.spawn(move || (0..8).for_each(|m| save(format!("{n} {m}"))));
+        }
+    });
+    assert_eq!(names(at.path()).len(), 64);
+}
+
+#[test]
+fn one_file_is_not_two_outputs_nor_an_input() {
+    let at = folder();
+    let path = |name: &str| at.path().join(name);
+    std::fs::write(path("a"), OLD).unwrap();
+    std::fs::hard_link(path("a"), path("hard")).unwrap();
+    symlink("a", path("soft")).unwrap();
+    symlink("new", path("towards")).unwrap();
+    let open = |name: &str| OutputFile::open("--csv", &path(name)).unwrap();
+    let same = |a: &str, b: &str| apart(&[&open(a), &open(b)], &[]).is_err();
+    for (a, b) in [("a", "a"), ("a", "hard"), ("hard", "soft"), ("new", "new"), ("new", "towards")] {
+        assert!(same(a, b), "{a} and {b}");
+        let input = [("the input".to_string(), Identity::of(&path(b)))];
+        let e = apart(&[&open(a)], &input).unwrap_err().to_string();
+        assert!(e.contains(&format!("/{a} is the same file as the input")), "{e}");
+    }
+    assert!(!same("a", "new") && !same("new", "newer"));
+    let null = || OutputFile::open("--csv", Path::new("/dev/null")).unwrap();
+    assert!(apart(&[&null(), &null()], &[]).is_ok(), "nothing is lost there");
+    let out = || OutputFile::open("--csv", Path::new("-")).unwrap();
+    assert!(apart(&[&out(), &out()], &[]).is_err());
+    assert_eq!(names(at.path()), ["a", "hard", "soft", "towards"]);
+}
+
+#[test]
+fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
+    let at = folder();
+    let (path, other) = (at.path().join("out"), at.path().join("other"));
+    std::fs::write(&path, OLD).unwrap();
+    std::fs::hard_link(&path, &other).unwrap();
+    let mut file = OutputFile::open("--output", &path).unwrap().begin().unwrap();
+    file.write_all(b"one ").unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"one ");
+    OutputFile::open("log", &path).unwrap().extend().unwrap().write_all(b"two").unwrap();
+    assert_eq!(std::fs::read(&path).unwrap(), b"one two");
+    assert_eq!(std::fs::read(&other).unwrap(), OLD);
+    assert_eq!(names(at.path()), ["other", "out"]);
+}
+
+#[test]
+fn no_control_character_passes_the_edge() {
+    let all: String = (0..0x3000u32).filter_map(char::from_u32).collect();
+    let shown = screen::visible(&all);
+    assert!(shown.chars().all(|c| !c.is_control() || c == '\n' || c == '\t'));
+    assert!(shown.contains("\\u001b") && shown.contains("\\u009b") && shown.contains("\\u202e"));
+    let json = screen::visible("\"\u{7f}\u{9b}\"").into_owned();
+    assert_eq!(serde_json::from_str::<String>(&json).unwrap(), "\u{7f}\u{9b}");
+    assert!(matches!(screen::visible("a\tb\nµ"), std::borrow::Cow::Borrowed(_)));
+}

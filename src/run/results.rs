@@ -1,0 +1,168 @@
+//! Where the results of a run go: the Record, the table and the page, and what becomes of those that cannot be saved.
+//!
+//! An output that cannot be saved ends nothing: the steps that are left still run, the other outputs are still written. What it would
+//! have held goes to a second place, its figures to the screen, and the program ends with exit code 1.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use super::pipeline::{Ended, Front};
+use super::{Failure, shown};
+use crate::cli::OutputArgs;
+use crate::output::{self, Identity, OutputError, OutputFile, screen};
+use crate::record::{Record, State};
+use crate::report::{html, text};
+use crate::ui::Ui;
+
+impl From<OutputError> for Failure {
+    fn from(e: OutputError) -> Failure {
+        let code = if matches!(e, OutputError::Device { .. }) { 3 } else { 2 };
+        Failure { code, message: e.to_string() }
+    }
+}
+
+/// One output and what it holds.
+struct Sheet {
+    file: OutputFile,
+    content: fn(&Record, &mut dyn Write) -> io::Result<()>,
+    /// Where its last content is, since it could not be saved in its own place.
+    second: Option<PathBuf>,
+    /// Why its last content is not in its own place.
+    failed: Option<io::Error>,
+}
+
+impl Sheet {
+    fn save(&mut self, record: &Record) {
+        let content = self.content;
+        let write = |out: &mut dyn Write| content(record, out);
+        self.failed = self.file.save(&write).err();
+        if self.failed.is_none() {
+            if let Some(second) = self.second.take() {
+                let _ = std::fs::remove_file(second);
+            }
+            return;
+        }
+        let again = self
+            .second
+            .take()
+            .filter(|path| OutputFile::open("", path).is_ok_and(|mut file| file.save(&write).is_ok()));
+        self.second = again.or_else(|| self.file.save_elsewhere(&write));
+    }
+
+    /// What the user is told when its content is not where it was asked for.
+    fn loss(&self) -> Option<String> {
+        let (why, path) = (self.failed.as_ref()?, self.file.path().display());
+        Some(match &self.second {
+            Some(second) => {
+                format!("volproof: {path} could not be saved: {why}; it is in {} instead\n", second.display())
+            }
+            None => format!(
+                "volproof: {path} could not be saved: {why}; nor could it be saved in the temporary folder\n"
+            ),
+        })
+    }
+}
+
+/// The outputs of a run, opened and checked, and the progress that is shown.
+pub struct Results {
+    ui: Ui,
+    quiet: bool,
+    record: Sheet,
+    others: Vec<Sheet>,
+    /// When the Record was last saved, and how long that took.
+    saved: Option<(Instant, Duration)>,
+}
+
+impl Results {
+    /// Opens all outputs; none may be one of the inputs and targets in `used`.
+    ///
+    /// # Errors
+    /// Of input.
+    pub fn open(args: &OutputArgs, used: &[(String, Identity)]) -> Result<Results, Failure> {
+        let sheet = |file, content| Sheet { file, content, second: None, failed: None };
+        let file = match &args.json {
+            Some(path) => OutputFile::open("--json", path)?,
+            None => {
+                let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+                let folder = args.records.as_deref().unwrap_or(Path::new("."));
+                OutputFile::fresh("--records", folder, &format!("volproof-{now}"), "json")?
+            }
+        };
+        let record = sheet(file, |record, out| record.write(out));
+        let mut others = Vec::new();
+        if let Some(path) = &args.csv {
+            others.push(sheet(OutputFile::open("--csv", path)?, |record, out| {
+                out.write_all(screen::visible(&text::csv(record)).as_bytes())
+            }));
+        }
+        if let Some(path) = &args.html {
+            others.push(sheet(OutputFile::open("--html", path)?, |record, out| {
+                let page = html::page(record).map_err(io::Error::other)?;
+                out.write_all(screen::visible(&page).as_bytes())
+            }));
+        }
+        let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
+        output::apart(&files, used)?;
+        Ok(Results { ui: Ui::new(args.quiet), quiet: args.quiet, record, others, saved: None })
+    }
+
+    /// Tables are printed on standard output: nobody asked for silence, and no output goes there.
+    pub fn prints(&self) -> bool {
+        let all = std::iter::once(&self.record).chain(&self.others);
+        !self.quiet && !all.into_iter().any(|sheet| sheet.file.is_stdout())
+    }
+
+    /// Saves and prints what was measured, then says which exit code the run has.
+    pub fn publish(mut self, ended: Ended, after: fn(&Record) -> String) -> Result<ExitCode, Failure> {
+        let record = &ended.record;
+        if record.steps.is_empty() && record.state != State::Complete {
+            return ended.code(); // Nothing was measured: an empty Record helps nobody.
+        }
+        self.record.save(record);
+        self.others.iter_mut().for_each(|sheet| sheet.save(record));
+        let mut lost: String =
+            std::iter::once(&self.record).chain(&self.others).filter_map(Sheet::loss).collect();
+        if self.prints() {
+            if let Err(e) = screen::print(&(shown(record) + &after(record))) {
+                lost += &format!("volproof: standard output: {e}\n");
+            }
+        } else if !lost.is_empty() {
+            screen::say(&shown(record));
+        } else if let State::Failed(why) = &record.state {
+            screen::say(&format!("volproof: {why}\n"));
+        }
+        for file in &ended.kept {
+            self.ui.say(&format!("\nThe test file stays: {}", file.display()));
+        }
+        if self.record.failed.is_none() && !self.record.file.is_stream() {
+            let path = self.record.file.path().display();
+            self.ui.say(&format!("\nRecord: {path}\n  print it again: volproof show {path}"));
+        }
+        screen::say(&lost);
+        let code = ended.code()?;
+        Ok(if !lost.is_empty() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
+    }
+}
+
+impl Front for Results {
+    fn ui(&mut self) -> &mut Ui {
+        &mut self.ui
+    }
+
+    /// A Record grows with every step: one that takes longer to save than the steps take to run is saved less often.
+    fn measured(&mut self, record: &Record) {
+        let busy = self.saved.is_some_and(|(at, took)| at.elapsed() < took);
+        if self.record.file.is_stream() || busy {
+            return;
+        }
+        let began = Instant::now();
+        let known = self.record.failed.is_some();
+        self.record.save(record);
+        if let Some(loss) = self.record.loss().filter(|_| !known) {
+            self.ui.say(&loss);
+        }
+        self.saved = Some((Instant::now(), began.elapsed()));
+    }
+}

@@ -1,0 +1,324 @@
+//! Where results go: nothing that must stay is overwritten, and nothing that was measured is lost.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use volproof::record::{Record, State};
+
+use crate::devices::Loop;
+use crate::{Bench, Ran, is_root};
+
+/// Two steps on a simulated volume: they take no time, and no target.
+const PLAN: &str = r#"
+[[step]]
+name = "first"
+rw = "randread"
+engine = "null"
+runtime = "2s"
+[[step]]
+name = "second"
+rw = "randread"
+engine = "null"
+runtime = "2s"
+"#;
+
+fn bench() -> Bench {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("p.toml"), PLAN).unwrap();
+    bench
+}
+
+fn planned<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["run", "--plan", "p.toml"], more].concat()
+}
+
+/// All figures are on the screen, and the Record of both steps is in the file that standard error names.
+#[track_caller]
+fn nothing_is_lost(ran: &Ran) {
+    let figures = if ran.out.contains("second") { &ran.out } else { &ran.err };
+    assert!(
+        figures.contains("first") && figures.contains("second"),
+        "-- out:\n{}\n-- err:\n{}",
+        ran.out,
+        ran.err
+    );
+    let place =
+        ran.err.split("it is in ").nth(1).expect("a second place is named").split(" instead").next().unwrap();
+    let record = Record::load(Path::new(place)).unwrap();
+    assert_eq!((record.state, record.steps.len()), (State::Complete, 2));
+    std::fs::remove_file(place).unwrap();
+}
+
+#[test]
+fn devices_pipes_and_links_are_written_through() {
+    let bench = bench();
+    symlink("/dev/null", bench.path().join("nowhere")).unwrap();
+    symlink("real.json", bench.path().join("r.json")).unwrap();
+    bench.run(&planned(&["-q", "--json", "/dev/null", "--csv", "nowhere", "--html", "/dev/null"])).ended(0);
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    bench.run(&planned(&["-q", "--json", "r.json"])).ended(0);
+    assert!(bench.path().join("r.json").is_symlink());
+    assert_eq!(Record::load(&bench.path().join("real.json")).unwrap().steps.len(), 2);
+
+    let ran = bench.run(&planned(&["--json", "/dev/stdout"])).ended(0);
+    assert_eq!(Record::parse(&ran.out, "out".into()).unwrap().steps.len(), 2, "and no table beside it");
+
+    let pipe = bench.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let reader = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::read_to_string(pipe).unwrap()
+    });
+    bench.run(&planned(&["-q", "--json", "pipe"])).ended(0);
+    let text = reader.join().unwrap();
+    assert_eq!(Record::parse(&text, "pipe".into()).unwrap().steps.len(), 2, "once, whole");
+    assert!(std::fs::metadata(&pipe).unwrap().file_type().is_fifo());
+}
+
+#[test]
+fn outputs_do_not_overwrite_one_another_nor_what_is_used() {
+    let bench = bench();
+    let file = bench.file("f.dat", 4);
+    std::fs::hard_link(&file, bench.path().join("hard")).unwrap();
+    symlink("f.dat", bench.path().join("soft")).unwrap();
+    let plan = std::fs::read(bench.path().join("p.toml")).unwrap();
+    let data = std::fs::read(&file).unwrap();
+    let before = Bench::names(bench.path());
+    for (arguments, words) in [
+        (planned(&["--json", "r", "--html", "r"]), ["r is the same file as --json r", "--html"]),
+        (planned(&["--json", "-", "--csv", "-"]), ["- is the same file as --json -", "--csv"]),
+        (planned(&["--json", "p.toml"]), ["p.toml is the same file as --plan p.toml", "--json"]),
+        (vec!["run", "f.dat", "--rw", "read", "--csv", "f.dat"], ["same file as the target f.dat", "--csv"]),
+        (vec!["run", "f.dat", "--rw", "read", "--html", "hard"], ["same file as the target f.dat", "--html"]),
+        (vec!["run", "f.dat", "--rw", "read", "--json", "soft"], ["same file as the target f.dat", "--json"]),
+        (vec!["million", "f.dat", "--json", "hard"], ["same file as the target f.dat", "--json"]),
+        (vec!["convert", "p.toml", "--to", "plan", "-o", "p.toml"], ["same file as the input p.toml", "-o"]),
+        (vec!["report", "p.toml", "-o", "./p.toml"], ["same file as the input p.toml", "-o"]),
+    ] {
+        bench.run(&arguments).ended(2).says(&words);
+        assert_eq!(Bench::names(bench.path()), before, "{arguments:?}");
+    }
+    for arguments in [
+        ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--output=hard"],
+        ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--record=soft"],
+        ["fio", "--name=a", "--filename=new", "--size=4k", "--output=new"],
+        ["fio", "--name=a", "--filename=f.dat", "--rw=read", "--write_bw_log=a"],
+    ] {
+        let log = arguments[4] == "--write_bw_log=a";
+        if log {
+            symlink("f.dat", bench.path().join("a_bw.1.log")).unwrap();
+        }
+        bench.run(&arguments).ended(1).says(&["is the same file as the target"]);
+        assert!(!bench.path().join("new").exists());
+    }
+    std::fs::write(bench.path().join("j.fio"), "[a]\nfilename=f.dat\nrw=read\n").unwrap();
+    bench.run(&["fio", "j.fio", "--output=j.fio"]).ended(1).says(&["same file as the job file j.fio"]);
+    assert_eq!(std::fs::read(&file).unwrap(), data);
+    assert_eq!(std::fs::read(bench.path().join("p.toml")).unwrap(), plan);
+}
+
+#[test]
+fn block_devices_are_no_outputs() {
+    let bench = bench();
+    bench.run(&planned(&["-q", "--json", "r.json"])).ended(0);
+    let Some(disk) = Loop::over(&bench.file("disk", 4)) else { return };
+    let before = std::fs::read(disk.path()).unwrap();
+    symlink(disk.path(), bench.path().join("link")).unwrap();
+    for device in [disk.path(), "link"] {
+        for arguments in [
+            planned(&["--json", device]),
+            planned(&["--csv", device]),
+            planned(&["--html", device]),
+            vec!["report", "r.json", "-o", device],
+            vec!["convert", "r.json", "--to", "csv", "-o", device],
+        ] {
+            bench.run(&arguments).ended(3).says(&["is a device, and the output would overwrite it"]);
+        }
+        for option in ["--output", "--record"] {
+            let option = format!("{option}={device}");
+            bench.run(&["fio", "--name=a", "--size=4k", &option]).ended(3).says(&["device"]);
+        }
+    }
+    assert_eq!(std::fs::read(disk.path()).unwrap(), before);
+}
+
+#[test]
+fn nobody_can_plant_a_link_where_the_writer_writes() {
+    let bench = bench();
+    std::fs::write(bench.path().join("precious"), "precious").unwrap();
+    for name in ["r.json.part", "r.csv.part", "x.html.part"] {
+        symlink("precious", bench.path().join(name)).unwrap();
+    }
+    bench.run(&planned(&["-q", "--json", "r.json", "--csv", "r.csv", "--html", "x.html"])).ended(0);
+    assert_eq!(std::fs::read_to_string(bench.path().join("precious")).unwrap(), "precious");
+    assert!(!Bench::names(bench.path()).iter().any(|n| n.starts_with(".volproof")));
+}
+
+#[test]
+fn records_of_one_second_have_names_of_their_own() {
+    let bench = bench();
+    bench.folder("records");
+    let start = || bench.start(&planned(&["-q", "--records", "records"]));
+    let children: Vec<_> = (0..4).map(|_| start()).collect();
+    for child in children {
+        Ran::of(child.wait_with_output().unwrap()).ended(0);
+    }
+    let folder = bench.path().join("records");
+    assert_eq!(Bench::names(&folder).len(), 4);
+    let mut command = bench.command(&planned(&[]));
+    let ran = Ran::of(command.env("VOLPROOF_RECORDS", "records").output().unwrap()).ended(0);
+    assert_eq!(Bench::names(&folder).len(), 5);
+    assert!(ran.err.contains("volproof show records/volproof-"), "{}", ran.err);
+    bench.run(&planned(&["--records", "none"])).ended(2).says(&["none", "no folder", "--records"]);
+}
+
+#[test]
+fn outputs_that_cannot_be_written_are_found_before_the_run() {
+    let bench = bench();
+    for option in ["--json", "--csv", "--html"] {
+        let ran =
+            bench.run(&planned(&[option, "none/r"])).ended(2).says(&["there is no folder none", option]);
+        assert!(!ran.err.contains("first"), "nothing ran: {}", ran.err);
+        bench.run(&planned(&[option, "."])).ended(2).says(&["it is a folder", option]);
+        bench.run(&planned(&[option, "/proc/r"])).ended(2).says(&["/proc/r", option]);
+    }
+    for option in ["--output", "--record"] {
+        let ran = bench.run(&["fio", "--name=a", "--size=4k", &format!("{option}=none/r")]).ended(1);
+        assert!(ran.err.contains("there is no folder none") && ran.err.contains(option), "{}", ran.err);
+        assert!(!bench.path().join("a.0.0").exists(), "nothing ran");
+    }
+}
+
+/// Under `ulimit -f` the kernel sends SIGXFSZ, which ends programs that do not expect it.
+#[test]
+fn a_limit_of_file_sizes_loses_no_figure() {
+    let bench = bench();
+    bench.folder("data");
+    let volproof = env!("CARGO_BIN_EXE_volproof");
+    // In blocks of 1024 bytes: the page has no room, the table has.
+    let limited = |blocks: u32, line: &str| {
+        let script = format!("ulimit -f {blocks}; exec {volproof} {line}");
+        Ran::of(Command::new("bash").args(["-c", &script]).current_dir(bench.path()).output().unwrap())
+    };
+    let ran = limited(0, "run --plan p.toml --json r.json --csv r.csv").ended(1);
+    assert!(ran.out.contains("first") && ran.out.contains("second"), "{}", ran.out);
+    for name in ["r.json", "r.csv"] {
+        assert!(ran.err.contains(&format!("{name} could not be saved: File too large")), "{}", ran.err);
+    }
+    let ran = limited(4, "run --plan p.toml -q --json r.json --csv r.csv").ended(1);
+    assert!(
+        ran.err.contains("first") && ran.err.contains("second"),
+        "quiet, but the figures are told: {}",
+        ran.err
+    );
+    assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
+    assert!(!bench.path().join("r.json").exists());
+    let ran = limited(64, "run data --file-size 8M --rw read --runtime 1s --json r.json").ended(1);
+    assert!(ran.err.contains("File too large"), "{}", ran.err);
+    assert_eq!(Bench::names(&bench.path().join("data")), Vec::<String>::new(), "the test file is gone");
+}
+
+/// A filesystem in memory of its own, unmounted when dropped.
+struct Small(std::path::PathBuf);
+
+impl Small {
+    fn new(bench: &Bench, options: &str) -> Option<Small> {
+        let place = bench.folder("small");
+        let mount = ["-t", "tmpfs", "-o", options, "none"];
+        let done =
+            is_root() && Command::new("mount").args(mount).arg(&place).status().is_ok_and(|s| s.success());
+        if !done {
+            println!("skipped: no filesystem can be mounted here");
+        }
+        done.then_some(Small(place))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_filesystem_loses_no_figure() {
+    let bench = bench();
+    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let filler = small.0.join("filler");
+    for room in [0, 4096, 8192, 16384] {
+        std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
+        let ran = bench
+            .run(&planned(&["--json", "small/r.json", "--csv", "r.csv", "--html", "small/r.html"]))
+            .ended(1);
+        assert!(ran.err.contains("small/r.html could not be saved: No space left on device"), "{}", ran.err);
+        assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
+        let (first, page) = ran.err.rsplit_once("small/r.html could not be saved").unwrap();
+        let page = page.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+        assert!(std::fs::read_to_string(page).unwrap().contains("second"));
+        std::fs::remove_file(page).unwrap();
+        if first.contains("small/r.json could not be saved") {
+            nothing_is_lost(&Ran { code: None, out: ran.out.clone(), err: first.into() });
+        } else {
+            assert_eq!(Record::load(&small.0.join("r.json")).unwrap().steps.len(), 2);
+        }
+        // The Record after the first step may have had room.
+        let whole = Record::load(&small.0.join("r.json"));
+        assert!(whole.is_ok() || !small.0.join("r.json").exists(), "{whole:?}");
+        let _ = std::fs::remove_file(small.0.join("r.json"));
+        assert_eq!(Bench::names(&small.0), ["filler"], "no half of a file stays");
+    }
+    let _ = std::fs::remove_file(&filler);
+    std::fs::write(&filler, vec![1; 65536]).unwrap();
+    let line = ["fio", "--name=a", "--size=64k", "--rw=read", "--output=small/out", "--record=small/r.json"];
+    let ran = bench.run(&line).ended(1);
+    assert!(ran.err.contains("IOPS=") && ran.err.contains("small/r.json could not be saved"), "{}", ran.err);
+    for place in ran.err.split("it is in ").skip(1) {
+        let _ = std::fs::remove_file(place.split([' ', '\n']).next().unwrap());
+    }
+}
+
+#[test]
+fn a_folder_that_goes_away_loses_no_figure() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    bench.folder("gone");
+    bench.folder("moved");
+    let mut line = vec!["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "gone/r.json"];
+    line.extend(["--csv", "moved/r.csv"]);
+    let child = bench.start(&line);
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    std::fs::remove_dir(bench.path().join("gone")).unwrap();
+    std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap()).ended(1);
+    assert!(ran.out.contains("Service latency"), "{}", ran.out);
+    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
+    std::fs::remove_file(place).unwrap();
+    assert!(std::fs::read_to_string(bench.path().join("elsewhere/r.csv")).unwrap().contains("randread"));
+}
+
+#[test]
+fn names_that_are_no_text_and_modes_that_are_private() {
+    let bench = bench();
+    let name = std::ffi::OsStr::from_bytes(b"r\xff.json");
+    let path = bench.path().join(name);
+    std::fs::write(&path, "").unwrap();
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    let mut command = bench.command(&planned(&["-q", "--json"]));
+    Ran::of(command.arg(name).output().unwrap()).ended(0);
+    assert_eq!(Record::load(&path).unwrap().steps.len(), 2);
+    assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn a_full_standard_output_loses_no_figure() {
+    let bench = bench();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = bench.command(&planned(&["--json", "-"])).stdout(full()).output().unwrap();
+    nothing_is_lost(&Ran::of(output).ended(1));
+    let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();
+    Ran::of(output).ended(1).says(&["standard output: No space left"]);
+    assert_eq!(bench.record().steps.len(), 2);
+}
