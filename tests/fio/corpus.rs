@@ -363,7 +363,7 @@ fn page(rows: &[(String, Outcome)]) -> String {
 fn job_files_of_fio_examples_run_alike() {
     let (Some(names), Some(fio)) = (names(), installed()) else { return };
     if !rustix::process::geteuid().is_root() {
-        return println!("skipped: loop devices need root");
+        return println!("skipped: root is needed to attach a loop device");
     }
     let only = std::env::var("CORPUS").ok();
     let mut wrong = Vec::new();

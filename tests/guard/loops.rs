@@ -31,7 +31,7 @@ impl Loop {
 
     fn over(file: &Path, dir: TempDir) -> Option<Loop> {
         if !rustix::process::geteuid().is_root() {
-            eprintln!("skipped: attaching a loop device needs root");
+            eprintln!("skipped: root is needed to attach a loop device");
             return None;
         }
         let out =
@@ -374,7 +374,7 @@ fn a_mounted_btrfs_is_found_by_each_of_its_members() {
     }
     let scanned = run("btrfs", &["device", "scan", devices[0], devices[1]]);
     if !scanned || !run("mount", &[devices[0], mount.to_str().unwrap()]) {
-        return eprintln!("skipped: this kernel does not mount btrfs");
+        return eprintln!("skipped: this kernel has no btrfs");
     }
     let undo = Undo("umount", vec![mount.to_str().unwrap().into()]);
     assert!(a.refusals().contains(&Code::PoolMember) && b.refusals().contains(&Code::PoolMember));
@@ -553,45 +553,51 @@ fn the_program_answers_with_its_exit_code() {
     assert_eq!(volproof(&["check", device, "--destroy", consent]).0, 0);
 }
 
-/// The machine's only zram device, shared with other tests under one lock, and reset afterwards.
-struct Zram(#[expect(dead_code, reason = "held until the device is reset")] File);
+/// A zram device of the test's own, taken away again.
+struct Zram {
+    number: String,
+}
 
 impl Zram {
     fn make(bytes: u64) -> Option<Zram> {
-        if !rustix::process::geteuid().is_root() || !Path::new("/sys/block/zram0").exists() {
-            eprintln!("skipped: zram needs root and its device");
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: root is needed to make a zram device");
             return None;
         }
-        let lock = File::create(std::env::temp_dir().join("volproof-zram0.lock")).unwrap();
-        lock.lock().unwrap();
-        if std::fs::read_to_string("/sys/block/zram0/disksize").unwrap().trim() != "0" {
-            eprintln!("skipped: zram0 is in use");
+        let Ok(number) = std::fs::read_to_string("/sys/class/zram-control/hot_add") else {
+            eprintln!("skipped: this kernel has no zram");
             return None;
-        }
-        std::fs::write("/sys/block/zram0/disksize", bytes.to_string()).unwrap();
-        Some(Zram(lock))
+        };
+        let zram = Zram { number: number.trim().to_string() };
+        std::fs::write(zram.attribute("disksize"), bytes.to_string()).unwrap();
+        Some(zram)
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        format!("/sys/block/zram{}/{name}", self.number)
     }
 }
 
 impl Drop for Zram {
     fn drop(&mut self) {
-        let _ = std::fs::write("/sys/block/zram0/reset", "1");
+        let _ = std::fs::write(self.attribute("reset"), "1");
+        let _ = std::fs::write("/sys/class/zram-control/hot_remove", &self.number);
     }
 }
 
 #[test]
 fn a_zram_disk_has_no_medium_until_it_has_a_size() {
     let root = Root::system();
-    let path = Path::new("/dev/zram0");
     let Some(zram) = Zram::make(64 << 20) else { return };
+    let path = PathBuf::from(format!("/dev/zram{}", zram.number));
+    let path = path.as_path();
     let looked = check(&root, path, None, None).unwrap();
     assert!(looked.ready, "{:?}", looked.findings);
-    assert_eq!(looked.consent.as_deref(), Some("64MiB:zram0"));
+    assert_eq!(looked.consent, Some(format!("64MiB:zram{}", zram.number)));
     let mut clearance = clear(&root, path, Access::Destroy(looked.consent.as_deref()), true).unwrap();
     clearance.confirm().unwrap();
     drop(clearance);
-    std::fs::write("/sys/block/zram0/reset", "1").unwrap();
+    std::fs::write(zram.attribute("reset"), "1").unwrap();
     let empty = check(&root, path, None, None).unwrap();
     assert!(empty.findings.iter().any(|f| f.code == Code::NoMedium), "{:?}", empty.findings);
-    drop(zram);
 }

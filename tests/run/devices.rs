@@ -11,7 +11,7 @@ pub struct Loop(PathBuf);
 impl Loop {
     pub fn over(file: &std::path::Path) -> Option<Loop> {
         if !is_root() {
-            println!("skipped: attaching a loop device needs root");
+            println!("skipped: root is needed to attach a loop device");
             return None;
         }
         let out = Command::new("losetup").args(["--find", "--show"]).arg(file).output().unwrap();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use crate::devices::Loop;
-use crate::{Bench, Ran, fits};
+use crate::{Bench, Ran, fits, messages};
 
 /// The JSON that a run printed.
 #[track_caller]
@@ -68,7 +68,7 @@ fn the_source_documents_commands_run() {
             assert!(ran.out.contains(&line), "'{line}' is not in:\n{}", ran.out);
         }
         assert!(ran.out.contains("(16.0MiB/"), "it ends after its size:\n{}", ran.out);
-        assert!(ran.err.lines().all(|l| l.starts_with("volproof: ")), "{}", ran.err);
+        messages(&ran.err);
     }
     assert!(bench.path().join("iotest").exists(), "the file stays, as with fio");
 }

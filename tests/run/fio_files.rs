@@ -112,7 +112,7 @@ struct Small {
 impl Small {
     fn new() -> Option<Small> {
         if !is_root() {
-            println!("skipped: only root can mount");
+            println!("skipped: root is needed to mount");
             return None;
         }
         let bench = Bench::new();

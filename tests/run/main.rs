@@ -127,6 +127,14 @@ impl Ran {
     }
 }
 
+/// Standard error of `volproof fio` holds nothing but messages of ours: `volproof: `, and indented lines that continue it. How many there
+/// are depends on what the rest of the machine does meanwhile.
+#[track_caller]
+fn messages(err: &str) {
+    let ours = |l: &str| l.starts_with("volproof: ") || l.starts_with("  ");
+    assert!(!err.starts_with(' ') && err.lines().all(ours), "{err}");
+}
+
 /// Every line fits the width that text for people keeps to.
 #[track_caller]
 fn fits(text: &str) {

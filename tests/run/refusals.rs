@@ -151,7 +151,7 @@ fn files_that_have_no_room() {
 #[test]
 fn a_full_filesystem() {
     if !is_root() {
-        return println!("skipped: mounting a small filesystem needs root");
+        return println!("skipped: root is needed to mount a small filesystem");
     }
     let bench = Bench::new();
     let point = bench.folder("small");

@@ -54,7 +54,7 @@ impl Drop for Loop {
 #[test]
 fn a_loop_device_is_tuned_and_left_as_it_was() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: attaching a loop device needs root");
+        println!("skipped: root is needed to attach a loop device");
         return;
     }
     let device = Loop::attach();
@@ -111,7 +111,7 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
 #[test]
 fn the_program_puts_back_after_signals_and_kill_9() {
     if !rustix::process::geteuid().is_root() {
-        println!("skipped: attaching a loop device needs root");
+        println!("skipped: root is needed to attach a loop device");
         return;
     }
     let device = Loop::attach();

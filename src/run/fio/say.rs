@@ -38,12 +38,12 @@ pub fn named(text: &str) -> String {
     out
 }
 
-/// A message in lines that fit, each indented like its first.
+/// A message in lines that fit: the first begins with `volproof: `, and whatever continues it is indented.
 pub fn wrapped(message: &str) -> String {
     let mut out = String::new();
     for (n, line) in message.lines().enumerate() {
         let body = line.trim_start();
-        let blanks = " ".repeat(line.len() - body.len());
+        let blanks = " ".repeat((line.len() - body.len()).max(2));
         out += &match (n, body.strip_prefix(LEAD)) {
             (0, None) => text::wrap(LEAD, body),
             (_, Some(body)) => text::wrap(LEAD, body),
@@ -138,10 +138,11 @@ mod tests {
     #[test]
     fn messages_fit() {
         let long = "word ".repeat(40);
-        let text = wrapped(&format!("{long}\n  {long}\nvolproof: {long}"));
+        let text = wrapped(&format!("{long}\n  {long}\nvolproof: {long}\n{long}"));
         assert!(text.lines().all(|l| l.len() <= text::WIDTH), "{text}");
         assert!(text.starts_with("volproof: word") && text.contains("\n          word"), "{text}");
         assert!(text.contains("\n  word") && text.contains("\nvolproof: word"), "{text}");
+        assert!(text.lines().all(|l| l.starts_with(LEAD) || l.starts_with("  ")), "{text}");
         let said = failure(Failure { code: 1, message: "short\n  and more".into() });
         assert_eq!(said.to_string(), "volproof: short\n  and more\n");
     }
