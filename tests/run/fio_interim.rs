@@ -9,6 +9,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::signals::wait_for_load;
 use crate::{Bench, Ran};
 
 /// Two jobs, one after the other, the first of which shares the machine with nobody.
@@ -133,18 +134,26 @@ fn interim_reports_are_fios_as_text() {
     assert!(names.len() >= 6 && names.chunks(2).all(|pair| pair == ["a", "b"]), "{names:?}");
 }
 
-/// Starts a job that would run for ten minutes, sends it a signal once it runs, and then what ends it.
+/// Starts a job that would run for ten minutes, sends it a signal once it runs, and then what ends it. A report that a signal asks for is
+/// awaited before the next signal.
 fn signalled(bench: &Bench, format: &str, signals: &[Signal]) -> Ran {
     let format = format!("--output-format={format}");
     let line = ["fio", "--name=j", "--size=1m", "--time_based", "--runtime=600", "--quiet-doubts", &format];
     let mut command = bench.command(&line);
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
-    let pid = Pid::from_child(&child);
+    let path = bench.path().join("said");
+    let out = std::fs::File::create(&path).unwrap();
+    let child = command.stdout(out).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let size = || std::fs::metadata(&path).unwrap().len();
     for signal in signals {
-        std::thread::sleep(Duration::from_millis(1400));
-        kill_process(pid, *signal).unwrap();
+        wait_for_load(child.id(), 16 << 20);
+        let before = size();
+        kill_process(Pid::from_child(&child), *signal).unwrap();
+        while *signal == Signal::USR1 && size() == before {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
-    Ran::of(child.wait_with_output().unwrap())
+    let output = child.wait_with_output().unwrap();
+    Ran { out: std::fs::read_to_string(&path).unwrap(), ..Ran::of(output) }
 }
 
 #[test]

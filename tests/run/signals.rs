@@ -30,6 +30,25 @@ pub fn finish(mut child: Child, mut err: impl BufRead, mut seen: String) -> Ran 
     Ran { code: child.wait().unwrap().code(), out, err: seen }
 }
 
+/// Bytes that a process has read until now, from its own cache or from a disk.
+fn has_read(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/io")).unwrap();
+    let of =
+        |name: &str| text.lines().find_map(|l| l.strip_prefix(name)).unwrap().trim().parse::<u64>().unwrap();
+    of("rchar:") + of("read_bytes:")
+}
+
+/// Waits until the load has read so much more, however long this machine takes for it, and then for a few of the samples
+/// that are taken every 100 ms.
+pub fn wait_for_load(process: u32, bytes: u64) {
+    let (before, began) = (has_read(process), Instant::now());
+    while has_read(process) < before + bytes {
+        assert!(began.elapsed() < Duration::from_secs(60), "it does not read");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 /// Interrupts the second step of a long plan on a folder, with these signals.
 fn interrupted(signals: &[Signal]) -> (Bench, Ran) {
     let bench = Bench::new();
@@ -42,7 +61,7 @@ fn interrupted(signals: &[Signal]) -> (Bench, Ran) {
     let seen = wait_for(&mut err, "[2/2]");
     assert_eq!(Bench::names(&folder).len(), 1, "the test file is there while it is measured");
     // So that the second step has something to show. Nothing below depends on how much.
-    std::thread::sleep(Duration::from_millis(500));
+    wait_for_load(child.id(), 1 << 20);
     let began = Instant::now();
     for signal in signals {
         send(&child, *signal);
