@@ -1,26 +1,19 @@
-//! The write-ahead journal: one JSON file per run, on disk before a knob is touched.
+//! The write-ahead journal: what a run has changed, written down before each change.
 //!
-//! A save writes a new file, fsyncs it, renames it over the old one and fsyncs the folder: after any crash there is the old
-//! journal or the new one, never half of either. Everything that touches knobs or journals holds the folder's lock; a
-//! running owner also holds a lock per disk. Locks are `flock`s, which the kernel drops when their process dies.
+//! Each file has its value from before the run, and how far it got. Writing one file may change others, so all of them are
+//! marked before the write and read back after it. A value that is neither the one from before nor the one that was left
+//! there is somebody else's.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
+use std::io;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::{TuneError, knob};
+use super::{Places, TuneError, file, knob};
 
-/// How long another process may hold the folder's lock, which it needs for milliseconds.
-const PATIENCE: Duration = Duration::from_secs(10);
 /// Raised when an older program could misread the file.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// What one run has changed, or is about to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,6 +21,8 @@ const VERSION: u32 = 1;
 pub struct Journal {
     /// The form of this file.
     pub version: u32,
+    /// Larger than that of every journal that was there before: later changes are undone first.
+    pub sequence: u64,
     /// The run.
     pub owner: Owner,
     /// Whether the values stay until `restore` is asked for, although the owner ends.
@@ -38,46 +33,45 @@ pub struct Journal {
     pub entries: Vec<Entry>,
 }
 
-/// One knob.
+/// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// Name of its row.
-    pub knob: String,
-    /// Its file, from `/`.
+    /// The file, from `/`.
     pub path: String,
     /// The disk, and its sequence number, which another disk of the same name does not have (`diskseq`, Linux 5.15).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub disk: Option<(String, Option<String>)>,
     /// The value to go back to.
     pub before: String,
-    /// The value to write; none if the knob is only here because another one disturbs it.
+    /// The value to write; none if the file is only here because writing another one disturbs it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wanted: Option<String>,
     /// How far it got.
     pub state: State,
-    /// What it read once it was written.
+    /// What it read when it was last looked at, if it was there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<String>,
 }
 
-/// How far a knob got.
+/// How far a file got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
     /// Untouched.
     Planned,
-    /// The kernel may have reset it when another knob was written.
+    /// Another file is being written that may change this one, or the owner died on the way.
     Disturbed,
     /// Being written, or the owner died on the way.
     Writing,
-    /// Written and read back.
+    /// Changed by the run, and read back.
     Written,
 }
 
 impl Journal {
-    pub(super) fn new(disks: &[String], entries: Vec<Entry>) -> Journal {
-        Journal { version: VERSION, owner: Owner::me(), kept: false, disks: disks.to_vec(), entries }
+    pub(super) fn new(sequence: u64, disks: &[String], entries: Vec<Entry>) -> Journal {
+        let (owner, disks) = (Owner::me(), disks.to_vec());
+        Journal { version: VERSION, sequence, owner, kept: false, disks, entries }
     }
 
     /// Whether its values are still in use.
@@ -86,158 +80,57 @@ impl Journal {
     }
 
     /// Reads a journal, refusing whatever it could not have written itself.
-    fn parse(text: &str) -> Result<Journal, String> {
-        let journal: Journal = serde_json::from_str(text).map_err(|e| match text.trim() {
+    pub(super) fn parse(text: &str) -> Result<Journal, String> {
+        #[derive(Deserialize)]
+        struct Form {
+            version: u32,
+        }
+        let damaged = |e: serde_json::Error| match text.trim() {
             "" => "it is empty".to_string(),
             _ => format!("it is cut off or damaged ({e})"),
-        })?;
-        if journal.version != VERSION {
-            return Err(format!("it has form {}, this program knows form {VERSION}", journal.version));
+        };
+        let form: Form = serde_json::from_str(text).map_err(damaged)?;
+        if form.version != VERSION {
+            return Err(format!("it has form {}, this program knows form {VERSION}", form.version));
         }
-        match journal.entries.iter().find(|e| !knob::is_knob(&e.path)) {
-            Some(entry) => Err(format!("it names {}, which is no knob", entry.path)),
+        let journal: Journal = serde_json::from_str(text).map_err(damaged)?;
+        if let Some(entry) = journal.entries.iter().find(|e| !knob::is_ours(&e.path)) {
+            return Err(format!("it names {}, which is no knob", entry.path));
+        }
+        match journal.disks.iter().find(|d| d.is_empty() || d.contains('/')) {
+            Some(disk) => Err(format!("it names '{disk}', which is no disk")),
             None => Ok(journal),
         }
     }
-}
 
-/// The folder of journals and locks.
-#[derive(Clone, Debug)]
-pub(super) struct Store {
-    dir: PathBuf,
-}
-
-impl Store {
-    /// Makes the folder, or refuses one that somebody else could write.
-    pub fn create(dir: &Path) -> Result<Store, TuneError> {
-        let failed = |why| TuneError::NoJournal { path: dir.to_path_buf(), why };
-        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(failed)?;
-        Store::open(dir)?.ok_or_else(|| failed(io::ErrorKind::PermissionDenied.into()))
-    }
-
-    /// The folder, if it exists and we may look into it: another user's journals are not ours to restore.
-    pub fn open(dir: &Path) -> Result<Option<Store>, TuneError> {
-        let me = rustix::process::geteuid().as_raw();
-        let facts = match fs::symlink_metadata(dir) {
-            Ok(facts) => facts,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(why) => return Err(TuneError::NoJournal { path: dir.to_path_buf(), why }),
-        };
-        let mode = facts.mode() & 0o7777;
-        if me != 0 && facts.uid() != me {
-            return Ok(None);
+    /// Writes a value into the n-th file. `save` makes the journal what is on disk; if it cannot, nothing is written and
+    /// its error is returned. The inner result is the kernel's answer.
+    pub(super) fn write(
+        &mut self,
+        places: &Places,
+        n: usize,
+        value: &str,
+        mut save: impl FnMut(&Journal) -> Result<(), TuneError>,
+    ) -> Result<io::Result<()>, TuneError> {
+        let path = self.entries[n].path.clone();
+        let others = self.disturbed(&path);
+        let entry = &mut self.entries[n];
+        (entry.state, entry.after) = (State::Writing, knob::value(places, &path));
+        for other in &others {
+            self.entries[*other].state = State::Disturbed;
         }
-        if !facts.is_dir() || facts.uid() != me || mode & 0o022 != 0 {
-            return Err(TuneError::Unsafe { path: dir.to_path_buf(), uid: facts.uid(), mode });
+        save(self)?;
+        let written = file::write(&places.knob(&path), value);
+        for touched in others.into_iter().chain([n]) {
+            let entry = &mut self.entries[touched];
+            (entry.state, entry.after) = (State::Written, knob::value(places, &entry.path));
         }
-        Ok(Some(Store { dir: dir.to_path_buf() }))
+        Ok(written)
     }
 
-    /// Waits for the lock under which knobs and journals change. Held for milliseconds; a process that hangs with it stops nobody for ever.
-    pub fn lock(&self) -> Result<File, TuneError> {
-        let (file, path) = self.lock_file("lock")?;
-        let began = Instant::now();
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(file),
-                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
-                    std::thread::sleep(Duration::from_millis(5));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    let why = io::Error::other(
-                        "another volproof has held it for 10 s, and may hang (`fuser` names it)",
-                    );
-                    return Err(TuneError::NoJournal { path, why });
-                }
-                Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
-            }
-        }
-    }
-
-    /// Takes a disk for as long as the file lives. A dead holder's lock is gone with it.
-    pub fn hold(&self, disk: &str) -> Result<File, TuneError> {
-        let (mut file, path) = self.lock_file(&format!("disk-{disk}.lock"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let pid = file.read_to_string(&mut text).ok().and_then(|_| text.trim().parse().ok());
-                return Err(TuneError::Busy { disk: disk.to_string(), pid });
-            }
-            Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
-        }
-        // The number is for the message above only; the lock counts.
-        let note = |file: &mut File| -> io::Result<()> {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "{}", std::process::id())
-        };
-        note(&mut file).map_err(|why| TuneError::NoJournal { path, why })?;
-        Ok(file)
-    }
-
-    fn lock_file(&self, name: &str) -> Result<(File, PathBuf), TuneError> {
-        let path = self.dir.join(name);
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
-        match file {
-            Ok(file) => Ok((file, path)),
-            Err(why) => Err(TuneError::NoJournal { path, why }),
-        }
-    }
-
-    /// A file for a new run of this process.
-    pub fn file(&self, owner: &Owner) -> PathBuf {
-        static RUNS: AtomicU32 = AtomicU32::new(0);
-        let run = RUNS.fetch_add(1, Ordering::Relaxed);
-        self.dir.join(format!("run-{}-{}-{run}.json", owner.pid, owner.start))
-    }
-
-    /// Makes the journal what is on disk.
-    pub fn save(&self, path: &Path, journal: &Journal) -> Result<(), TuneError> {
-        let failed = |why| TuneError::NoJournal { path: path.to_path_buf(), why };
-        let fresh = path.with_extension("new");
-        let write = || -> io::Result<()> {
-            let mut file =
-                OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh)?;
-            file.write_all(&serde_json::to_vec_pretty(journal)?)?;
-            file.sync_all()?;
-            fs::rename(&fresh, path)?;
-            File::open(&self.dir)?.sync_all()
-        };
-        write().map_err(failed)
-    }
-
-    /// Forgets a journal whose values are all back.
-    pub fn remove(&self, path: &Path) -> io::Result<()> {
-        match fs::remove_file(path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(e) => Err(e),
-            Ok(()) => File::open(&self.dir)?.sync_all(),
-        }
-    }
-
-    /// One journal.
-    pub fn load(&self, path: &Path) -> Result<Journal, String> {
-        Journal::parse(&fs::read_to_string(path).map_err(|e| e.to_string())?)
-    }
-
-    /// All journals, in the order of their names. Unfinished saves of dead runs are swept away: the journal that they
-    /// would have replaced is still there. Call under [`Store::lock`].
-    pub fn all(&self) -> Vec<(PathBuf, Result<Journal, String>)> {
-        let Ok(entries) = fs::read_dir(&self.dir) else { return Vec::new() };
-        let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
-        paths.sort();
-        let mut all = Vec::new();
-        for path in paths {
-            match path.extension().and_then(|e| e.to_str()) {
-                Some("json") => all.push((path.clone(), self.load(&path))),
-                // Every save happens under the lock that our caller holds, so nobody is writing this one.
-                Some("new") => drop(fs::remove_file(&path)),
-                _ => {}
-            }
-        }
-        all
+    /// The entries that writing a file may change.
+    pub(super) fn disturbed(&self, path: &str) -> Vec<usize> {
+        (0..self.entries.len()).filter(|n| knob::disturbs(path, &self.entries[*n].path)).collect()
     }
 }
 
@@ -249,7 +142,6 @@ mod tests {
 
     fn journal() -> Journal {
         let entry = Entry {
-            knob: "rq_affinity".into(),
             path: "/sys/block/vdb/queue/rq_affinity".into(),
             disk: Some(("vdb".into(), Some("7".into()))),
             before: "1".into(),
@@ -257,7 +149,7 @@ mod tests {
             state: State::Writing,
             after: None,
         };
-        Journal::new(&["vdb".into()], vec![entry])
+        Journal::new(1, &["vdb".into()], vec![entry])
     }
 
     #[test]
@@ -266,9 +158,12 @@ mod tests {
         evil.entries[0].path = "/etc/passwd".into();
         let text = serde_json::to_string(&evil).unwrap();
         assert_eq!(Journal::parse(&text).unwrap_err(), "it names /etc/passwd, which is no knob");
-        let newer = Journal { version: 2, ..journal() };
+        let newer = Journal { version: 3, ..journal() };
         let text = serde_json::to_string(&newer).unwrap();
-        assert_eq!(Journal::parse(&text).unwrap_err(), "it has form 2, this program knows form 1");
+        assert_eq!(Journal::parse(&text).unwrap_err(), "it has form 3, this program knows form 2");
+        let astray = Journal { disks: vec!["../vda".into()], ..journal() };
+        let text = serde_json::to_string(&astray).unwrap();
+        assert_eq!(Journal::parse(&text).unwrap_err(), "it names '../vda', which is no disk");
         assert_eq!(Journal::parse("\n").unwrap_err(), "it is empty");
     }
 

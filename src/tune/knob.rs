@@ -1,12 +1,11 @@
 //! The knobs, each a row of data: where it is, what we want and why, and who says so.
 
-use std::fs;
 use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Places;
+use super::{Places, file};
 
 /// One kernel setting.
 #[derive(Debug)]
@@ -21,7 +20,8 @@ pub struct Knob {
     pub reason: &'static str,
     /// Where that is written.
     pub source: &'static str,
-    /// Knobs that the kernel resets when this one is written; they come back too.
+    /// Files that the kernel may change when this one is written, from its folder; `*` stands for every name. They come
+    /// back too.
     pub disturbs: &'static [&'static str],
 }
 
@@ -70,7 +70,7 @@ pub const KNOBS: &[Knob] = &[
         want: Want::IfOffered { value: "none", choices: None },
         reason: "requests go straight to the hardware queues",
         source: "kernel Documentation/block/switching-sched",
-        disturbs: &["nr_requests", "wbt_lat_usec"],
+        disturbs: &["nr_requests", "wbt_lat_usec", "async_depth", "iosched/*"],
     },
     Knob {
         name: "rq_affinity",
@@ -94,7 +94,7 @@ pub const KNOBS: &[Knob] = &[
         want: Want::Tags,
         reason: "the run's depth fits into a hardware queue",
         source: "kernel ABI sysfs-block",
-        disturbs: &[],
+        disturbs: &["async_depth", "iosched/*"],
     },
     Knob {
         name: "wbt_lat_usec",
@@ -110,7 +110,8 @@ pub const KNOBS: &[Knob] = &[
         want: Want::Exactly("0"),
         reason: "no entropy is gathered at each completion",
         source: "kernel ABI sysfs-block",
-        disturbs: &[],
+        // The queue's limits are computed anew, and the read-ahead with them (block/blk-settings.c, Linux 6.10).
+        disturbs: &["read_ahead_kb"],
     },
     Knob {
         name: "io_poll_delay",
@@ -126,7 +127,16 @@ pub const KNOBS: &[Knob] = &[
         want: Want::IfOffered { value: "performance", choices: Some("scaling_available_governors") },
         reason: "latency without waiting for a CPU to speed up",
         source: "kernel Documentation/admin-guide/pm/cpufreq",
-        disturbs: &[],
+        disturbs: &[
+            "energy_performance_preference",
+            "scaling_setspeed",
+            "conservative/*",
+            "ondemand/*",
+            "schedutil/*",
+            "../conservative/*",
+            "../ondemand/*",
+            "../schedutil/*",
+        ],
     },
     Knob {
         name: "aio-max-nr",
@@ -145,21 +155,58 @@ impl Knob {
     }
 }
 
-/// The row of a name.
-pub(super) fn named(name: &str) -> Option<&'static Knob> {
-    KNOBS.iter().find(|k| k.name == name)
+/// Values of a scheduler, of which setting one may change others: bfq's `slice_idle` and `slice_idle_us` are one.
+const OF_A_SCHEDULER: &str = "/sys/block/*/queue/iosched/*";
+
+/// Patterns of the files that may change when this file is written.
+fn disturbed_by(path: &str) -> Vec<String> {
+    let row = KNOBS.iter().find(|k| fits(&k.path.replace("{disk}", "*"), path));
+    let relative = match row {
+        Some(knob) => knob.disturbs,
+        None if fits(OF_A_SCHEDULER, path) => &["*"],
+        None => &[],
+    };
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let above = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    let from = |file: &&str| match file.strip_prefix("../") {
+        Some(file) => format!("{above}/{file}"),
+        None => format!("{folder}/{file}"),
+    };
+    relative.iter().map(from).collect()
 }
 
-/// Whether a path is one that a knob can have: what restores as root writes nowhere else.
-pub(super) fn is_knob(path: &str) -> bool {
+/// Whether the kernel may change the other file when this one is written.
+pub(super) fn disturbs(written: &str, other: &str) -> bool {
+    written != other && disturbed_by(written).iter().any(|pattern| fits(pattern, other))
+}
+
+/// The existing files that the kernel may change when this one is written.
+fn disturbed(places: &Places, path: &str) -> Vec<String> {
+    let patterns = disturbed_by(path);
+    let paths = patterns.iter().flat_map(|pattern| spread(&places.root, pattern));
+    paths.filter(|p| p != path && file::writable(&places.knob(p))).collect()
+}
+
+/// Whether a path is one that tuning can change: what restores as root writes nowhere else.
+pub(super) fn is_ours(path: &str) -> bool {
     KNOBS.iter().any(|k| {
-        let pattern = k.path.replace("{disk}", "*");
-        let (pattern, path): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
-        let fits = |(p, t): (&&str, &&str)| {
-            if *p == "*" { !t.is_empty() && *t != ".." && *t != "." } else { p == t }
-        };
-        pattern.len() == path.len() && pattern.iter().zip(&path).all(fits)
+        let knob = k.path.replace("{disk}", "*");
+        fits(&knob, path) || disturbed_by(&knob).iter().any(|pattern| fits(pattern, path))
     })
+}
+
+/// Whom a file belongs to.
+pub(super) fn scope(path: &str) -> Scope {
+    if path.starts_with("/sys/block/") { Scope::Disk } else { Scope::Machine }
+}
+
+/// Whether a path has the form of a pattern, in which `*` is any name.
+fn fits(pattern: &str, path: &str) -> bool {
+    let (pattern, path): (Vec<_>, Vec<_>) = (pattern.split('/').collect(), path.split('/').collect());
+    let same = |(p, name): (&&str, &&str)| {
+        if *p == "*" { !name.is_empty() && *name != ".." && *name != "." } else { p == name }
+    };
+    pattern.len() == path.len() && pattern.iter().zip(&path).all(same)
 }
 
 /// A knob of this machine: what it says, and what a run wants.
@@ -181,6 +228,8 @@ pub struct Setting {
     pub reason: String,
     /// Who says so.
     pub source: String,
+    /// Other files that writing it may change; they go back with it.
+    pub disturbs: Vec<String>,
 }
 
 impl Setting {
@@ -202,6 +251,7 @@ pub fn survey(places: &Places, disks: &[String], need: Need) -> Vec<Setting> {
         for (disk, path) in paths {
             let Some(now) = value(places, &path) else { continue };
             let Some(wanted) = wanted(places, knob, &path, disk.as_deref(), &now, need) else { continue };
+            let disturbs = disturbed(places, &path);
             settings.push(Setting {
                 knob: knob.name.to_string(),
                 path,
@@ -210,6 +260,7 @@ pub fn survey(places: &Places, disks: &[String], need: Need) -> Vec<Setting> {
                 wanted,
                 reason: knob.reason.to_string(),
                 source: knob.source.to_string(),
+                disturbs,
             });
         }
     }
@@ -222,8 +273,8 @@ pub(super) fn value(places: &Places, path: &str) -> Option<String> {
 }
 
 /// As [`value`], for callers who must tell a vanished device from a failure.
-pub(super) fn read(file: &Path) -> std::io::Result<String> {
-    let text = fs::read_to_string(file)?;
+pub(super) fn read(path: &Path) -> std::io::Result<String> {
+    let text = file::read(path)?;
     // One line is all that a knob says.
     let text = text.lines().next().unwrap_or_default().trim();
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -242,16 +293,16 @@ fn wanted(
     match knob.want {
         Want::Exactly(value) => Some(value.to_string()),
         Want::IfOffered { value, choices } => {
-            let file = choices.map_or(path.to_string(), |c| {
+            let list = choices.map_or(path.to_string(), |c| {
                 path.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/{c}"))
             });
-            let list = fs::read_to_string(places.knob(&file)).ok()?;
+            let list = file::read(&places.knob(&list)).ok()?;
             let mut offered = list.split_whitespace().map(|c| c.trim_matches(['[', ']']));
             offered.any(|c| c == value).then(|| value.to_string())
         }
         Want::Tags => {
             let folder = format!("/sys/block/{}/mq", disk?);
-            let queues = fs::read_dir(places.knob(&folder)).ok()?.count().max(1) as u64;
+            let queues = file::names(&places.knob(&folder)).len().max(1) as u64;
             let tags = number(&format!("{folder}/0/nr_tags")).unwrap_or(u64::MAX);
             let room = need.jobs.div_ceil(queues).saturating_mul(need.depth).min(tags);
             Some(now.parse::<u64>().ok()?.max(room).to_string())
@@ -265,13 +316,20 @@ fn wanted(
     }
 }
 
-/// The existing paths behind a pattern with at most one `*`.
+/// The paths behind a pattern, in which `*` is every name that there is.
 fn spread(root: &Path, pattern: &str) -> Vec<String> {
-    let Some((before, after)) = pattern.split_once("/*/") else { return vec![pattern.to_string()] };
-    let Ok(entries) = fs::read_dir(root.join(before.trim_start_matches('/'))) else { return Vec::new() };
-    let mut names: Vec<String> = entries.flatten().filter_map(|e| e.file_name().into_string().ok()).collect();
-    names.sort_by_key(|n| (n.len(), n.clone()));
-    names.into_iter().map(|n| format!("{before}/{n}/{after}")).collect()
+    let mut paths = vec![String::new()];
+    for part in pattern.split('/').skip(1) {
+        let below = |path: String| match part {
+            "*" => {
+                let names = file::names(&root.join(path.trim_start_matches('/')));
+                names.into_iter().map(|name| format!("{path}/{name}")).collect()
+            }
+            name => vec![format!("{path}/{name}")],
+        };
+        paths = paths.into_iter().flat_map(below).collect();
+    }
+    paths
 }
 
 #[cfg(test)]
@@ -279,22 +337,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_knobs_are_written() {
-        assert!(is_knob("/sys/block/nvme0c0n1/queue/rq_affinity"));
-        assert!(is_knob("/sys/devices/system/cpu/cpufreq/policy3/scaling_governor"));
-        assert!(is_knob("/proc/sys/fs/aio-max-nr"));
-        for path in
-            ["/etc/shadow", "/sys/block/../queue/scheduler", "/sys/block/vda/vda1/queue/scheduler", "", "/"]
-        {
-            assert!(!is_knob(path), "{path}");
+    fn only_knobs_and_what_they_disturb_are_written() {
+        for path in [
+            "/sys/block/nvme0c0n1/queue/rq_affinity",
+            "/sys/block/sda/queue/read_ahead_kb",
+            "/sys/block/sda/queue/iosched/read_expire",
+            "/sys/devices/system/cpu/cpufreq/policy3/scaling_governor",
+            "/sys/devices/system/cpu/cpufreq/policy3/ondemand/up_threshold",
+            "/sys/devices/system/cpu/cpufreq/ondemand/up_threshold",
+            "/proc/sys/fs/aio-max-nr",
+        ] {
+            assert!(is_ours(path), "{path}");
         }
+        for path in [
+            "/etc/shadow",
+            "/sys/block/../queue/scheduler",
+            "/sys/block/vda/vda1/queue/scheduler",
+            "/sys/block/vda/queue/iosched/..",
+            "/sys/block/vda/queue/iostats",
+            "",
+            "/",
+        ] {
+            assert!(!is_ours(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_write_disturbs_lies_beside_it() {
+        let queue = |file: &str| format!("/sys/block/sda/queue/{file}");
+        assert!(disturbs(&queue("scheduler"), &queue("iosched/read_expire")));
+        assert!(!disturbs(&queue("scheduler"), "/sys/block/sdb/queue/nr_requests"), "another disk");
+        assert!(disturbs(&queue("iosched/slice_idle"), &queue("iosched/slice_idle_us")));
+        assert!(!disturbs(&queue("iosched/slice_idle"), &queue("iosched/slice_idle")), "itself");
+        assert!(!disturbs(&queue("nomerges"), &queue("nr_requests")));
+        let cpufreq = "/sys/devices/system/cpu/cpufreq";
+        assert!(disturbs(
+            &format!("{cpufreq}/policy1/scaling_governor"),
+            &format!("{cpufreq}/ondemand/rate")
+        ));
     }
 
     #[test]
     fn evidence_is_never_switched_off() {
         assert!(KNOBS.iter().all(|k| !k.path.contains("iostats")));
-        for knob in KNOBS {
-            assert!(knob.disturbs.iter().all(|d| named(d).is_some()), "{}", knob.name);
-        }
     }
 }

@@ -8,10 +8,16 @@
 //! `iostats` is deliberately no knob: switching it off would blind the evidence that the device really did the I/O.
 
 pub mod ab;
+mod file;
 mod journal;
+#[cfg(test)]
+mod killed;
 mod knob;
 mod owner;
 mod restore;
+mod store;
+#[cfg(test)]
+mod trial;
 mod tuned;
 
 use std::io;

@@ -1,17 +1,23 @@
 //! The way back: what a journal says was changed returns to what it was, unless somebody else changed it since.
 //!
-//! Each knob is judged before anything is written, because switching a scheduler resets others; then each gets its target:
-//! the value from before the run, or, where it is no longer ours, the value that was found. Restoring twice changes nothing.
+//! Each file is judged before anything is written, because switching a scheduler resets others; then each gets its target:
+//! the value from before the run, or, where it is no longer ours, the value that was found. The journal is kept up to each
+//! write here as well, so that the way back may be cut short anywhere. Restoring twice changes nothing.
 
-use std::fs;
-use std::io::{self, Write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Entry, Journal, State, Store};
+use super::journal::{Entry, Journal, State};
+use super::store::Store;
 use super::{Places, Scope, TuneError, knob};
+
+/// How often the files are gone through: writing one may change another that was right already (bfq's `strict_guarantees`
+/// sets `slice_idle`), but never round and round.
+const PASSES: usize = 4;
 
 /// Which journals to work on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +69,7 @@ pub enum Outcome {
         /// What was found.
         found: String,
     },
-    /// The device is gone, or its name belongs to another device now.
+    /// The device is gone, or its name belongs to another device now; or the scheduler is, to which the value belonged.
     Gone,
     /// The machine restarted, which reset it.
     Rebooted,
@@ -91,10 +97,12 @@ impl Restoration {
         self.unreadable.is_none() && self.knobs.iter().all(back)
     }
 
-    /// Commands that put back by hand what failed here.
+    /// Commands that put back by hand what failed here, and what writing that will change, in this order.
     pub fn by_hand(&self) -> Vec<String> {
-        let failed = self.knobs.iter().filter(|k| matches!(k.outcome, Outcome::Failed { .. }));
-        failed.map(|k| format!("echo {} > {}", k.before, k.path)).collect()
+        let failed = |k: &Put| matches!(k.outcome, Outcome::Failed { .. });
+        let disturbed = |k: &Put| self.knobs.iter().any(|f| failed(f) && knob::disturbs(&f.path, &k.path));
+        let all = self.knobs.iter().filter(|k| failed(k) || disturbed(k));
+        all.map(|k| format!("echo {} > {}", k.before, k.path)).collect()
     }
 }
 
@@ -109,11 +117,15 @@ pub fn restore(places: &Places, which: Which) -> Result<Vec<Restoration>, TuneEr
 /// As [`restore`], for a caller that holds the store's lock.
 pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Vec<Restoration> {
     let mut done = Vec::new();
+    // Files that a later journal could not put back: until it can, an earlier one would take them for somebody else's.
+    let mut waiting: Vec<String> = Vec::new();
     for (path, journal) in store.all() {
+        let unreadable =
+            |why| Restoration { journal: path.clone(), pid: None, unreadable: Some(why), knobs: Vec::new() };
         let mut journal = match journal {
             Ok(journal) => journal,
             Err(why) => {
-                done.push(Restoration { journal: path, pid: None, unreadable: Some(why), knobs: Vec::new() });
+                done.push(unreadable(why));
                 continue;
             }
         };
@@ -121,40 +133,47 @@ pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Ve
         if (kept && which == Which::Stale) || journal.owner.alive() {
             continue;
         }
-        // A run that holds one of its disks will want it as it is; this journal is for later then.
+        if journal.entries.iter().any(|e| waiting.contains(&e.path)) {
+            waiting.extend(journal.entries.into_iter().map(|e| e.path));
+            continue;
+        }
         let held: Result<Vec<_>, _> = journal.disks.iter().map(|d| store.hold(d)).collect();
-        let Ok(_held) = held else { continue };
+        let _held = match held {
+            Ok(held) => held,
+            // That run wants its disk as it is; this journal is for later then.
+            Err(TuneError::Busy { .. }) => continue,
+            Err(e) => {
+                done.push(unreadable(e.to_string()));
+                continue;
+            }
+        };
         done.push(put_back(places, store, &path, &mut journal));
+        waiting.extend(journal.entries.into_iter().map(|e| e.path));
     }
     done
 }
 
 /// Puts back one journal and forgets it, or keeps in it what failed. Call under the store's lock.
 pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mut Journal) -> Restoration {
-    let mut knobs = Vec::new();
-    let mut left = Vec::new();
-    if journal.owner.this_boot() {
-        let targets: Vec<Target> = journal.entries.iter().map(|e| judge(places, e)).collect();
-        for (entry, target) in journal.entries.drain(..).zip(targets) {
-            let outcome = match heir(store, path, &entry, places) {
-                Some(pid) => Outcome::HandedOver { pid },
-                None => put(places, &entry, target),
-            };
-            knobs.push(Put {
-                path: entry.path.clone(),
-                before: entry.before.clone(),
-                outcome: outcome.clone(),
-            });
-            if matches!(outcome, Outcome::Failed { .. }) {
-                left.push(entry);
-            }
-        }
-    } else {
-        for entry in journal.entries.drain(..) {
-            knobs.push(Put { path: entry.path, before: entry.before, outcome: Outcome::Rebooted });
-        }
+    let befores: Vec<String> = journal.entries.iter().map(|e| e.before.clone()).collect();
+    let outcomes = match journal.owner.this_boot() {
+        true => outcomes(places, store, path, journal),
+        false => vec![Outcome::Rebooted; befores.len()],
+    };
+    let put = |((entry, before), outcome): ((&Entry, String), &Outcome)| Put {
+        path: entry.path.clone(),
+        before,
+        outcome: outcome.clone(),
+    };
+    let knobs: Vec<Put> = journal.entries.iter().zip(befores).zip(&outcomes).map(put).collect();
+    let failed = |n: usize| matches!(outcomes[n], Outcome::Failed { .. });
+    // What failed, and what will be disturbed when that is written at last.
+    let mut stays: Vec<bool> = (0..outcomes.len()).map(failed).collect();
+    for n in (0..outcomes.len()).filter(|n| failed(*n)) {
+        journal.disturbed(&journal.entries[n].path).into_iter().for_each(|other| stays[other] = true);
     }
-    journal.entries = left;
+    let mut stays = stays.into_iter();
+    journal.entries.retain(|_| stays.next().unwrap_or(true));
     // If the folder itself is gone there is nothing left to forget; a journal that stays is harmless, because what it
     // names is back and restoring twice changes nothing.
     if journal.entries.is_empty() {
@@ -165,88 +184,177 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
     Restoration { journal: path.to_path_buf(), pid: Some(journal.owner.pid), unreadable: None, knobs }
 }
 
-/// What a knob should say in the end.
-enum Target {
-    /// The old value.
+/// What a file is before anything is put back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    /// As a run left it, or on its way: it goes back.
     Ours,
-    /// This value, because somebody else wrote it.
+    /// Somebody else wrote it.
     Theirs(String),
-    Gone,
-    Unreadable(io::Error),
+    /// No write of ours has touched it.
+    Untouched,
+    /// It is absent for now: it comes and goes with the scheduler or governor.
+    Absent,
+    /// It is not to be written.
+    Settled(Outcome),
 }
 
-fn judge(places: &Places, entry: &Entry) -> Target {
+/// Writes what is to be written, and says of each entry what became of it.
+fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<Outcome> {
+    let found = look(places, store, own, journal);
+    let (mut refused, mut written) = (BTreeMap::new(), BTreeSet::new());
+    for _ in 0..PASSES {
+        let mut quiet = true;
+        for (n, found) in found.iter().enumerate() {
+            let entry = &journal.entries[n];
+            let ours = matches!(found, Found::Ours | Found::Theirs(_) | Found::Absent)
+                || (*found == Found::Untouched && entry.state != State::Planned);
+            match knob::value(places, &entry.path) {
+                Some(now) if ours && now != entry.before && !refused.contains_key(&n) => {}
+                _ => continue,
+            }
+            quiet = false;
+            let value = entry.before.clone();
+            // A journal that cannot be kept is no reason to leave the machine changed.
+            let save = |j: &Journal| store.save(own, j).or(Ok::<(), TuneError>(()));
+            match journal.write(places, n, &value, save) {
+                Ok(Ok(())) => drop(written.insert(n)),
+                Ok(Err(e)) => drop(refused.insert(n, e)),
+                Err(e) => drop(refused.insert(n, io::Error::other(e))),
+            }
+        }
+        if quiet {
+            break;
+        }
+    }
+    let mut outcomes = Vec::new();
+    for (n, found) in found.into_iter().enumerate() {
+        outcomes.push(outcome(places, &journal.entries[n], found, written.contains(&n), refused.remove(&n)));
+    }
+    // What belongs to a scheduler that could not be put back waits with it.
+    for n in 0..outcomes.len() {
+        let disturber = |other: usize| {
+            matches!(outcomes[other], Outcome::Failed { .. })
+                && knob::disturbs(&journal.entries[other].path, &journal.entries[n].path)
+        };
+        if outcomes[n] == Outcome::Gone
+            && let Some(other) = (0..outcomes.len()).find(|other| disturber(*other))
+        {
+            let why = format!("it comes back with {}", journal.entries[other].path);
+            outcomes[n] = Outcome::Failed { why };
+        }
+    }
+    outcomes
+}
+
+/// Judges every entry. From then on the journal has the value to go back to, somebody else's where it is one, and the
+/// value that was found, so that whoever goes on after a kill judges the same.
+fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<Found> {
+    let mut found: Vec<Found> = journal.entries.iter().map(|e| judge(places, e)).collect();
+    for (n, entry) in journal.entries.iter().enumerate() {
+        let theirs = |other: &(usize, &Entry)| {
+            matches!(found[other.0], Found::Theirs(_)) && knob::disturbs(&other.1.path, &entry.path)
+        };
+        // Whoever switched the scheduler since has reset this too.
+        if entry.state == State::Disturbed
+            && found[n] == Found::Ours
+            && journal.entries.iter().enumerate().any(|other| theirs(&other))
+            && let Some(now) = knob::value(places, &entry.path).filter(|now| *now != entry.before)
+        {
+            found[n] = Found::Theirs(now);
+        }
+        if matches!(found[n], Found::Ours | Found::Theirs(_) | Found::Absent)
+            && let Some(pid) = heir(places, store, own, journal.sequence, entry)
+        {
+            found[n] = Found::Settled(Outcome::HandedOver { pid });
+        }
+    }
+    for (entry, found) in journal.entries.iter_mut().zip(&found) {
+        let now = knob::value(places, &entry.path);
+        match found {
+            Found::Theirs(value) => entry.before = value.clone(),
+            Found::Untouched => entry.before = now.clone().unwrap_or(entry.before.clone()),
+            Found::Ours | Found::Absent | Found::Settled(_) => {}
+        }
+        if matches!(found, Found::Ours | Found::Theirs(_) | Found::Absent) {
+            (entry.state, entry.after) = (State::Written, now);
+        }
+    }
+    found
+}
+
+fn judge(places: &Places, entry: &Entry) -> Found {
+    if entry.state == State::Planned {
+        return Found::Untouched;
+    }
     if let Some((disk, Some(sequence))) = &entry.disk
         && knob::value(places, &format!("/sys/block/{disk}/diskseq")).is_some_and(|now| now != *sequence)
     {
-        return Target::Gone;
+        return Found::Settled(Outcome::Gone);
     }
     let now = match knob::read(&places.knob(&entry.path)) {
         Ok(now) => now,
-        Err(e) if vanished(&e) => return Target::Gone,
-        Err(e) => return Target::Unreadable(e),
+        Err(e) if vanished(&e) && entry.wanted.is_none() => return Found::Absent,
+        Err(e) if vanished(&e) => return Found::Settled(Outcome::Gone),
+        Err(e) => return Found::Settled(Outcome::Failed { why: e.to_string() }),
     };
-    let ours = match (entry.state, &entry.after) {
-        // Reset by the kernel to a value that nobody had time to note.
-        (State::Disturbed, None) => true,
-        (State::Disturbed | State::Written, Some(after)) => now == *after,
-        (State::Writing | State::Written, _) => Some(&now) == entry.wanted.as_ref(),
-        (State::Planned, _) => false,
+    let is = |value: &Option<String>| value.as_ref() == Some(&now);
+    let ours = match entry.state {
+        // Changed by the kernel to a value that nobody had time to note.
+        State::Planned | State::Disturbed => true,
+        State::Writing => is(&entry.after) || is(&entry.wanted),
+        State::Written => is(&entry.after),
     };
-    match ours || now == entry.before || entry.state == State::Planned {
-        true => Target::Ours,
-        false => Target::Theirs(now),
+    if ours || now == entry.before { Found::Ours } else { Found::Theirs(now) }
+}
+
+fn outcome(
+    places: &Places,
+    entry: &Entry,
+    found: Found,
+    written: bool,
+    refused: Option<io::Error>,
+) -> Outcome {
+    let now = match (found, refused) {
+        (Found::Settled(outcome), _) => return outcome,
+        (Found::Untouched, _) => return Outcome::Unchanged,
+        (_, Some(e)) if vanished(&e) => return Outcome::Gone,
+        (_, Some(e)) => return Outcome::Failed { why: e.to_string() },
+        (found, None) => (found, knob::read(&places.knob(&entry.path))),
+    };
+    match now {
+        (Found::Theirs(found), Ok(now)) if now == found => Outcome::Changed { found },
+        (_, Ok(now)) if now != entry.before => {
+            Outcome::Failed { why: format!("it reads {now} after the write") }
+        }
+        (_, Ok(_)) if written => Outcome::Restored,
+        (_, Ok(_)) => Outcome::Unchanged,
+        (_, Err(e)) if vanished(&e) => Outcome::Gone,
+        (_, Err(e)) => Outcome::Failed { why: e.to_string() },
     }
 }
 
-fn put(places: &Places, entry: &Entry, target: Target) -> Outcome {
-    let (value, theirs) = match target {
-        Target::Gone => return Outcome::Gone,
-        Target::Unreadable(e) => return Outcome::Failed { why: e.to_string() },
-        // Not ours to write, whatever it says.
-        Target::Ours if entry.state == State::Planned => return Outcome::Unchanged,
-        Target::Ours => (&entry.before, false),
-        Target::Theirs(ref now) => (now, true),
-    };
-    let file = places.knob(&entry.path);
-    let result = knob::read(&file).and_then(|now| match now == *value {
-        true => Ok(None),
-        false => write(&file, value).and_then(|()| knob::read(&file)).map(Some),
-    });
-    match result {
-        Ok(Some(now)) if now != *value => Outcome::Failed { why: format!("it reads {now} after the write") },
-        Ok(_) if theirs => Outcome::Changed { found: value.clone() },
-        Ok(Some(_)) => Outcome::Restored,
-        Ok(None) => Outcome::Unchanged,
-        Err(e) if vanished(&e) => Outcome::Gone,
-        Err(e) => Outcome::Failed { why: e.to_string() },
-    }
-}
-
-/// A knob of the machine that a running process holds too: it gets the old value to put back, and learns which value is
-/// in force, so that it does not take ours for a stranger's.
-fn heir(store: &Store, own: &Path, entry: &Entry, places: &Places) -> Option<u32> {
-    if knob::named(&entry.knob).is_none_or(|k| k.scope() == Scope::Disk) {
+/// A setting of the machine that another run has in its journal too: one that is in use, or a later one that is still to
+/// be put back. That journal gets the old value to put back, and learns which value is in force, so that it does not take
+/// ours for a stranger's.
+fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &Entry) -> Option<u32> {
+    if knob::scope(&entry.path) == Scope::Disk {
         return None;
     }
     for (path, journal) in store.all() {
         let Ok(mut journal) = journal else { continue };
-        if path == own || !journal.in_use() {
+        let later = journal.sequence > sequence && journal.owner.this_boot();
+        if path == own || !(journal.in_use() || later) {
             continue;
         }
         let pid = journal.owner.pid;
         if let Some(theirs) = journal.entries.iter_mut().find(|e| e.path == entry.path) {
-            theirs.after = knob::value(places, &entry.path);
+            (theirs.state, theirs.after) = (State::Written, knob::value(places, &entry.path));
             store.save(&path, &journal).ok()?;
             return Some(pid);
         }
     }
     None
-}
-
-/// Writes a knob with one write at offset 0, which sysfs takes whole. Never creates a file.
-pub(super) fn write(file: &Path, value: &str) -> io::Result<()> {
-    fs::OpenOptions::new().write(true).open(file)?.write_all(format!("{value}\n").as_bytes())
 }
 
 /// Whether the device behind a file has left.

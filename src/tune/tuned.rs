@@ -1,5 +1,6 @@
 //! A tuned machine, for as long as the guard lives.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Entry, Journal, State, Store};
-use super::restore::{Put, Restoration, Which, put_back, restore_locked, write};
-use super::{Need, Outcome, Places, Scope, TuneError, knob, survey};
+use super::journal::{Entry, Journal, State};
+use super::restore::{Put, Restoration, Which, put_back, restore_locked};
+use super::store::Store;
+use super::{Need, Outcome, Places, Scope, Setting, TuneError, knob, survey};
 
 /// What was done to one knob. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -76,36 +78,9 @@ pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, Tune
         }
     }
     let settings = survey(places, disks, need);
-    let others: Vec<Journal> =
-        store.all().into_iter().filter_map(|(_, j)| j.ok()).filter(Journal::in_use).collect();
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut reasons = Vec::new();
-    for setting in &settings {
-        let scope = knob::named(&setting.knob).map(|k| k.scope());
-        let shared = (scope == Some(Scope::Machine))
-            .then(|| others.iter().flat_map(|j| &j.entries).find(|e| e.path == setting.path))
-            .flatten();
-        let disturbed = settings.iter().any(|s| {
-            s.differs()
-                && s.disk == setting.disk
-                && knob::named(&s.knob).is_some_and(|k| k.disturbs.contains(&setting.knob.as_str()))
-        });
-        if !setting.differs() && shared.is_none() && !disturbed {
-            continue;
-        }
-        let sequence = |d: &String| knob::value(places, &format!("/sys/block/{d}/diskseq"));
-        entries.push(Entry {
-            knob: setting.knob.clone(),
-            path: setting.path.clone(),
-            disk: setting.disk.as_ref().map(|d| (d.clone(), sequence(d))),
-            before: shared.map_or(&setting.now, |e| &e.before).clone(),
-            wanted: (setting.differs() || shared.is_some()).then(|| setting.wanted.clone()),
-            state: State::Planned,
-            after: None,
-        });
-        reasons.push(setting.reason.clone());
-    }
-    let journal = Journal::new(disks, entries);
+    let others: Vec<Journal> = store.all().into_iter().filter_map(|(_, j)| j.ok()).collect();
+    let sequence = 1 + others.iter().map(|j| j.sequence).max().unwrap_or(0);
+    let journal = Journal::new(sequence, disks, entries(places, &settings, &others));
     let path = store.file(&journal.owner);
     let mut tuned = Tuned {
         places: places.clone(),
@@ -117,7 +92,7 @@ pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, Tune
         armed: true,
         _held: held,
     };
-    if let Err(e) = tuned.apply(&reasons) {
+    if let Err(e) = tuned.apply(&settings) {
         tuned.armed = false;
         // Putting back takes the lock itself.
         drop(locked);
@@ -128,33 +103,82 @@ pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, Tune
     Ok(tuned)
 }
 
+/// Whether a knob brings values of its own along: those of a scheduler or a governor belong to it.
+fn brings_others(path: &str) -> bool {
+    path.ends_with("/scheduler") || path.ends_with("/scaling_governor")
+}
+
+/// All files that the run may change, with their values. First the knobs in the order of their table, then the files that
+/// writing those disturbs.
+fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Entry> {
+    // Settings of the machine that other runs have changed: the last one to end puts their old values back.
+    let mut shared: BTreeMap<&str, &Entry> = BTreeMap::new();
+    for entry in others.iter().filter(|j| j.in_use()).flat_map(|j| &j.entries) {
+        if knob::scope(&entry.path) == Scope::Machine && entry.state != State::Planned {
+            shared.entry(&entry.path).or_insert(entry);
+        }
+    }
+    let entry = |path: &str, disk: Option<&String>, wanted: Option<String>| {
+        let now = knob::value(places, path);
+        let sequence = |d: &String| knob::value(places, &format!("/sys/block/{d}/diskseq"));
+        let taken = shared.get(path);
+        Some(Entry {
+            path: path.to_string(),
+            disk: disk.map(|d| (d.clone(), sequence(d))),
+            before: taken.map(|e| e.before.clone()).or(now.clone())?,
+            wanted,
+            state: if taken.is_some() { State::Written } else { State::Planned },
+            after: taken.and(now),
+        })
+    };
+    let mut entries = Vec::new();
+    let mut disturbed = Vec::new();
+    for setting in settings {
+        let path = setting.path.as_str();
+        let wanted = (setting.differs() || shared.contains_key(path)).then(|| setting.wanted.clone());
+        if setting.differs() {
+            disturbed.extend(setting.disturbs.iter().map(|p| (p.as_str(), setting.disk.as_ref())));
+        }
+        let touched = settings.iter().any(|s| s.differs() && knob::disturbs(&s.path, path));
+        if wanted.is_some() || touched {
+            entries.extend(entry(path, setting.disk.as_ref(), wanted));
+        }
+    }
+    disturbed.extend(shared.keys().map(|path| (*path, None)));
+    let mut known: BTreeSet<String> = entries.iter().map(|e: &Entry| e.path.clone()).collect();
+    for (path, disk) in disturbed {
+        if known.insert(path.to_string()) {
+            entries.extend(entry(path, disk, None));
+        }
+    }
+    entries
+}
+
 impl Tuned {
     /// Knob by knob: written down, written, read back, written down.
-    fn apply(&mut self, reasons: &[String]) -> Result<(), TuneError> {
+    fn apply(&mut self, settings: &[Setting]) -> Result<(), TuneError> {
         if self.journal.entries.is_empty() {
             return Ok(());
         }
         self.save()?;
-        for (n, reason) in reasons.iter().enumerate() {
-            let entry = self.journal.entries[n].clone();
-            let now = knob::value(&self.places, &entry.path);
-            let Some(wanted) = entry.wanted.clone() else {
-                self.journal.entries[n].after = now;
+        for setting in settings {
+            let mut entries = self.journal.entries.iter();
+            let Some(n) = entries.position(|e| e.path == setting.path && e.wanted.is_some()) else {
                 continue;
             };
-            let attempt = if now.as_ref() == Some(&wanted) {
+            let attempt = if knob::value(&self.places, &setting.path).as_ref() == Some(&setting.wanted) {
                 let entry = &mut self.journal.entries[n];
-                (entry.state, entry.after) = (State::Written, now);
+                (entry.state, entry.after) = (State::Written, Some(setting.wanted.clone()));
                 Attempt::Already
             } else {
-                self.write(n, &wanted)?
+                self.write(n, &setting.wanted)?
             };
             self.applied.push(Applied {
-                knob: entry.knob,
-                path: entry.path,
-                before: entry.before,
-                wanted,
-                reason: reason.clone(),
+                knob: setting.knob.clone(),
+                path: setting.path.clone(),
+                before: self.journal.entries[n].before.clone(),
+                wanted: setting.wanted.clone(),
+                reason: setting.reason.clone(),
                 attempt,
             });
         }
@@ -162,22 +186,32 @@ impl Tuned {
     }
 
     fn write(&mut self, n: usize, wanted: &str) -> Result<Attempt, TuneError> {
-        let entry = self.journal.entries[n].clone();
-        let path = entry.path.clone();
-        self.disturb(&entry);
-        self.journal.entries[n].state = State::Writing;
-        self.save()?;
-        let written = write(&self.places.knob(&path), wanted);
-        let now = knob::value(&self.places, &path);
-        let entry = &mut self.journal.entries[n];
-        // A refused write leaves the value alone, and then there is nothing of ours to put back.
-        entry.state = if now.as_ref() == Some(&entry.before) { State::Planned } else { State::Written };
-        entry.after = now.clone();
-        Ok(match (written, now) {
+        let (store, path) = (&self.store, &self.path);
+        let written = self.journal.write(&self.places, n, wanted, |j| store.save(path, j))?;
+        let found = self.journal.entries[n].after.clone();
+        self.settle(n)?;
+        Ok(match (written, found) {
             (Err(e), _) => Attempt::Refused { why: e.to_string() },
-            (Ok(()), Some(now)) if now == wanted => Attempt::Written,
-            (Ok(()), now) => Attempt::ReadsBack { found: now.unwrap_or_default() },
+            (Ok(()), Some(found)) if found == wanted => Attempt::Written,
+            (Ok(()), found) => Attempt::ReadsBack { found: found.unwrap_or_default() },
         })
+    }
+
+    /// Gives the files that the last write disturbed their value from before, so that only what is wanted changes.
+    fn settle(&mut self, n: usize) -> Result<(), TuneError> {
+        let path = self.journal.entries[n].path.clone();
+        if brings_others(&path) {
+            return Ok(());
+        }
+        for other in self.journal.disturbed(&path) {
+            let entry = &self.journal.entries[other];
+            if entry.wanted.is_none() && entry.after.as_ref().is_some_and(|now| *now != entry.before) {
+                let (value, store, path) = (entry.before.clone(), &self.store, &self.path);
+                // The kernel may refuse it, and then it goes back with the rest.
+                let _ = self.journal.write(&self.places, other, &value, |j| store.save(path, j))?;
+            }
+        }
+        Ok(())
     }
 
     fn save(&self) -> Result<(), TuneError> {
@@ -200,45 +234,35 @@ impl Tuned {
     }
 
     /// Sets one of our knobs to its old or its wanted value, to measure what it does ([`super::ab`]). The journal covers
-    /// both: it goes back to the old value whichever it has in the end. Knobs that the kernel resets with it are set
-    /// again as wanted, so that only this one differs.
+    /// both: it goes back to the old value whichever it has in the end. Files that the kernel changes with it are set
+    /// again, as wanted or else as before, so that only this one differs.
     pub fn set(&mut self, path: &str, side: super::ab::Side) -> std::io::Result<()> {
         let other = std::io::Error::other::<TuneError>;
         let entries = &self.journal.entries;
-        let ours = entries.iter().find(|e| e.path == path && e.state != State::Planned);
-        let (entry, wanted) = ours.and_then(|e| Some((e.clone(), e.wanted.clone()?))).ok_or_else(|| {
-            std::io::Error::other(format!("{path} was not written by this run: it cannot be switched"))
-        })?;
-        let value = match side {
-            super::ab::Side::Before => &entry.before,
-            super::ab::Side::After => &wanted,
+        let ours = entries.iter().position(|e| e.path == path && e.wanted.is_some());
+        let Some(n) = ours.filter(|n| entries[*n].state != State::Planned) else {
+            let why = format!("{path} was not written by this run: it cannot be switched");
+            return Err(std::io::Error::other(why));
         };
-        let disturbed = self.disturb(&entry);
-        if !disturbed.is_empty() {
-            let _locked = self.store.lock().map_err(other)?;
-            self.save().map_err(other)?;
-        }
-        write(&self.places.knob(path), value)?;
-        for (path, wanted) in disturbed {
-            // Refused where this side does not allow it, which is then part of what the side is.
-            if let Some(wanted) = wanted {
-                let _ = write(&self.places.knob(&path), &wanted);
+        let value = match (side, &entries[n].wanted) {
+            (super::ab::Side::After, Some(wanted)) => wanted.clone(),
+            _ => entries[n].before.clone(),
+        };
+        let old = side == super::ab::Side::Before || !brings_others(path);
+        let _locked = self.store.lock().map_err(other)?;
+        self.take_over();
+        let (store, file) = (&self.store, &self.path);
+        let save = |j: &Journal| store.save(file, j);
+        self.journal.write(&self.places, n, &value, save).map_err(other)??;
+        for disturbed in self.journal.disturbed(path) {
+            let entry = &self.journal.entries[disturbed];
+            let value = entry.wanted.as_ref().or(old.then_some(&entry.before)).cloned();
+            if let Some(value) = value.filter(|v| entry.after.as_ref().is_some_and(|now| now != v)) {
+                // Refused where this side does not allow it, which is then part of what the side is.
+                let _ = self.journal.write(&self.places, disturbed, &value, save).map_err(other)?;
             }
         }
-        Ok(())
-    }
-
-    /// Marks the knobs that the kernel may reset when this one is written. Returns them with their wanted values.
-    fn disturb(&mut self, entry: &Entry) -> Vec<(String, Option<String>)> {
-        let disturbs = knob::named(&entry.knob).map_or(&[][..], |k| k.disturbs);
-        let others = self.journal.entries.iter_mut();
-        others
-            .filter(|o| o.disk == entry.disk && disturbs.contains(&o.knob.as_str()))
-            .map(|o| {
-                (o.state, o.after) = (State::Disturbed, None);
-                (o.path.clone(), o.wanted.clone())
-            })
-            .collect()
+        self.save().map_err(other)
     }
 
     /// Puts everything back now, and says how it went.
@@ -250,6 +274,7 @@ impl Tuned {
     /// Leaves the values until `restore` is asked for, or the machine restarts.
     pub fn keep(mut self) -> Result<(), TuneError> {
         let _locked = self.store.lock()?;
+        self.take_over();
         self.journal.kept = true;
         self.save()?;
         self.armed = false;
@@ -259,14 +284,18 @@ impl Tuned {
     fn back(&mut self) -> Restoration {
         // Without its folder there is no lock to take, but the values still have to go back.
         let _locked = self.store.lock();
-        // A run that ended before us may have handed a knob over to us in the file.
-        if let Ok(newer) = self.store.load(&self.path) {
-            for entry in &mut self.journal.entries {
-                let same = newer.entries.iter().find(|e| e.path == entry.path);
-                entry.after = same.map_or(entry.after.take(), |e| e.after.clone());
+        self.take_over();
+        put_back(&self.places, &self.store, &self.path, &mut self.journal)
+    }
+
+    /// Reads what a run that has ended meanwhile handed over to us in our file: settings of the machine, as it left them.
+    fn take_over(&mut self) {
+        let Ok(newer) = self.store.load(&self.path) else { return };
+        for theirs in newer.entries.iter().filter(|e| knob::scope(&e.path) == Scope::Machine) {
+            if let Some(entry) = self.journal.entries.iter_mut().find(|e| e.path == theirs.path) {
+                (entry.state, entry.after) = (theirs.state, theirs.after.clone());
             }
         }
-        put_back(&self.places, &self.store, &self.path, &mut self.journal)
     }
 }
 

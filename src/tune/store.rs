@@ -1,0 +1,157 @@
+//! The folder of journals and locks.
+//!
+//! A save writes a new file, fsyncs it, renames it over the old one and fsyncs the folder: after any crash there is the old
+//! journal or the new one, never half of either. Everything that touches knobs or journals holds the folder's lock; a
+//! running owner also holds a lock per disk. Locks are `flock`s, which the kernel drops when their process dies.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use super::journal::Journal;
+use super::owner::Owner;
+use super::{TuneError, file};
+
+/// How long another process may hold the folder's lock, which it needs for milliseconds.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The folder of journals and locks.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    dir: PathBuf,
+    /// Its user, who is the one that runs the program.
+    user: u32,
+}
+
+impl Store {
+    /// Makes the folder, or refuses one that somebody else could write. Everybody may look into it, to see whose settings
+    /// are in force.
+    pub fn create(dir: &Path) -> Result<Store, TuneError> {
+        let failed = |why| TuneError::NoJournal { path: dir.to_path_buf(), why };
+        DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(failed)?;
+        Store::open(dir)?.ok_or_else(|| failed(io::ErrorKind::PermissionDenied.into()))
+    }
+
+    /// The folder, if it exists and is ours: another user's journals are not ours to restore.
+    pub fn open(dir: &Path) -> Result<Option<Store>, TuneError> {
+        let me = rustix::process::geteuid().as_raw();
+        let facts = match fs::symlink_metadata(dir) {
+            Ok(facts) => facts,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(why) => return Err(TuneError::NoJournal { path: dir.to_path_buf(), why }),
+        };
+        let mode = facts.mode() & 0o7777;
+        if !facts.is_dir() {
+            let why = io::Error::other("it is no folder");
+            return Err(TuneError::NoJournal { path: dir.to_path_buf(), why });
+        }
+        if me != 0 && facts.uid() != me {
+            return Ok(None);
+        }
+        if facts.uid() != me || mode & 0o022 != 0 {
+            return Err(TuneError::Unsafe { path: dir.to_path_buf(), uid: facts.uid(), mode });
+        }
+        Ok(Some(Store { dir: dir.to_path_buf(), user: me }))
+    }
+
+    /// Waits for the lock under which knobs and journals change. It is held for milliseconds; a process that hangs with it
+    /// stops nobody for longer than [`PATIENCE`].
+    pub fn lock(&self) -> Result<File, TuneError> {
+        let (file, path) = self.lock_file("lock")?;
+        let began = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let why = io::Error::other(
+                        "another volproof has held it for 10 s, and may hang (`fuser` names it)",
+                    );
+                    return Err(TuneError::NoJournal { path, why });
+                }
+                Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
+            }
+        }
+    }
+
+    /// Takes a disk for as long as the file lives. A dead holder's lock is gone with it.
+    pub fn hold(&self, disk: &str) -> Result<File, TuneError> {
+        let (mut file, path) = self.lock_file(&format!("disk-{disk}.lock"))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let read = (&mut file).take(32).read_to_string(&mut text);
+                let pid = read.ok().and_then(|_| text.trim().parse().ok());
+                return Err(TuneError::Busy { disk: disk.to_string(), pid });
+            }
+            Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
+        }
+        // The number is for the message above only; the lock counts.
+        let note = |file: &mut File| -> io::Result<()> {
+            file.set_len(0)?;
+            file.rewind()?;
+            writeln!(file, "{}", std::process::id())
+        };
+        note(&mut file).map_err(|why| TuneError::NoJournal { path, why })?;
+        Ok(file)
+    }
+
+    fn lock_file(&self, name: &str) -> Result<(File, PathBuf), TuneError> {
+        let path = self.dir.join(name);
+        match file::lock(&path, self.user) {
+            Ok(file) => Ok((file, path)),
+            Err(why) => Err(TuneError::NoJournal { path, why }),
+        }
+    }
+
+    /// A file for a new run of this process.
+    pub fn file(&self, owner: &Owner) -> PathBuf {
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let run = RUNS.fetch_add(1, Ordering::Relaxed);
+        self.dir.join(format!("run-{}-{}-{run}.json", owner.pid, owner.start))
+    }
+
+    /// Makes the journal what is on disk.
+    pub fn save(&self, path: &Path, journal: &Journal) -> Result<(), TuneError> {
+        let bytes = serde_json::to_vec_pretty(journal).map_err(io::Error::from);
+        let saved = bytes.and_then(|bytes| file::replace(path, &bytes));
+        saved.map_err(|why| TuneError::NoJournal { path: path.to_path_buf(), why })
+    }
+
+    /// Forgets a journal whose values are all back.
+    pub fn remove(&self, path: &Path) -> io::Result<()> {
+        file::remove(path)
+    }
+
+    /// One journal.
+    pub fn load(&self, path: &Path) -> Result<Journal, String> {
+        Journal::parse(&file::load(path, self.user).map_err(|e| e.to_string())?)
+    }
+
+    /// All journals, the latest first, so that what was changed last is undone first; those that cannot be read come before
+    /// them. Unfinished saves of dead runs are swept away: the journal that they would have replaced is still there. Call
+    /// under [`Store::lock`].
+    pub fn all(&self) -> Vec<(PathBuf, Result<Journal, String>)> {
+        let mut all = Vec::new();
+        for path in file::list(&self.dir) {
+            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+            if !name.starts_with("run-") {
+                continue;
+            }
+            match path.extension().and_then(|e| e.to_str()) {
+                Some("json") => all.push((path.clone(), self.load(&path))),
+                // Every save happens under the lock that our caller holds, so nobody is writing this one.
+                Some("new") => drop(file::remove(&path)),
+                _ => {}
+            }
+        }
+        all.sort_by_key(|(_, journal)| std::cmp::Reverse(journal.as_ref().map_or(u64::MAX, |j| j.sequence)));
+        all
+    }
+}
