@@ -280,7 +280,8 @@ fn every_backend_writes_what_no_sector_repeats_and_flushes() {
     for (engine, depth) in engines() {
         let (_dir, path) = file(1 << 20);
         let before = std::fs::read(&path).unwrap();
-        let mut clearance = clear(&Root::system(), &path, Access::Overwrite, false).unwrap();
+        let mut clearance =
+            clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
         clearance.confirm().unwrap();
         let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
         let step = Step {
@@ -313,7 +314,7 @@ fn every_backend_writes_what_no_sector_repeats_and_flushes() {
 fn scratch(dir: &std::path::Path, direct: bool) -> Target {
     let path = dir.join("data");
     std::fs::write(&path, vec![0x5a; 1 << 20]).unwrap();
-    let mut clearance = clear(&Root::system(), &path, Access::Overwrite, direct).unwrap();
+    let mut clearance = clear(&Root::system(), &path, Access::Overwrite { shared: false }, direct).unwrap();
     clearance.confirm().unwrap();
     Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }
 }
