@@ -58,7 +58,6 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
         unfinished,
         missed_rate,
         shared,
-        ended,
         depth,
         little,
         io_wq,
@@ -89,16 +88,6 @@ fn shared(case: &Case<'_>) -> Option<Warning> {
             "it ran together with {first}{more} on the same disk: no rate or latency is the disk's by itself"
         ),
         "to judge the disk, run the steps one after another, or as one step with more jobs or a mixed pattern",
-    ))
-}
-
-fn ended(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
-    let by = step.ended_by.as_ref()?;
-    Some(Warning::new(
-        Severity::Note,
-        "ended-early",
-        format!("the end of {by} ended it after {}", step.window_ns.clock()),
-        "that was planned: `ends` of that step says what ends with it",
     ))
 }
 
@@ -151,8 +140,8 @@ fn unfinished(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
 
 fn depth(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     let reached = step.in_flight_mean / step.in_flight_asked.max(1.0);
-    // A schedule, pauses and waiting for others leave the queue empty on purpose.
-    let meant = plan.arrivals_per_second().is_some() || plan.think.is_some() || plan.flow.is_some();
+    // A schedule and pauses leave the queue empty on purpose.
+    let meant = plan.arrivals_per_second().is_some() || plan.think.is_some();
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
@@ -185,8 +174,8 @@ fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
         }
     }
     let little = Little::of(measured)?;
-    // A window that ends with the amount of I/O, with another step, or with an error, ends at a moment of its own on each worker.
-    let uneven = plan.ends_by_amount() || step.ended_by.is_some();
+    // A window that ends with the amount of I/O or with an error, ends at a moment of its own on each worker.
+    let uneven = plan.ends_by_amount();
     (!little.holds && !uneven && step.errors.count == 0 && step.lost_ios == 0).then(|| {
         Warning::new(
             Severity::Blocker,
@@ -296,7 +285,7 @@ fn open_loop(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
 
 fn length(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     let seconds = step.window_ns.as_seconds();
-    let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount() && step.ended_by.is_none();
+    let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
     (seconds < 60.0 && step.engine != EngineKind::Null).then(|| {
         Warning::new(
             Severity::Note,

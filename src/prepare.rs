@@ -160,7 +160,6 @@ fn whole_blocks(
         cpus: &[],
         pool: None,
         gate: None,
-        tokens: None,
     };
     let mut written = 0u64;
     let outcome = engine::run(&load, timer, &mut |w: Watch<'_>| {

@@ -3,6 +3,7 @@
 //! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
+mod earlier;
 mod missed;
 mod priority;
 mod summary;
@@ -66,9 +67,6 @@ pub struct Record {
     /// Steps that made up one stage, so that they may have run together; a step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
-    /// Steps that never ran, because other steps ended them before they began (`ends`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub not_run: Vec<NotRun>,
     /// Doubts.
     pub warnings: Vec<Warning>,
     /// What each step gave by volproof and by fio in turn (`--cross-check`).
@@ -184,16 +182,6 @@ pub struct TargetRecord {
     pub facts: Facts,
 }
 
-/// A step that never ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NotRun {
-    /// Its name in the plan.
-    pub step: String,
-    /// The step whose end ended it before it began.
-    pub ended_by: String,
-}
-
 /// One step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -224,9 +212,6 @@ pub struct StepRecord {
     /// Records of before this was kept.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub workers_window_ns: Nanos,
-    /// The step whose end ended this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_by: Option<String>,
     /// Reads on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionSummary>,
@@ -449,6 +434,16 @@ pub enum RecordError {
         /// Its version.
         found: u64,
     },
+    /// A Record that uses what volproof has given back to fio.
+    #[error("{}: this volproof no longer knows {field}: read it with volproof {written_by}, which wrote it", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
+        /// The field, and where it stands.
+        field: String,
+        /// The version that wrote it.
+        written_by: String,
+    },
     /// It does not have the form of a Record.
     #[error("{}: {source}", path.display())]
     Form {
@@ -516,6 +511,7 @@ impl Record {
         struct Head {
             schema: Option<serde_json::Value>,
             schema_version: Option<u64>,
+            volproof_version: Option<String>,
         }
         let head: Head =
             serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
@@ -526,7 +522,20 @@ impl Record {
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
-        serde_json::from_str(text).map_err(|source| RecordError::Form { path, source })
+        let source = match serde_json::from_str(text) {
+            Ok(record) => return Ok(record),
+            Err(source) => source,
+        };
+        match earlier::without_removed(text) {
+            Ok(None) => Err(RecordError::Form { path, source }),
+            Ok(Some(rest)) => {
+                serde_json::from_value(rest).map_err(|source| RecordError::Form { path, source })
+            }
+            Err(field) => {
+                let written_by = head.volproof_version.unwrap_or_default();
+                Err(RecordError::Removed { path, field, written_by })
+            }
+        }
     }
 
     /// Writes the Record as one line of JSON.

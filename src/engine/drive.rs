@@ -20,9 +20,8 @@ use super::outcome::{End, Trace};
 use super::passes::Passes;
 use super::priority::Priorities;
 use super::schedule::Schedule;
-use super::tokens::Share;
 use super::worker::{DRAIN, END_FLUSH, Worker};
-use super::{Ended, EngineError, Load, Outcome, Target, Watch, signal, thread};
+use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
 use crate::plan::{CpuList, MemoryPolicy};
 use crate::sample::Series;
 use crate::unit::Nanos;
@@ -53,7 +52,6 @@ where
     let (messages, inbox) = channel();
     let (ready, set_up) = channel();
     let workers = step.workers(load.targets.len());
-    let tokens = load.tokens.clone().unwrap_or_default();
     let mut jobs = Vec::new();
     for id in 0..workers {
         let number = id % step.numjobs;
@@ -83,7 +81,6 @@ where
             target: load.first_target(id) as u16,
             ios: step.ios,
             think: step.think,
-            share: step.flow.map(|flow| Share::of(&tokens, &flow)),
             trace: step.trace.then_some(Trace::MOST / workers as usize),
             prio: step.prio.unwrap_or_default(),
             priorities: Priorities::of(step, seed),
@@ -231,10 +228,7 @@ fn attend(
     let mut minimum = Minimum::of(step);
     let mut fresh = Vec::new();
     let mut last = began;
-    let mut ended = Ended::default();
     while outcome.ends.len() < threads.len() {
-        // What ends with this step is to hear of it at once.
-        let mut news = false;
         match inbox.recv_timeout(tick / 2) {
             Ok(Message::Interval(interval)) => {
                 outcome.series[step.series_of(interval.worker)].add(&interval);
@@ -244,24 +238,16 @@ fn attend(
                 }
                 fresh.push(interval);
             }
-            Ok(Message::End(end)) => {
-                let over = |ended: Ended| step.ends.is_some_and(|ends| ended.fulfil(ends));
-                let before = over(ended);
-                let errors = end.errors > 0 && !load.continue_on_error;
-                ended.add(errors || end.failed.is_some() || outcome.missed_rate.is_some());
-                news = over(ended) && !before;
-                control.stop.fetch_or(news, Ordering::Relaxed);
-                outcome.ends.push(*end);
-            }
+            Ok(Message::End(end)) => outcome.ends.push(*end),
             Err(RecvTimeoutError::Timeout) => {}
             // A worker ended without a word.
             Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked),
         }
         let now = Instant::now();
-        if now - last >= tick || news {
+        if now - last >= tick {
             last = now;
             let elapsed = Nanos((now - began).as_nanos() as u64);
-            let go_on = watch(Watch { elapsed, fresh: &fresh, ended });
+            let go_on = watch(Watch { elapsed, fresh: &fresh });
             fresh.clear();
             if !go_on && !outcome.interrupted {
                 outcome.interrupted = true;
@@ -281,7 +267,7 @@ fn attend(
             break;
         }
     }
-    watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh, ended });
+    watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh });
     outcome.ends.sort_by_key(|e| e.worker);
     outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
     for (t, series) in outcome.series.iter_mut().enumerate() {

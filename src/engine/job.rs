@@ -10,7 +10,6 @@ use super::outcome::End;
 use super::passes::Passes;
 use super::priority::Priorities;
 use super::schedule::Schedule;
-use super::tokens::Share;
 use crate::plan::{Priority, Think};
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
@@ -59,8 +58,6 @@ pub struct Job {
     pub ios: Option<u64>,
     /// Pauses.
     pub think: Option<Think>,
-    /// Its part of a flow.
-    pub share: Option<Share>,
     /// Keeps so many of its I/Os, none when absent.
     pub trace: Option<usize>,
     /// Priority of the job.

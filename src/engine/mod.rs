@@ -23,7 +23,6 @@ mod psync;
 mod schedule;
 mod signal;
 mod thread;
-mod tokens;
 mod uring;
 mod worker;
 mod zones;
@@ -36,7 +35,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Advice, fadvise};
 
 use crate::guard::Clearance;
-use crate::plan::{Ends, EngineKind, Fadvise, Step};
+use crate::plan::{EngineKind, Fadvise, Step};
 use crate::record::{FioRun, MissedRate};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
@@ -50,7 +49,6 @@ pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
 pub use priority::PriorityLatency;
-pub use tokens::Tokens;
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -176,8 +174,6 @@ pub struct Load<'a> {
     pub pool: Option<Pool>,
     /// Where it meets other loads that are to start at the same instant.
     pub gate: Option<&'a Gate>,
-    /// Those of the step's flow, shared with the other loads that have a part in it; its jobs share them among themselves when absent.
-    pub tokens: Option<Arc<Tokens>>,
 }
 
 impl<'a> Load<'a> {
@@ -220,33 +216,9 @@ pub struct Watch<'a> {
     pub elapsed: Nanos,
     /// Intervals that came in since the last call, ramp included.
     pub fresh: &'a [Interval],
-    /// How many jobs have ended.
-    pub ended: Ended,
 }
 
-/// Jobs of a running step that have ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ended {
-    /// All of them.
-    pub all: u32,
-    /// Those that an error ended.
-    pub failed: u32,
-}
-
-impl Ended {
-    /// One more has.
-    fn add(&mut self, failed: bool) {
-        self.all += 1;
-        self.failed += u32::from(failed);
-    }
-
-    /// What was to end with the first of them ends.
-    pub fn fulfil(self, ends: Ends) -> bool {
-        if ends.on_error { self.failed > 0 } else { self.all > 0 }
-    }
-}
-
-/// Runs a step. `watch` is called about every 100 ms from this thread, and when the first job has ended; it ends the load by returning false.
+/// Runs a step. `watch` is called about every 100 ms from this thread; it ends the load by returning false.
 ///
 /// Several threads may run loads at the same time, with one `timer`. They share nothing else but a signal handler that does
 /// nothing and goes to load threads of their own alone; see [`Gate`] for a common start.

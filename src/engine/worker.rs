@@ -231,20 +231,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
             self.settle(now);
             let due = if S::SPECIAL { self.special.pause_due() } else { None };
-            if S::SPECIAL {
-                self.special.held = false;
-            }
             if self.idle > 0 {
                 let n = if due.is_some() { 1 } else { self.idle };
                 self.fill::<S, false>(&mut source, n, now, now);
             }
-            if S::SPECIAL && self.special.held && due.is_none() {
-                self.hold::<S>()?;
-                continue;
-            }
-            if !(S::SPECIAL && self.idle == self.slots.len()) {
-                self.backend.submit_and_wait(1, None)?;
-            }
+            self.backend.submit_and_wait(1, None)?;
             self.collect::<S, false>();
             if S::SPECIAL
                 && let Some(completed) = due.or_else(|| self.special.pause_due())
@@ -261,9 +252,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[inline(never)]
     fn lockstep<S: Source>(&mut self, mut source: S) {
         while self.more::<S>() {
-            if S::SPECIAL && !self.turn() {
-                return;
-            }
             let (direction, offset, length) = source.next();
             let target = if S::SPECIAL { Some(source.target()) } else { None };
             if S::SPECIAL {

@@ -287,8 +287,8 @@ impl Job {
     }
 }
 
-/// Options of which 0 asks for something, although they have no default.
-const ZERO_COUNTS: [&str; 3] = ["sqthread_poll_cpu", "uid", "gid"];
+/// Options of which 0 asks for something, although they have no default; fio's exitall is on as soon as it is named.
+const ZERO_COUNTS: [&str; 4] = ["sqthread_poll_cpu", "uid", "gid", "exitall"];
 
 /// Off, or 0 of something that is not there by default: it asks for nothing.
 fn is_idle(given: &Given) -> bool {

@@ -19,7 +19,7 @@ use super::installed;
 use super::json_read;
 use super::output::{Job, Output};
 use super::write_jobs::{self, Inexpressible, Place};
-use crate::engine::{DRAIN, End, Ended, Load, Outcome, Watch};
+use crate::engine::{DRAIN, End, Load, Outcome, Watch};
 use crate::record::FioRun;
 use crate::sample::{CpuTime, Series};
 use crate::unit::Nanos;
@@ -283,9 +283,8 @@ fn attend(
         }
         if ticked.elapsed() >= EVERY {
             ticked = Instant::now();
-            // fio says what ended each of its jobs when the last one has.
-            let (elapsed, ended) = (Nanos(began.elapsed().as_nanos() as u64), Ended::default());
-            let go_on = watch(Watch { elapsed, fresh: &fresh, ended });
+            let elapsed = Nanos(began.elapsed().as_nanos() as u64);
+            let go_on = watch(Watch { elapsed, fresh: &fresh });
             keep(&mut fresh, load.step.numjobs, outcome);
             if !go_on && told.is_none() {
                 outcome.interrupted = true;

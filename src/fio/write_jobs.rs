@@ -7,7 +7,7 @@ mod options;
 
 use std::fmt::Write;
 
-use crate::plan::{Ends, Plan, Reach, Start, Step};
+use crate::plan::{Plan, Start, Step};
 use crate::unit::Bytes;
 use options::options;
 
@@ -39,7 +39,6 @@ pub type Options = Vec<(&'static str, String)>;
 /// The first step that fio cannot do.
 pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> {
     let mut text = format!("; plan {}\n", plan.name);
-    exits(plan)?;
     for (i, step) in plan.steps.iter().enumerate() {
         let own: Vec<Place> = step.targets.iter().map(|t| place(t, places)).collect();
         for (t, options) in
@@ -51,10 +50,6 @@ pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> 
                 Start::After(name) => options.push(("wait_for", name.clone())),
                 _ => {}
             }
-            // A stonewall begins a group anyway.
-            if t == 0 && i > 0 && !step.start.is_after_all() && step.group != plan.steps[i - 1].group {
-                options.push(("new_group", "1".into()));
-            }
             if plan.continue_on_error {
                 options.push(("continue_on_error", "io".into()));
             }
@@ -62,42 +57,6 @@ pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> 
         }
     }
     Ok(text)
-}
-
-/// `exitall` is that of all jobs of a file, and fio's groups are neighbours.
-fn exits(plan: &Plan) -> Result<(), Inexpressible> {
-    let refuse = |step: &Step, why: &str| Err(Inexpressible { step: step.name.clone(), why: why.into() });
-    let at_end = |step: &Step| step.ends.is_some_and(|ends| !ends.on_error);
-    if plan.steps.iter().any(at_end)
-        && let Some(step) = plan.steps.iter().find(|step| !at_end(step))
-    {
-        return refuse(
-            step,
-            "fio's exitall holds for all jobs: let each step say what ends with it, or none",
-        );
-    }
-    let ramp = plan.steps.iter().any(|s| s.ramp.0 > 0);
-    let stages = plan.stages();
-    for (i, step) in plan.steps.iter().enumerate() {
-        let Some(Ends { reach, .. }) = step.ends else { continue };
-        if reach == Reach::Running && ramp {
-            return refuse(
-                step,
-                "fio spares jobs in their ramp_time: leave out ramp, or let ends be group or all",
-            );
-        }
-        let stage = stages.iter().find(|stage| stage.contains(&i)).cloned().unwrap_or(i..i + 1);
-        let mine = |j: &usize| plan.steps[*j].group == step.group;
-        let group = (0..plan.steps.len()).filter(mine);
-        let neighbours = group.clone().zip(group.clone().skip(1)).all(|(a, b)| a + 1 == b);
-        if reach == Reach::Group && !(neighbours && group.clone().all(|j| stage.contains(&j))) {
-            return refuse(
-                step,
-                "fio's groups are neighbours that run together: give each stage groups of its own",
-            );
-        }
-    }
-    Ok(())
 }
 
 /// A target that a step names itself.
@@ -167,9 +126,7 @@ fn escape(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{
-        BlockSizes, Dedupe, DedupeMode, EngineKind, Flow, Pattern, PriorityShare, Stride, Zones,
-    };
+    use crate::plan::{BlockSizes, Dedupe, DedupeMode, EngineKind, Pattern, PriorityShare, Stride, Zones};
     use crate::sample::Direction;
     use crate::unit::Nanos;
 
@@ -330,46 +287,6 @@ mod tests {
         assert!(!of("a]").contains("stonewall") && !of("b]").contains("stonewall"));
         assert!(of("c]").contains("wait_for=a") && of("d]").contains("stonewall=1"));
         assert!(of("a]").contains("continue_on_error=io"));
-    }
-
-    #[test]
-    fn a_flow_and_what_ends_with_what_are_said() {
-        let step = |name: &str, start: &str, group: u32, ends: &str| Step {
-            name: name.into(),
-            start: start.parse().unwrap(),
-            group,
-            ends: (!ends.is_empty()).then(|| ends.parse().unwrap()),
-            ..Step::default()
-        };
-        let written = |steps: &[Step]| job_file(&plan(steps.to_vec()), &[at("f")]);
-        let sleep = Nanos::micros(250);
-        let flow =
-            Step { flow: Some(Flow { id: 2, weight: 8, sleep }), ..step("a", "after-all", 0, "running") };
-        let text = written(&[flow, step("b", "with-previous", 1, "all")]).unwrap();
-        let (a, b) = text.split_once("[b]").unwrap();
-        assert!(a.contains("flow_id=2\nflow=8\nflow_sleep=250\nexitall=1\nexit_what=stonewall\n"), "{a}");
-        assert!(b.contains("exitall=1\nexit_what=all\n") && b.contains("new_group=1"), "{b}");
-        let text =
-            written(&[step("a", "after-all", 0, ""), step("b", "after-all", 1, "group-on-error")]).unwrap();
-        assert!(
-            text.contains("exitall_on_error=1\nexit_what=group\n") && !text.contains("new_group"),
-            "{text}"
-        );
-
-        let refused = |steps: &[Step], why: &str| {
-            let e = written(steps).unwrap_err();
-            assert!(e.why.contains(why), "{e}");
-        };
-        refused(&[step("a", "after-all", 0, "all"), step("b", "with-previous", 0, "")], "holds for all jobs");
-        let two = [step("a", "after-all", 0, "group"), step("b", "after-all", 0, "group")];
-        refused(&two, "neighbours that run together");
-        let apart = ["a", "b", "c"].map(|n| {
-            let first = n == "a";
-            step(n, if first { "after-all" } else { "with-previous" }, u32::from(n == "b"), "group")
-        });
-        refused(&apart, "neighbours that run together");
-        let ramp = Step { ramp: Nanos::seconds(1), ..step("a", "after-all", 0, "running") };
-        refused(&[ramp], "ramp_time");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Plan, Step, StepOptions};
+use super::{Plan, Step, StepOptions, removed};
 use crate::unit::{Bytes, text};
 
 #[derive(Deserialize)]
@@ -20,12 +20,40 @@ struct PlanFile {
     step: Vec<StepOptions>,
 }
 
+/// Why a plan file could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PlanFileError {
+    /// An unknown key or a bad value, with line and column.
+    #[error("{0}")]
+    Form(toml::de::Error),
+    /// A key that volproof has given back to fio.
+    #[error("line {line}: '{key}' is no key of a step any more: {instead}")]
+    Removed {
+        /// Where it stands, counted from 1.
+        line: usize,
+        /// The key.
+        key: String,
+        /// What to do.
+        instead: &'static str,
+    },
+}
+
+impl PlanFileError {
+    /// The span of an error about an unknown key is that key.
+    fn of(e: toml::de::Error, text: &str) -> PlanFileError {
+        let named = e.span().and_then(|span| Some((span.start, text.get(span)?)));
+        let Some((at, key)) = named else { return PlanFileError::Form(e) };
+        let Some(instead) = removed::instead(key) else { return PlanFileError::Form(e) };
+        PlanFileError::Removed { line: text[..at].matches('\n').count() + 1, key: key.into(), instead }
+    }
+}
+
 /// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
 ///
 /// # Errors
 /// Unknown keys and bad values, with line and column.
-pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
-    let file: PlanFile = toml::from_str(text)?;
+pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
+    let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::of(e, text))?;
     let steps = file.step.iter().enumerate().map(|(i, options)| {
         let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
         file.defaults.apply(&mut step);
@@ -50,7 +78,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dedupe, DedupeMode, Ends, Fadvise, Flow, Pattern, Reach, Start, Stride, Think, Zones};
+    use crate::plan::{Dedupe, DedupeMode, Fadvise, Pattern, Start, Stride, Think, Zones};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -74,9 +102,8 @@ mod tests {
     fn what_only_plan_files_say_is_read() {
         let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nzones = { size = '8k', skip = '64k' }\nalign = '4k'\nround-robin = true\n\
                     think = { time = '2ms', blocks = 4, spin = '1ms' }\nrate-min = '1k'\nrate-cycle = '500ms'\n\
-                    flow = { weight = 8, sleep = '1ms' }\nends = 'running'\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\nflow = { id = 2, weight = 1 }\ngroup = 3\nends = 'group-on-error'\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\ntrace = true\n";
+                    cpus-shared = true\nnuma-mem-policy = 'bind:0'\nprio = 'be/7'\ncmdprio = [{ percent = 20, prio = 'rt/0', bs = '4k', rw = 'read' }]\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
         let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
@@ -86,10 +113,6 @@ mod tests {
         assert_eq!(a.zones, Some(Zones { size: Bytes::kib(8), range: None, skip: Bytes::kib(64) }));
         assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
-        assert_eq!(a.flow, Some(Flow { id: 0, weight: 8, sleep: Nanos::millis(1) }));
-        assert_eq!(b.flow, Some(Flow { id: 2, weight: 1, sleep: Nanos(0) }));
-        assert_eq!((a.group, a.ends), (0, Some(Ends { reach: Reach::Running, on_error: false })));
-        assert_eq!((b.group, b.ends), (3, Some(Ends { reach: Reach::Group, on_error: true })));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
         assert_eq!(b.fadvise, Some(Fadvise::Random));
         assert_eq!(b.numa_mem_policy.as_ref().unwrap().to_string(), "bind:0");
@@ -126,9 +149,6 @@ mod tests {
             "scramble",
             "buffer_pattern",
             "dedupe",
-            "flow",
-            "group",
-            "ends",
         ] {
             assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
         }
@@ -140,10 +160,18 @@ mod tests {
         assert!(e.contains("line 3") && e.contains("iodeph"), "{e}");
         let e = parse("[[step]]\nbs = '4q'\n", "f").unwrap_err().to_string();
         assert!(e.contains("line 2") && e.contains("'q' is not a unit"), "{e}");
-        let e = parse("[[step]]\nends = 'others'\n", "f").unwrap_err().to_string();
-        assert!(e.contains("line 2") && e.contains("group, running or all"), "{e}");
-        let e = parse("[[step]]\nflow = { id = 1 }\n", "f").unwrap_err().to_string();
-        assert!(e.contains("line 2") && e.contains("weight"), "{e}");
+    }
+
+    #[test]
+    fn a_key_that_was_given_back_to_fio_says_what_to_do() {
+        for text in ["[[step]]\nrw = 'read'\nflow = { weight = 8 }\n", "[defaults]\nrw = 'read'\nflow = 1\n"]
+        {
+            let e = parse(text, "f").unwrap_err().to_string();
+            assert!(
+                e.starts_with("line 3: 'flow' is no key of a step any more: write a fio job file"),
+                "{e}"
+            );
+        }
     }
 
     proptest! {

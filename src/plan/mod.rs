@@ -12,6 +12,7 @@ mod order;
 mod presets;
 mod priority;
 mod problem;
+pub mod removed;
 mod stages;
 mod workload;
 mod zones;
@@ -26,12 +27,12 @@ pub use data::{BufferPattern, Dedupe, DedupeMode};
 pub use file::parse as parse_file;
 pub use numa::{MemoryPolicy, NodeList};
 pub use options::StepOptions;
-pub use order::{Ends, Reach, Start};
+pub use order::Start;
 pub use presets::{PRESETS, Preset};
 pub use priority::{Priority, PriorityShare};
 pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Flow, Pattern, Stride,
-    Think, WordError,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern, Stride, Think,
+    WordError,
 };
 pub use zones::Zones;
 
@@ -84,13 +85,6 @@ pub struct Step {
     #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub delay: Nanos,
-    /// Number of its group: see `ends`.
-    #[serde(default, skip_serializing_if = "is_first")]
-    pub group: u32,
-    /// What ends as soon as one of its jobs does: besides its other jobs, the steps of its `group`, all that are `running`, or
-    /// `all`; with `-on-error` behind the word, only when an error ended the job. Nothing when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ends: Option<Ends>,
     /// Which I/Os in which order.
     pub rw: Pattern,
     /// Share of reads in a mixed pattern, in percent.
@@ -138,9 +132,6 @@ pub struct Step {
     /// Pauses between I/Os.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<Think>,
-    /// It goes on in proportion to the other jobs of a flow.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub flow: Option<Flow>,
     /// Length of the measured window.
     #[serde(with = "text")]
     #[schemars(with = "String")]
@@ -289,10 +280,6 @@ fn yes() -> bool {
     true
 }
 
-fn is_first(group: &u32) -> bool {
-    *group == 0
-}
-
 impl Default for Step {
     /// 4 KiB random reads at depth 1 for 30 s: it changes nothing.
     fn default() -> Step {
@@ -302,8 +289,6 @@ impl Default for Step {
             round_robin: false,
             start: Start::AfterAll,
             delay: Nanos(0),
-            group: 0,
-            ends: None,
             rw: Pattern::RandRead,
             rwmix: 50,
             bs: BlockSizes::one(Bytes::kib(4)),
@@ -319,7 +304,6 @@ impl Default for Step {
             io_size: None,
             ios: None,
             think: None,
-            flow: None,
             runtime: Nanos::seconds(30),
             ramp: Nanos(0),
             engine: EngineKind::IoUring,

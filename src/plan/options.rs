@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use super::order::{Ends, Start};
+use super::order::Start;
 use super::workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineWord, Fadvise, Flow, Pattern, Stride, Think,
+    Arrival, BlockSizes, CpuList, Distribution, EngineWord, Fadvise, Pattern, Stride, Think,
 };
 use super::{BufferPattern, Dedupe, MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
 use crate::unit::{Bytes, Nanos, text};
@@ -117,12 +117,6 @@ pub struct StepOptions {
     #[arg(skip)]
     #[serde(with = "text::option")]
     pub delay: Option<Nanos>,
-    /// Number of its group
-    #[arg(skip)]
-    pub group: Option<u32>,
-    /// What ends when one of its jobs does
-    #[arg(skip)]
-    pub ends: Option<Ends>,
     /// Block sizes of writes
     #[arg(skip)]
     pub bs_write: Option<BlockSizes>,
@@ -173,9 +167,6 @@ pub struct StepOptions {
     #[arg(skip)]
     #[serde(with = "text::option")]
     pub rate_cycle: Option<Nanos>,
-    /// Share of a flow
-    #[arg(skip)]
-    pub flow: Option<Flow>,
     /// Flushes are fdatasync
     #[arg(skip)]
     pub datasync: Option<bool>,
@@ -260,8 +251,6 @@ impl StepOptions {
         set(&mut step.round_robin, &self.round_robin);
         set(&mut step.start, &self.start);
         set(&mut step.delay, &self.delay);
-        set(&mut step.group, &self.group);
-        some(&mut step.ends, &self.ends);
         some(&mut step.bs_write, &self.bs_write);
         some(&mut step.offset_increment, &self.offset_increment);
         set(&mut step.stride, &self.stride);
@@ -277,7 +266,6 @@ impl StepOptions {
         some(&mut step.rate_min, &self.rate_min);
         some(&mut step.rate_iops_min, &self.rate_iops_min);
         some(&mut step.rate_cycle, &self.rate_cycle);
-        some(&mut step.flow, &self.flow);
         set(&mut step.datasync, &self.datasync);
         set(&mut step.end_fsync, &self.end_fsync);
         set(&mut step.invalidate, &self.invalidate);

@@ -1,4 +1,4 @@
-//! Steps among each other: when one begins, and what ends when it does.
+//! When a step begins.
 
 use std::fmt;
 use std::str::FromStr;
@@ -50,54 +50,6 @@ impl FromStr for Start {
 
 serde_as_text!(Start);
 
-/// Which other steps end with a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Those of its group, whether they run or are still to come.
-    Group,
-    /// Those that run. What waits goes on waiting, and begins when it is due.
-    Running,
-    /// All, whether they run or are still to come.
-    All,
-}
-
-/// What ends as soon as one job of a step does: the step's other jobs, and other steps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ends {
-    /// Which other steps.
-    pub reach: Reach,
-    /// Only when the job ended with an error.
-    pub on_error: bool,
-}
-
-impl Ends {
-    const ON_ERROR: &str = "-on-error";
-    const NAMES: [(Reach, &str); 3] =
-        [(Reach::Group, "group"), (Reach::Running, "running"), (Reach::All, "all")];
-}
-
-impl fmt::Display for Ends {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Ends::NAMES.iter().find(|(r, _)| *r == self.reach).expect("every reach has a name").1;
-        f.pad(&format!("{name}{}", if self.on_error { Ends::ON_ERROR } else { "" }))
-    }
-}
-
-impl FromStr for Ends {
-    type Err = WordError;
-    fn from_str(text: &str) -> Result<Ends, WordError> {
-        let (name, on_error) = text.strip_suffix(Ends::ON_ERROR).map_or((text, false), |name| (name, true));
-        let reach = Ends::NAMES.iter().find(|(_, n)| *n == name).map(|(r, _)| *r);
-        reach.map(|reach| Ends { reach, on_error }).ok_or_else(|| {
-            WordError(format!(
-                "ends: '{text}' is not known: use group, running or all, or one of them with -on-error behind it"
-            ))
-        })
-    }
-}
-
-serde_as_text!(Ends);
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,26 +60,17 @@ mod tests {
         for text in ["after-all", "with-previous", "after:warm up: b"] {
             assert_eq!(text.parse::<Start>().unwrap().to_string(), text);
         }
-        for text in ["group", "running", "all", "group-on-error", "running-on-error", "all-on-error"] {
-            let ends: Ends = text.parse().unwrap();
-            assert_eq!((ends.to_string().as_str(), ends.on_error), (text, text.ends_with("error")));
-        }
     }
 
     #[test]
     fn mistakes_say_what_there_is() {
         assert!("after:".parse::<Start>().unwrap_err().to_string().contains("after:STEP"));
-        for text in ["", "-on-error", "others", "all-on-errors"] {
-            let e = text.parse::<Ends>().unwrap_err().to_string();
-            assert!(e.contains("use group, running or all"), "{e}");
-        }
     }
 
     proptest! {
         #[test]
         fn any_text_is_answered(text in ".{0,24}") {
             let _ = text.parse::<Start>();
-            let _ = text.parse::<Ends>();
         }
     }
 }

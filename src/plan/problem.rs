@@ -14,7 +14,6 @@ impl Step {
             times,
             pacing,
             minimum,
-            flow,
             engine,
             priorities,
             blocks,
@@ -106,26 +105,6 @@ fn minimum(s: &Step) -> Option<String> {
         )
     } else if s.rate_cycle.is_some_and(|c| c > day) {
         Some("rate-cycle is limited to a day".into())
-    } else {
-        None
-    }
-}
-
-fn flow(s: &Step) -> Option<String> {
-    let flow = s.flow?;
-    if !(1..=1000).contains(&flow.weight) {
-        Some(format!("flow: weight {} is outside 1 to 1000", flow.weight))
-    } else if flow.sleep > Nanos::seconds(60) {
-        Some("flow: sleep is limited to a minute".into())
-    } else if s.arrivals_per_second().is_some() {
-        Some("a rate is a schedule that waits for nobody: leave out flow, or rate-iops and rate-bw".into())
-    } else if s.simulate.is_some() {
-        Some("simulated devices have each a time of their own and share no flow: leave out flow".into())
-    } else if s.fio {
-        Some(
-            "the installed fio runs each step by itself, and a flow is shared: use another engine, or leave out flow"
-                .into(),
-        )
     } else {
         None
     }
@@ -266,7 +245,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Distribution, Flow, Simulated, Stride, Think, Zones};
+    use crate::plan::{Distribution, Stride, Think, Zones};
 
     #[track_caller]
     fn bad(change: fn(&mut Step), says: &str) {
@@ -286,10 +265,6 @@ mod tests {
 
     fn high(rw: Option<Direction>, bs: Option<Bytes>, percent: u32) -> PriorityShare {
         PriorityShare { rw, bs, percent, prio: "rt/0".parse().unwrap() }
-    }
-
-    fn flow(weight: u32, sleep: u64) -> Option<Flow> {
-        Some(Flow { id: 0, weight, sleep: Nanos::seconds(sleep) })
     }
 
     #[test]
@@ -341,12 +316,6 @@ mod tests {
         bad(|s| s.cmdprio = vec![high(Some(Direction::Write), None, 5)], "no write in randread");
         bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(8)), 5)], "no request has 8KiB");
         bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(4)), 60), high(None, None, 50)], "up to 110 %");
-        bad(|s| s.flow = flow(0, 0), "outside 1 to 1000");
-        bad(|s| s.flow = flow(1001, 0), "outside 1 to 1000");
-        bad(|s| s.flow = flow(1, 61), "a minute");
-        bad(|s| (s.flow, s.rate_iops) = (flow(1, 0), Some(9.0)), "waits for nobody");
-        bad(|s| (s.flow, s.simulate) = (flow(1, 0), Some(Simulated::default())), "share no flow");
-        bad(|s| (s.flow, s.fio) = (flow(1, 0), true), "by itself");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use super::{Ends, Plan, Reach, Start, Step};
+use super::{Plan, Start, Step};
 use crate::unit::Nanos;
 
 impl Plan {
@@ -22,54 +22,20 @@ impl Plan {
     /// How long a stage takes as planned; what only the amount of I/O ends is not known and counts as nothing.
     pub fn stage_length(&self, stage: Range<usize>) -> Nanos {
         let steps = &self.steps[stage];
-        let mut over: Vec<Option<u64>> = vec![None; steps.len()];
-        let begins = |step: &Step, over: &[Option<u64>]| {
+        let mut over: Vec<u64> = Vec::new();
+        for step in steps {
             let base = match &step.start {
-                Start::After(name) => {
-                    steps.iter().position(|s| s.name == *name).map_or(Some(0), |i| over[i])?
-                }
-                Start::AfterAll | Start::WithPrevious => 0,
+                Start::After(name) => steps.iter().position(|s| s.name == *name).and_then(|i| over.get(i)),
+                Start::AfterAll | Start::WithPrevious => None,
             };
-            Some(base + step.delay.0)
-        };
-        let planned = |i: usize, over: &[Option<u64>]| {
-            let length = steps[i].ramp.0 + steps[i].runtime.0;
-            over[i].is_none().then(|| begins(&steps[i], over)).flatten().map(|begin| (begin + length, i))
-        };
-        while let Some((now, first)) = (0..steps.len()).filter_map(|i| planned(i, &over)).min() {
-            let mut ending = vec![first];
-            while let Some(i) = ending.pop() {
-                over[i] = Some(now);
-                let Some(ends) = steps[i].ends.filter(|e| !e.on_error && steps[i].runtime.0 > 0) else {
-                    continue;
-                };
-                for j in 0..steps.len() {
-                    let runs = begins(&steps[j], &over).is_some_and(|begin| begin <= now);
-                    let reached = match ends.reach {
-                        Reach::Group => steps[j].group == steps[i].group,
-                        Reach::Running => runs,
-                        Reach::All => true,
-                    };
-                    if over[j].is_none() && reached {
-                        over[j] = Some(now);
-                        // What was ended ends others in turn; what never ran does not.
-                        ending.extend(runs.then_some(j));
-                    }
-                }
-            }
+            over.push(base.unwrap_or(&0) + step.delay.0 + step.ramp.0 + step.runtime.0);
         }
-        Nanos(over.into_iter().flatten().max().unwrap_or(0))
+        Nanos(over.into_iter().max().unwrap_or(0))
     }
 
     /// Time of all steps together, without preparation.
     pub fn duration(&self) -> Nanos {
-        let last = |stage: &Range<usize>| {
-            let all = |ends: Ends| ends.reach == Reach::All && !ends.on_error;
-            self.steps[stage.clone()].iter().any(|s| s.ends.is_some_and(all))
-        };
-        let stages = self.stages();
-        let run = stages.iter().position(last).map_or(stages.len(), |at| at + 1);
-        Nanos(stages.into_iter().take(run).map(|s| self.stage_length(s).0).sum())
+        Nanos(self.stages().into_iter().map(|s| self.stage_length(s).0).sum())
     }
 
     /// The targets that a step drives, as they were named.
@@ -122,31 +88,6 @@ mod tests {
         assert_eq!(seconds(&["after-all", "with-previous"]), 12.0);
         assert_eq!(seconds(&["after-all", "with-previous", "after:a"]), 11.0 + 13.0);
         assert_eq!(seconds(&["after-all", "with-previous", "after-all", "after:a"]), 12.0 + 14.0);
-    }
-
-    #[test]
-    fn a_stage_ends_with_the_step_that_ends_the_others() {
-        let seconds = |starts: &[&str], ends: &[(usize, &str)]| {
-            let mut plan = plan(starts);
-            for (i, word) in ends {
-                plan.steps[*i].ends = Some(word.parse().unwrap());
-            }
-            // From 0 to 11, 1 to 12, 2 to 13 and 3 to 14 s where they run together.
-            plan.steps.iter_mut().skip(3).for_each(|s| s.group = 1);
-            plan.duration().as_seconds()
-        };
-        let four = &["after-all", "with-previous", "with-previous", "with-previous"];
-        assert_eq!(seconds(four, &[(0, "all")]), 11.0);
-        assert_eq!(seconds(four, &[(0, "running")]), 11.0);
-        assert_eq!(seconds(four, &[(0, "group")]), 14.0, "the last one is of another group");
-        assert_eq!(seconds(four, &[(0, "all-on-error")]), 14.0, "an error is not planned");
-        assert_eq!(seconds(four, &[(0, "group"), (1, "all")]), 11.0, "what was ended ends others");
-        let late = &["after-all", "with-previous", "after:b"];
-        assert_eq!(seconds(late, &[(0, "running")]), 11.0 + 13.0, "what waited for its end begins");
-        assert_eq!(seconds(late, &[(0, "all")]), 11.0);
-        let stages = &["after-all", "after-all"];
-        assert_eq!(seconds(stages, &[(0, "all")]), 11.0, "nothing comes after it");
-        assert_eq!(seconds(stages, &[(0, "running")]), 23.0);
     }
 
     #[test]

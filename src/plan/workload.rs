@@ -443,25 +443,6 @@ fn is_one(n: &u32) -> bool {
     *n == 1
 }
 
-fn is_zero(n: &u32) -> bool {
-    *n == 0
-}
-
-/// A share of a flow: the jobs of one flow that run together send their I/Os in proportion to their weights.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Flow {
-    /// Which flow.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub id: u32,
-    /// Weight of each job of the step.
-    pub weight: u32,
-    /// How long a job that is ahead of the others sleeps before it looks again, with nothing in flight; it looks all the time when 0.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
-    #[schemars(with = "String")]
-    pub sleep: Nanos,
-}
-
 /// CPUs to pin workers to, as `0-3,8` (`--cpus`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<u32>);

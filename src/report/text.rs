@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use crate::plan::{Ends, EngineWord, Flow, Plan, Reach, Start, Step};
+use crate::plan::{EngineWord, Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
 use crate::sample::Direction;
 use crate::tune::Attempt;
@@ -76,14 +76,6 @@ fn heading(record: &Record) -> String {
         State::Running => out.push_str("state    cut off: later steps are missing\n"),
         State::Interrupted => out.push_str("state    interrupted: what was measured until then\n"),
         State::Failed(why) => out.push_str(&wrap("state    ", &format!("failed: {why}"))),
-    }
-    let mut not_run = record.not_run.as_slice();
-    while let Some(first) = not_run.first() {
-        let n = not_run.iter().take_while(|n| n.ended_by == first.ended_by).count();
-        let names: Vec<&str> = not_run[..n].iter().map(|n| n.step.as_str()).collect();
-        let what = format!("{}: ended with {}", names.join(", "), first.ended_by);
-        out.push_str(&wrap("not run  ", &what));
-        not_run = &not_run[n..];
     }
     out
 }
@@ -369,27 +361,6 @@ fn begins(step: &Step) -> String {
     if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
 }
 
-/// A step's part of a flow, in words.
-fn share(step: &Step, flow: Flow, plan: &Plan) -> String {
-    let stage =
-        plan.stages().into_iter().find(|stage| plan.steps[stage.clone()].iter().any(|s| s.name == step.name));
-    let others = stage.map_or(&[][..], |stage| &plan.steps[stage]).iter();
-    let weights = others.filter_map(|s| s.flow.filter(|f| f.id == flow.id)).map(|f| f.weight);
-    let all: Vec<String> = weights.map(|w| w.to_string()).collect();
-    format!("weight {} of {} in flow {}", flow.weight, all.join(" : "), flow.id)
-}
-
-/// What ends with a step, in words.
-fn ending(step: &Step, ends: Ends, plan: &Plan) -> String {
-    let grouped = plan.steps.iter().any(|s| s.group != step.group);
-    let what = match ends.reach {
-        Reach::Group if grouped => format!("the steps of group {}", step.group),
-        Reach::Group | Reach::All => "all steps".into(),
-        Reach::Running => "all steps that run".into(),
-    };
-    format!("when one of its jobs {}, {what} end", if ends.on_error { "fails" } else { "ends" })
-}
-
 /// What a plan would do, before any I/O: `plan`.
 pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Option<Bytes>) -> String {
     let mut out = format!("plan {}\n", plan.name);
@@ -426,16 +397,6 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     }
     out.push_str(&table(&header, lines));
     out.push('\n');
-    for s in &plan.steps {
-        if let Some(flow) = s.flow {
-            out.push_str(&wrap("flow     ", &format!("{}: {}", s.name, share(s, flow, plan))));
-        }
-    }
-    for s in &plan.steps {
-        if let Some(ends) = s.ends {
-            out.push_str(&wrap("ends     ", &format!("{}: {}", s.name, ending(s, ends, plan))));
-        }
-    }
     if let Some(fill) = fill {
         out.push_str(&format!("fill     {fill} of incompressible data first\n"));
     }

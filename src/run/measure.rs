@@ -27,8 +27,6 @@ pub struct Measured<'a> {
     pub started_after: Nanos,
     /// I/Os that its trace had no room for.
     pub trace_left_out: u64,
-    /// The step whose end ended it.
-    pub ended_by: Option<String>,
     /// CPU of each worker; empty when unpinned.
     pub pinned_cpus: Vec<u32>,
     /// Why they were placed there.
@@ -42,7 +40,7 @@ pub struct Measured<'a> {
 /// The Record's entry of a step.
 pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { step, engine, paths, started, started_after, trace_left_out, .. } = measured;
-    let Measured { ended_by, pinned_cpus, placement, outcome, evidence, .. } = measured;
+    let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
     let Outcome { series, ends, stuck, set_up, fio, missed_rate, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
@@ -78,7 +76,6 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         fio,
         started,
         started_after_ns: started_after,
-        ended_by,
         set_up_ns: set_up,
         window_ns: window,
         workers_window_ns: Nanos(ends.iter().map(|e| e.window.0).sum()),

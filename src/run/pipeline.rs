@@ -140,7 +140,6 @@ impl Job {
             tuning: None,
             steps: Vec::new(),
             together: Vec::new(),
-            not_run: Vec::new(),
             warnings,
             cross_checks: Vec::new(),
             claimed,
@@ -216,10 +215,6 @@ impl Running<'_> {
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
-            let steps = &self.record.plan.steps[stage.clone()];
-            if steps.iter().all(|s| self.record.not_run.iter().any(|n| n.step == s.name)) {
-                continue;
-            }
             if let Some(failed) = self.stage(stage)? {
                 return Ok(failed);
             }
@@ -262,7 +257,6 @@ impl Running<'_> {
         let first = record.steps.len();
         record.steps.extend(done.steps);
         record.together.extend(done.together);
-        record.not_run.extend(done.not_run);
         for i in first..record.steps.len() {
             let doubts = doubts::of_step(record, &record.steps[i]);
             let placed = record.steps[i].placement.iter().flat_map(|p| p.warnings.clone());
@@ -311,7 +305,6 @@ impl Running<'_> {
             unready: &self.unready,
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
-            not_run: &self.record.not_run,
         };
         stage::run(&setting, range, self.front)
     }

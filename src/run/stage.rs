@@ -1,14 +1,12 @@
 //! A stage: the steps that may run together, each by an engine of its own on its own thread, watched by one.
 //!
 //! A step begins when what it waits for has ended and its delay has passed. With one step this is what running a step is.
-//! What ends with it (`ends`) ends when its first job does, or never begins.
 //! The kernel's counters are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
 
 mod order;
 
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -19,13 +17,11 @@ use super::pipeline::{Front, News};
 use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
-use crate::engine::{
-    self, Choice, Ended, EngineError, Gate, Load, Outcome, Pool, Target, Timer, Tokens, Trace, Watch,
-};
+use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Pool, Target, Timer, Trace, Watch};
 use crate::fio::process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
-use crate::record::{NotRun, StepRecord, Together};
+use crate::record::{StepRecord, Together};
 use crate::sample::{GRID, Interval};
 use crate::topo::Placement;
 use crate::ui::Tick;
@@ -52,8 +48,6 @@ pub struct Setting<'a> {
     pub others_go_on: bool,
     /// Above 0 once the user wants it to end.
     pub interrupts: &'a AtomicUsize,
-    /// Steps that never run, because the end of others has ended them before they began.
-    pub not_run: &'a [NotRun],
 }
 
 /// What a stage gave.
@@ -66,8 +60,6 @@ pub struct Done {
     pub traces: Vec<(usize, Vec<Trace>)>,
     /// Steps that could not run.
     pub failures: Vec<(String, Failure)>,
-    /// Steps of this stage and of later ones that never run.
-    pub not_run: Vec<NotRun>,
 }
 
 /// A step that can begin: whatever can fail before has not failed.
@@ -84,18 +76,13 @@ struct Prepared<'a> {
 /// Where a step is.
 enum State {
     Waiting,
-    Running {
-        started: String,
-        first_io: Option<Instant>,
-    },
+    Running { started: String, first_io: Option<Instant> },
     Ended(Instant),
-    /// Another step has ended it before it began.
-    Never,
 }
 
 /// What the thread of a step says.
 enum Said {
-    Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval>, ended: Ended },
+    Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval> },
     Ended(Box<Result<Outcome, EngineError>>),
 }
 
@@ -126,16 +113,7 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
     let mut watched = Stage {
         setting,
         begun: Instant::now(),
-        states: steps
-            .iter()
-            .map(|s| {
-                let never = setting.not_run.iter().any(|n| n.step == s.name);
-                if never { State::Never } else { State::Waiting }
-            })
-            .collect(),
-        ended_by: vec![None; steps.len()],
-        has_ended: vec![false; steps.len()],
-        not_run: Vec::new(),
+        states: steps.iter().map(|_| State::Waiting).collect(),
         prepared: &prepared,
         observer,
         zero: None,
@@ -150,16 +128,12 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
     };
     for (i, step) in steps.iter().enumerate() {
         let mut on = plan.targets_of(step).iter();
-        if watched.waits(i)
-            && let Some((_, why)) = on.find_map(|t| setting.unready.iter().find(|(named, _)| named == t))
-        {
+        if let Some((_, why)) = on.find_map(|t| setting.unready.iter().find(|(named, _)| named == t)) {
             watched.states[i] = State::Ended(watched.begun);
             watched.failures.push((step.name.clone(), Failure::from(anyhow::anyhow!("{why}"))));
         }
     }
-    let stops =
-        Stops { all: AtomicBool::new(false), each: steps.iter().map(|_| AtomicBool::new(false)).collect() };
-    watched.watch(&stops, front);
+    watched.watch(&AtomicBool::new(false), front);
     watched.done()
 }
 
@@ -169,11 +143,6 @@ struct Stage<'a> {
     stage: Range<usize>,
     prepared: &'a [Prepared<'a>],
     states: Vec<State>,
-    /// The step that has ended each.
-    ended_by: Vec<Option<String>>,
-    /// What ends with each of them has been ended.
-    has_ended: Vec<bool>,
-    not_run: Vec<NotRun>,
     begun: Instant,
     observer: Observer,
     /// The first I/O of all.
@@ -191,12 +160,6 @@ struct Started {
     first_io: Instant,
 }
 
-/// What tells the steps to stop: all of them, or each.
-struct Stops {
-    all: AtomicBool,
-    each: Vec<AtomicBool>,
-}
-
 /// Tells the steps to stop when it goes.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
@@ -208,10 +171,8 @@ impl Drop for StopOnDrop<'_> {
 
 impl Stage<'_> {
     /// Begins what is due and hears of what runs until nothing runs or waits any more.
-    fn watch(&mut self, stops: &Stops, front: &mut dyn Front) {
-        let stop = &stops.all;
+    fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
-        let flows = self.flows();
         let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
         let gate = (at_once > 1).then(|| Gate::new(at_once));
         let gate = gate.as_ref();
@@ -229,8 +190,7 @@ impl Stage<'_> {
                         self.announce(i, front);
                         let (prepared, setting, say) = (&self.prepared[i], self.setting, say.clone());
                         let gate = gate.filter(|_| self.at_once(i));
-                        let tokens = prepared.step.flow.map(|flow| flows[&flow.id].clone());
-                        let body = move || load(prepared, setting, gate, tokens, i, stops, &say);
+                        let body = move || load(prepared, setting, gate, i, stop, &say);
                         match std::thread::Builder::new().spawn_scoped(threads, body) {
                             Ok(thread) => handles.push((i, thread)),
                             Err(e) => {
@@ -238,7 +198,7 @@ impl Stage<'_> {
                                     gate.withdraw();
                                 }
                                 let why = format!("a thread could not be started: {e}");
-                                self.ended(i, Err(EngineError::SetUp(why)), stops);
+                                self.ended(i, Err(EngineError::SetUp(why)), stop);
                             }
                         }
                     }
@@ -261,11 +221,8 @@ impl Stage<'_> {
                     Err(_) => continue,
                 };
                 match said {
-                    (i, Said::Watch { elapsed, at, fresh, ended }) => {
-                        self.news(i, elapsed, at, &fresh, front);
-                        self.end_others(i, ended, stops);
-                    }
-                    (i, Said::Ended(result)) => self.ended(i, *result, stops),
+                    (i, Said::Watch { elapsed, at, fresh }) => self.news(i, elapsed, at, &fresh, front),
+                    (i, Said::Ended(result)) => self.ended(i, *result, stop),
                 }
             }
         });
@@ -329,8 +286,7 @@ impl Stage<'_> {
     }
 
     /// A step has ended, and the others with it where they are not to go on.
-    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>, stops: &Stops) {
-        let stop = &stops.all;
+    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>, stop: &AtomicBool) {
         let before = std::mem::replace(&mut self.states[i], State::Ended(Instant::now()));
         let step = self.prepared[i].step;
         let outcome = match result {
@@ -340,15 +296,12 @@ impl Stage<'_> {
                 let failure = Failure { code, message: format!("step '{}': {e}", step.name) };
                 self.failures.push((step.name.clone(), failure));
                 stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
-                self.end_others(i, Ended { all: 1, failed: 1 }, stops);
                 return;
             }
         };
         let State::Running { started, first_io } = before else { unreachable!("only what runs can end") };
         let failed = outcome.missed_rate.is_some()
             || (outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error);
-        // What has no jobs that end one by one ends all at once.
-        self.end_others(i, Ended { all: 1, failed: u32::from(failed) }, stops);
         let stuck = outcome.stuck > 0;
         let first_io = first_io.unwrap_or_else(Instant::now);
         self.outcomes.push((i, Started { wall: started, first_io }, outcome));
@@ -375,8 +328,6 @@ impl Stage<'_> {
                 started: started.wall,
                 started_after: Nanos(after.as_nanos() as u64),
                 trace_left_out: left_out,
-                // One that had ended already was not ended.
-                ended_by: self.ended_by[i].take().filter(|_| outcome.interrupted),
                 pinned_cpus: p.cpus.clone(),
                 placement: p.placement.clone(),
                 outcome,
@@ -385,7 +336,7 @@ impl Stage<'_> {
         }
         let names = steps.iter().map(|s| s.name.clone()).collect();
         let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
-        Ok(Done { steps, together, traces, failures: self.failures, not_run: self.not_run })
+        Ok(Done { steps, together, traces, failures: self.failures })
     }
 }
 
@@ -394,9 +345,8 @@ fn load(
     p: &Prepared<'_>,
     setting: &Setting<'_>,
     gate: Option<&Gate>,
-    tokens: Option<Arc<Tokens>>,
     i: usize,
-    stops: &Stops,
+    stop: &AtomicBool,
     say: &Sender<(usize, Said)>,
 ) {
     let load = Load {
@@ -408,15 +358,13 @@ fn load(
         cpus: &p.cpus,
         pool: p.pool,
         gate,
-        tokens,
     };
     let mut watch = |watch: Watch<'_>| {
-        let Watch { elapsed, fresh, ended } = watch;
-        let said = Said::Watch { elapsed, at: Instant::now(), fresh: fresh.to_vec(), ended };
+        let Watch { elapsed, fresh } = watch;
+        let said = Said::Watch { elapsed, at: Instant::now(), fresh: fresh.to_vec() };
         // The stage outlives its steps, and so does the channel.
         let _ = say.send((i, said));
-        let stop = |stop: &AtomicBool| stop.load(Ordering::Relaxed);
-        !stop(&stops.all) && !stop(&stops.each[i]) && setting.interrupts.load(Ordering::Relaxed) == 0
+        !stop.load(Ordering::Relaxed) && setting.interrupts.load(Ordering::Relaxed) == 0
     };
     let result = if p.step.fio {
         let run = Fio::find().and_then(|fio| fio.run(&load, &mut watch));

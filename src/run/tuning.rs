@@ -84,7 +84,6 @@ pub fn effects(
             cpus: &[],
             pool: None,
             gate: None,
-            tokens: None,
         };
         let outcome = engine::run(&load, timer, &mut |_| true)?;
         let ios: u64 = outcome

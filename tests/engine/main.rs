@@ -24,17 +24,7 @@ fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: b
     assert_eq!(step.problem(), None);
     let timer = Timer::choose(std::path::Path::new("/"));
     let cpus = &[];
-    let load = Load {
-        step,
-        engine,
-        targets,
-        seed: 42,
-        continue_on_error,
-        cpus,
-        pool: None,
-        gate: None,
-        tokens: None,
-    };
+    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus, pool: None, gate: None };
     engine::run(&load, &timer, &mut |_: Watch<'_>| true).unwrap()
 }
 
@@ -435,7 +425,6 @@ fn workers_share_their_cpus_when_asked() {
             cpus: &[0, 1],
             pool: None,
             gate: None,
-            tokens: None,
         };
         let mut seen = Vec::new();
         engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {
@@ -466,7 +455,6 @@ fn writing_through_a_read_clearance_is_refused() {
         cpus: &[],
         pool: None,
         gate: None,
-        tokens: None,
     };
     let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
     assert!(e.to_string().contains("cleared for reading only"), "{e}");
@@ -486,7 +474,6 @@ fn stopping_from_outside_keeps_what_was_measured() {
         cpus: &[],
         pool: None,
         gate: None,
-        tokens: None,
     };
     let mut calls = 0;
     let o = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| {

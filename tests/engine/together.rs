@@ -15,7 +15,6 @@ fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<Outcome, engine::Engi
         cpus: &[],
         pool: None,
         gate: Some(gate),
-        tokens: None,
     };
     engine::run(&load, timer, &mut |_| true)
 }

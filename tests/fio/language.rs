@@ -214,6 +214,7 @@ fn what_needs_fio_is_named_with_its_reason() {
             ("verify", "fio-only"),
             ("thread", "noted"),
             ("file_service_type", "fio-only"),
+            ("exitall", "fio-only"),
             ("exec_prerun", "refused")
         ]
     );

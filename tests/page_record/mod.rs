@@ -83,7 +83,6 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         engine_features: vec!["registered buffers".into()],
         started: "2026-11-21T06:00:00Z".into(),
         started_after_ns: Nanos(0),
-        ended_by: None,
         set_up_ns: Nanos::millis(3),
         window_ns: Nanos::seconds(seconds),
         workers_window_ns: Nanos(0),
@@ -254,7 +253,6 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         }),
         steps: vec![step("mixed", seconds, disks)],
         together: Vec::new(),
-        not_run: Vec::new(),
         claimed: None,
         cross_checks: Vec::new(),
         warnings: vec![

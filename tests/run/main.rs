@@ -3,13 +3,11 @@
 //! Every test has a folder of its own that goes away with it. Figures are never asserted, only what must hold whatever the machine
 //! does. What a machine cannot show (no root, no loop device) says `skipped` with the reason.
 
-mod beside;
 mod devices;
 mod engines;
 mod files;
 mod fio;
 mod fio_alike;
-mod fio_beside;
 mod fio_data;
 mod fio_engine;
 mod fio_files;

@@ -17,7 +17,6 @@ use crate::unit::Nanos;
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.
     pub(super) fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
-        self.special.share = None;
         while !self.closed && self.idle < self.slots.len() {
             self.backend.submit_and_wait(1, None)?;
             self.collect::<S, OPEN>();
@@ -41,7 +40,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// The end of a loop that leaves nothing in flight.
     #[inline(never)]
     pub(super) fn end_lockstep(&mut self) -> io::Result<()> {
-        self.special.share = None;
         self.end_flush()?;
         self.settled = self.clock.now();
         self.close(self.settled);

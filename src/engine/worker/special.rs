@@ -1,4 +1,4 @@
-//! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, a share of a flow, several targets in turn,
+//! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, several targets in turn,
 //! every I/O kept, priorities of single requests, data of its own for every write, cached pages dropped between passes. Their loop
 //! is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
 
@@ -14,7 +14,6 @@ use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
 use crate::engine::passes::Passes;
 use crate::engine::priority::{Drawn, Priorities};
-use crate::engine::tokens::Share;
 use crate::plan::Think;
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -38,11 +37,7 @@ pub(super) struct Special {
     pauses: Option<Pauses>,
     /// What writes carry.
     data: Option<Data>,
-    /// Its part of a flow, until it has sent its last.
-    pub(super) share: Option<Share>,
-    /// It wanted to send more than its share of the flow allowed.
-    pub(super) held: bool,
-    /// And how many I/Os it may keep.
+    /// The I/Os it keeps, and how many it may.
     pub(super) trace: Option<(Trace, usize)>,
     pub(super) priorities: Option<Priorities>,
     passes: Option<Passes>,
@@ -61,8 +56,6 @@ impl Special {
             ios_left: job.ios.unwrap_or(u64::MAX),
             completed: 0,
             pauses: job.think.map(pauses),
-            share: job.share.take(),
-            held: false,
             trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
             priorities: job.priorities.take(),
             data: job.data.clone(),
@@ -74,7 +67,6 @@ impl Special {
     pub(super) fn asked(&self) -> bool {
         self.ios_left < u64::MAX
             || self.pauses.is_some()
-            || self.share.is_some()
             || self.trace.is_some()
             || self.priorities.is_some()
             || self.data.is_some()
@@ -98,12 +90,8 @@ impl Special {
 
     /// Of `n` that there is room for, those that may be sent now.
     #[inline(always)]
-    pub(super) fn allowed(&mut self, n: usize) -> usize {
-        let n = n.min(usize::try_from(self.ios_left).unwrap_or(n));
-        let Some(share) = &mut self.share else { return n };
-        let allowed = share.take(n as u32) as usize;
-        self.held = allowed < n;
-        allowed
+    pub(super) fn allowed(&self, n: usize) -> usize {
+        n.min(usize::try_from(self.ios_left).unwrap_or(n))
     }
 
     /// So many were sent.
@@ -158,42 +146,6 @@ impl Special {
 }
 
 impl<B: Backend, C: Clock> Worker<B, C> {
-    /// Lets the other jobs of the flow catch up: takes what completes meanwhile, or sleeps with nothing in flight.
-    #[cold]
-    pub(super) fn hold<S: Source>(&mut self) -> io::Result<()> {
-        let sleep = self.special.share.as_ref().map_or(Nanos(0), |share| share.sleep);
-        if sleep.0 > 0 {
-            self.quiesce::<S>()?;
-            self.rest(0, self.clock.ticks(sleep));
-            return Ok(());
-        }
-        // The job that it waits for may need this CPU.
-        std::thread::yield_now();
-        self.backend.submit_and_wait(0, None)?;
-        self.collect::<S, false>();
-        Ok(())
-    }
-
-    /// Waits until the flow allows one I/O more; false when the load has ended before.
-    #[inline(always)]
-    pub(super) fn turn(&mut self) -> bool {
-        self.special.allowed(1) == 1 || self.wait_for_turn()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wait_for_turn(&mut self) -> bool {
-        let sleep = self.special.share.as_ref().map_or(0, |share| self.clock.ticks(share.sleep));
-        while !self.closed {
-            if self.special.allowed(1) == 1 {
-                return true;
-            }
-            std::thread::yield_now();
-            self.rest(0, sleep);
-        }
-        false
-    }
-
     /// Waits for what is in flight.
     #[cold]
     pub(super) fn quiesce<S: Source>(&mut self) -> io::Result<()> {
@@ -246,8 +198,6 @@ mod tests {
             ios_left: u64::MAX,
             completed: 0,
             pauses: None,
-            share: None,
-            held: false,
             data: None,
             trace,
             priorities: None,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
-use super::{Obstacles, beside, bytes, data, zones};
+use super::{Obstacles, bytes, data, zones};
 use crate::plan::{
     Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, Pattern, Step, Stride, Think,
 };
@@ -82,7 +82,6 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     step.think = think(job, &step, obstacles);
     step.zones = zones::of(job, &step, obstacles);
     data::apply(job, &mut step, obstacles);
-    step.flow = beside::flow(job);
     step
 }
 

@@ -11,7 +11,6 @@
 //!
 //! Nothing is opened here: sizes of targets come through a function.
 
-mod beside;
 mod data;
 mod extent;
 mod load;
@@ -157,7 +156,6 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         thread += numjobs;
     }
     together(jobs, &mut plan, &mut found);
-    beside::join(jobs, &members, &mut plan, &mut found);
     plan.targets = files.targets();
     if !found.is_empty() {
         found.dedup();

@@ -2,7 +2,7 @@ use super::super::job::{Given, Job};
 use super::super::mistake::Origin;
 use super::super::{number, option};
 use super::*;
-use crate::plan::{Arrival, Dedupe, DedupeMode, Flow, Start, Step};
+use crate::plan::{Arrival, Dedupe, DedupeMode, Start, Step};
 use crate::unit::Nanos;
 
 /// A job with these options, as `name=value` or `name` alone.
@@ -434,52 +434,6 @@ fn the_last_block_may_lie_beyond_the_part_and_not_beyond_the_target() {
     assert_eq!(part(&["filename=/dev/small"]), (Some(384), Some(300)), "three blocks");
     assert_eq!(part(&["filename=/dev/small", "rw=randread"]), (Some(300), Some(256)));
     assert_eq!(part(&[]), (Some(300), Some(256)), "a file of that size has two");
-}
-
-#[test]
-fn a_flow_is_of_jobs_that_begin_together() {
-    let step = |options: &[&str]| only(&[&["size=1m"], options].concat());
-    assert_eq!(step(&["flow_id=3", "flow_sleep=9"]).flow, None, "flow=0 has no part in it");
-    let sleep = Nanos::micros(9);
-    assert_eq!(step(&["flow=8", "flow_id=3", "flow_sleep=9"]).flow, Some(Flow { id: 3, weight: 8, sleep }));
-    let pair = |first: &[&str], second: &[&str]| {
-        let (a, b) = (job("a", &[&["size=1m"], first].concat()), job("b", &[&["size=1m"], second].concat()));
-        assemble(&[a, b], &look, 7).map(|n| n.plan).map_err(|found| found[0].why.clone())
-    };
-    assert!(pair(&["flow=1"], &["flow=2"]).is_ok());
-    assert!(pair(&["flow=1"], &["flow=2", "flow_id=1", "stonewall"]).is_ok(), "they are two flows");
-    for second in ["stonewall", "startdelay=1", "wait_for=a"] {
-        let why = pair(&["flow=1"], &["flow=2", second]).expect_err(second);
-        assert!(why.contains("begin later"), "{second}: {why}");
-    }
-    let alike = ["flow=1", "startdelay=1"];
-    assert!(pair(&alike, &alike).is_ok());
-    obstacle(&["size=1m", "flow=1", "rate_iops=9"], "flow=1", true);
-}
-
-#[test]
-fn exitall_holds_for_all_and_what_it_ends_for_each() {
-    let exits = |a: &[&str], b: &[&str]| {
-        let (a, mut b) = (job("a", &[&["size=1m"], a].concat()), job("b", &[&["size=1m"], b].concat()));
-        b.group = u32::from(b.flag("new_group"));
-        let plan = native(&[a, b]).plan;
-        plan.steps.iter().map(|s| (s.group, s.ends.map(|e| e.to_string()))).collect::<Vec<_>>()
-    };
-    let word = |text: &str| Some(text.to_string());
-    assert_eq!(exits(&[], &["new_group"]), [(0, None), (0, None)], "groups matter to nothing else");
-    assert_eq!(exits(&["exit_what=all"], &[]), [(0, None), (0, None)]);
-    assert_eq!(exits(&[], &["exitall"]), [(0, word("group")), (0, word("group"))]);
-    assert_eq!(exits(&["exitall=0"], &[]), [(0, word("group")), (0, word("group"))], "named is enough");
-    assert_eq!(
-        exits(&["exitall", "exit_what=stonewall"], &["new_group", "exit_what=all"]),
-        [(0, word("running")), (1, word("all"))]
-    );
-    assert_eq!(
-        exits(&["exitall_on_error", "exit_what=all"], &["new_group"]),
-        [(0, word("all-on-error")), (1, None)]
-    );
-    assert_eq!(exits(&["exitall_on_error"], &["exitall"]), [(0, word("group")), (0, word("group"))]);
-    obstacle(&["size=1m", "exitall", "exit_what=stonewall", "ramp_time=1"], "exit_what", true);
 }
 
 #[test]

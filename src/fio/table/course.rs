@@ -4,6 +4,7 @@ use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{MICROS, SECONDS, U32, each, int};
 
 const UNCHECKED: &str = "volproof does not check data yet";
+const ALONE: &str = "a job ends by itself; when another one has ended or failed is nothing to it";
 const GOAL: &str = "the depth stays what it was asked to be";
 const STEADY: &str = "a run lasts as long as it was asked to; steadiness is judged afterwards";
 
@@ -117,10 +118,12 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "latency_run", Kind::Bool, "Go on adjusting the depth")
         .default("0")
         .fio_only(GOAL),
-    FioOption::new(Group::Course, "exitall", Kind::Flag, "Others end when one job ends"),
+    FioOption::new(Group::Course, "exitall", Kind::Flag, "Others end when one job ends").fio_only(ALONE),
     FioOption::new(Group::Course, "exit_what", Kind::Choice(EXIT_WHAT), "Which jobs exitall ends")
-        .default("group"),
-    FioOption::new(Group::Course, "exitall_on_error", Kind::Flag, "Others end when this job fails"),
+        .default("group")
+        .noted("exitall and exitall_on_error ask for it"),
+    FioOption::new(Group::Course, "exitall_on_error", Kind::Flag, "Others end when this job fails")
+        .fio_only(ALONE),
     FioOption::new(Group::Course, "stonewall", Kind::Flag, "Wait for all jobs above")
         .alias("wait_for_previous"),
     FioOption::new(Group::Course, "new_group", Kind::Flag, "Begin another group in the report"),
@@ -136,13 +139,17 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Course, "error_dump", Kind::Bool, "Print each error")
         .default("0")
         .noted("errors are reported in the result"),
-    FioOption::new(Group::Pace, "flow_id", int(0, U32), "Which flow the job belongs to").default("0"),
+    FioOption::new(Group::Pace, "flow_id", int(0, U32), "Which flow the job belongs to")
+        .default("0")
+        .noted("flow asks for it"),
     FioOption::new(Group::Pace, "flow", int(0, 1000), "Share of I/Os between the jobs of a flow")
         .default("0")
-        .under("flow_id"),
+        .under("flow_id")
+        .fio_only("jobs do not wait for each other's I/Os"),
     FioOption::new(Group::Pace, "flow_sleep", int(0, U32), "Pause of a job that is ahead, microseconds")
         .default("0")
-        .under("flow_id"),
+        .under("flow_id")
+        .noted("flow asks for it"),
     FioOption::new(Group::Pace, "flow_watermark", Kind::Deprecated, "deprecated: fio goes on without it")
         .hidden()
         .noted("fio ignores it too"),

@@ -1,7 +1,7 @@
 //! The options of one step in fio's words, its targets apart.
 
 use super::{Inexpressible, Options};
-use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Fadvise, Reach, Step, Stride};
+use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Fadvise, Step, Stride};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
@@ -69,22 +69,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
         if think.spin.0 > 0 {
             set("thinktime_spin", (think.spin.0 / 1000).to_string());
         }
-    }
-    if let Some(flow) = &step.flow {
-        set("flow_id", flow.id.to_string());
-        set("flow", flow.weight.to_string());
-        if flow.sleep.0 > 0 {
-            set("flow_sleep", flow.sleep.0.div_ceil(1000).to_string());
-        }
-    }
-    if let Some(ends) = step.ends {
-        set(if ends.on_error { "exitall_on_error" } else { "exitall" }, "1".into());
-        let what = match ends.reach {
-            Reach::Group => "group",
-            Reach::Running => "stonewall",
-            Reach::All => "all",
-        };
-        set("exit_what", what.into());
     }
     if step.distribution != Distribution::Uniform {
         set("random_distribution", step.distribution.to_string());

@@ -152,7 +152,6 @@ impl Part {
             started: String::new(),
             started_after: Nanos(0),
             trace_left_out: 0,
-            ended_by: None,
             pinned_cpus: Vec::new(),
             placement: None,
             outcome: Outcome { ends: ends.collect(), series, ..Outcome::default() },

@@ -1,0 +1,60 @@
+//! Records with fields that volproof had once: they are read where those fields hold nothing, and refused by name elsewhere.
+
+use serde_json::Value;
+
+use crate::plan::removed;
+
+/// Fields of a Record that are gone.
+const OF_RECORD: [&str; 1] = ["not_run"];
+/// Fields of its steps that are gone.
+const OF_STEP: [&str; 1] = ["ended_by"];
+
+/// The same Record without such fields; absent where it has none.
+///
+/// # Errors
+/// The field that holds something, and where it stands.
+pub fn without_removed(text: &str) -> Result<Option<Value>, String> {
+    let Ok(Value::Object(mut record)) = serde_json::from_str(text) else { return Ok(None) };
+    let before = Value::Object(record.clone());
+    removed::take_out(&mut record, |key| OF_RECORD.contains(&key)).map_err(|key| format!("'{key}'"))?;
+    let planned = record.get_mut("plan").and_then(|plan| plan.get_mut("steps"));
+    each(planned, |key| removed::instead(key).is_some()).map_err(|at| format!("{at} of its plan"))?;
+    each(record.get_mut("steps"), |key| OF_STEP.contains(&key))?;
+    let after = Value::Object(record);
+    Ok((after != before).then_some(after))
+}
+
+/// Takes such fields out of all steps.
+fn each(steps: Option<&mut Value>, is_removed: impl Fn(&str) -> bool) -> Result<(), String> {
+    for step in steps.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
+        let name = step.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
+        removed::take_out(step, &is_removed).map_err(|key| format!("'{key}' of step '{name}'"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn fields_of_before_are_taken_out_or_named() {
+        let with = |field: &str, value: Value, planned: Value| {
+            json!({
+                "not_run": if field == "not_run" { value.clone() } else { json!([]) },
+                "plan": { "steps": [{ "name": "a", "flow": planned }] },
+                "steps": [{ "name": "a", "ended_by": if field == "ended_by" { value } else { Value::Null } }],
+            })
+        };
+        let read = |record: &Value| without_removed(&record.to_string());
+        let bare = json!({ "plan": { "steps": [{ "name": "a" }] }, "steps": [{ "name": "a" }] });
+        assert_eq!(read(&with("", Value::Null, Value::Null)), Ok(Some(bare.clone())));
+        assert_eq!(read(&bare), Ok(None), "nothing of it was removed: another error is told");
+        let named = |record: &Value| read(record).unwrap_err();
+        assert_eq!(named(&with("", Value::Null, json!({"weight": 1}))), "'flow' of step 'a' of its plan");
+        assert_eq!(named(&with("ended_by", json!("b"), Value::Null)), "'ended_by' of step 'a'");
+        assert_eq!(named(&with("not_run", json!([{"step": "c"}]), Value::Null)), "'not_run'");
+        assert_eq!(without_removed("[1, 2"), Ok(None));
+    }
+}
