@@ -60,6 +60,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
         shared,
         depth,
         little,
+        clock,
         io_wq,
         page_cache,
         other_traffic,
@@ -125,15 +126,49 @@ fn missed_rate(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
 }
 
 fn unfinished(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
-    (step.lost_ios > 0 || step.stuck_workers > 0).then(|| {
+    let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));
+    let mut found = Vec::new();
+    if step.lost_ios > 0 {
+        found.push(format!(
+            "{} I/Os in flight at the end of the step had not completed {waited}",
+            step.lost_ios
+        ));
+    }
+    if step.stuck_workers > 0 {
+        found.push(format!("{} load threads were still in a system call {waited}", step.stuck_workers));
+    }
+    (!found.is_empty()).then(|| {
         Warning::new(
             Severity::Blocker,
             "device-hangs",
-            format!(
-                "{} I/Os never completed and {} load threads never came back from the kernel",
-                step.lost_ios, step.stuck_workers
-            ),
-            "the device or its driver hangs: look at the kernel log, and do not trust this target",
+            found.join(", and "),
+            "the device or its driver hangs, or a limit below it holds requests back for so long: look at the kernel log (dmesg), and do not \
+             trust this target",
+        )
+    })
+}
+
+/// Beyond this the clock of the stamps is not the kernel's, in parts per million: NTP may turn the kernel's by 500 for a while, and
+/// seldom turns it by 100.
+const DRIFT_PPM: f64 = 100.0;
+
+fn clock(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+    let account = step.accounting.as_ref()?;
+    let drift = account.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM);
+    let mut found = Vec::new();
+    if let Some(ppm) = drift {
+        let way = if ppm > 0.0 { "fast" } else { "slow" };
+        found.push(format!("it ran {:.0} ppm {way} against CLOCK_MONOTONIC", ppm.abs()));
+    }
+    if account.negative_latencies > 0 {
+        found.push(format!("it stamped {} completions before their submission", account.negative_latencies));
+    }
+    (!found.is_empty()).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "clock-wrong",
+            format!("the clock of the measurement ({}) is not right: {}", account.clock, found.join(", and ")),
+            "rates and latencies are wrong by as much: boot with another clock source (clocksource=hpet or acpi_pm), which volproof then uses too",
         )
     })
 }
@@ -162,7 +197,9 @@ fn depth(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
 }
 
 fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
-    let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, window: step.window_ns };
+    // What a load thread that never came back had in flight is unknown.
+    let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
+    let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
     for series in step.targets.iter().map(|t| &t.series) {
         measured.in_flight += series.in_flight_ns.iter().sum::<u64>();
         for d in Direction::ALL {
@@ -174,9 +211,10 @@ fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
         }
     }
     let little = Little::of(measured)?;
-    // A window that ends with the amount of I/O or with an error, ends at a moment of its own on each worker.
-    let uneven = plan.ends_by_amount();
-    (!little.holds && !uneven && step.errors.count == 0 && step.lost_ios == 0).then(|| {
+    // Where I/Os at the edges were not counted: a window that ends with the amount of I/O, or with an error, ends at a moment of its own on
+    // each worker.
+    let uneven = plan.ends_by_amount() || step.errors.count > 0 || step.lost_ios > 0;
+    (!little.holds && (outside.is_some() || !uneven)).then(|| {
         Warning::new(
             Severity::Blocker,
             "littles-law",

@@ -3,6 +3,7 @@
 //! JSON with `schema: "volproof.record"`; units are in the key names; `docs/record.schema.json` describes it. Raw samples
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
+mod accounting;
 mod earlier;
 mod missed;
 mod priority;
@@ -28,6 +29,7 @@ use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
 
+pub use accounting::Accounting;
 pub use missed::MissedRate;
 pub use priority::PriorityRecord;
 use summary::is_zero;
@@ -262,6 +264,10 @@ pub struct StepRecord {
     pub lost_ios: u64,
     /// Load threads that never came back from the kernel.
     pub stuck_workers: u32,
+    /// The engine's account of its clock and of what its latencies leave out; absent for imports, for steps that the installed fio ran, and
+    /// in Records of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
     /// A job missed the step's minimum rate, which ended the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed_rate: Option<MissedRate>,

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::backend::{Backend, Batch, Request};
+use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -69,10 +69,13 @@ struct Ring {
 const RING_MAGIC: u32 = 0xa10a_10a1;
 
 /// The libaio backend.
+///
+/// Pointers that the kernel keeps or shares (requests, completions) are derived once, when the context is made, and every access goes
+/// through them: a reference to the same memory would allow the compiler to assume that nobody else changes it.
 pub struct Aio {
     context: u64,
-    /// One per slot; addresses stay, since the kernel keeps them while a request is in flight.
-    iocbs: Box<[Iocb]>,
+    /// One request per slot, owned by this value.
+    iocbs: *mut [Iocb],
     /// Address of the first buffer, and distance to the next.
     base: u64,
     stride: u64,
@@ -80,14 +83,90 @@ pub struct Aio {
     queued: Vec<*mut Iocb>,
     /// Filled and not yet reaped.
     busy: u32,
-    batch: Batch,
     /// Requests that never reached the device, and completions taken by `io_getevents`.
     early: VecDeque<(u32, i64)>,
     scratch: Vec<Event>,
-    user_ring: bool,
+    ring: Option<SharedRing>,
     /// The operation that a flush is.
     flush: u16,
     targets: Vec<Arc<Clearance>>,
+}
+
+// SAFETY: the pointers are to memory of this value alone, and it is moved to another thread as a whole.
+unsafe impl Send for Aio {}
+
+/// The completions that the kernel shows without a system call, valid until `io_destroy`.
+#[derive(Clone, Copy)]
+struct SharedRing {
+    header: *const Ring,
+    events: *const Event,
+    entries: u32,
+}
+
+impl SharedRing {
+    /// The ring of a context for `depth` requests; none when this kernel's ring is not the one known here.
+    fn of(context: u64, depth: u32) -> Option<SharedRing> {
+        let header: *const Ring = std::ptr::with_exposed_provenance(context as usize);
+        // SAFETY: the context is the address of the ring that the kernel mapped for this process; these fields never change.
+        let (magic, incompatible, entries, length) =
+            unsafe { ((*header).magic, (*header).incompatible, (*header).entries, (*header).header_length) };
+        // SAFETY: `entries` events follow the header in the same mapping.
+        let events = unsafe { header.cast::<u8>().add(length as usize).cast() };
+        (magic == RING_MAGIC && incompatible == 0 && entries > depth).then_some(SharedRing {
+            header,
+            events,
+            entries,
+        })
+    }
+
+    /// Place of the next completion, and how many there are.
+    #[inline(always)]
+    fn waiting(&self) -> (u32, u32) {
+        // SAFETY: the header is mapped; both fields are atomics, as the kernel changes them.
+        let (head, tail) = unsafe {
+            ((*self.header).head.load(Ordering::Relaxed), (*self.header).tail.load(Ordering::Acquire))
+        };
+        (head, if tail >= head { tail - head } else { self.entries - head + tail })
+    }
+}
+
+/// Completions that are being taken from the shared ring; the kernel may overwrite them once this value is dropped.
+struct Shared {
+    ring: SharedRing,
+    head: u32,
+    left: u32,
+}
+
+impl Shared {
+    /// The next `left` completions, at most as many as are there.
+    #[inline(always)]
+    fn new(ring: SharedRing, left: u32) -> Shared {
+        Shared { head: ring.waiting().0, ring, left }
+    }
+}
+
+impl Iterator for Shared {
+    type Item = (u32, i64);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(u32, i64)> {
+        self.left = self.left.checked_sub(1)?;
+        // SAFETY: the head is below `entries`, and its event is complete: it was counted after the tail had been read with Acquire.
+        let (slot, result) = unsafe {
+            let event = self.ring.events.add(self.head as usize);
+            ((*event).data as u32, (*event).result)
+        };
+        self.head = if self.head + 1 == self.ring.entries { 0 } else { self.head + 1 };
+        Some((slot, result))
+    }
+}
+
+impl Drop for Shared {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: the header is mapped, and the head is an atomic that this thread alone changes.
+        unsafe { (*self.ring.header).head.store(self.head, Ordering::Release) };
+    }
 }
 
 fn setup(depth: u32) -> io::Result<u64> {
@@ -112,6 +191,12 @@ pub fn refusal() -> Option<String> {
     }
 }
 
+/// The kernel has no room for a request now, and a completion of one of the `others` that were sent before makes room: they come
+/// first, and the request is sent again. Without others it would wait for nothing.
+fn refused_for_now(code: i32, others: u32) -> bool {
+    matches!(code, libc::EAGAIN | libc::EINTR) && others > 0
+}
+
 impl Aio {
     /// A context for `depth` requests on at least one target, with buffers that must outlive this value.
     ///
@@ -120,7 +205,7 @@ impl Aio {
     pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
         let context = setup(depth)?;
         let fd = targets[0].as_fd().as_raw_fd() as u32;
-        let iocbs = (0..depth)
+        let iocbs: Box<[Iocb]> = (0..depth)
             .map(|slot| Iocb {
                 data: u64::from(slot),
                 fd,
@@ -128,83 +213,59 @@ impl Aio {
                 ..Iocb::default()
             })
             .collect();
-        // SAFETY: the context is the address of the ring that the kernel mapped for this process.
-        let ring = unsafe { &*(context as *const Ring) };
-        let user_ring = ring.magic == RING_MAGIC && ring.incompatible == 0 && ring.entries > 0;
         Ok(Aio {
             context,
-            iocbs,
+            iocbs: Box::into_raw(iocbs),
             base: buffers.region().0 as u64,
             stride: buffers.region().1 as u64 / u64::from(depth),
             queued: Vec::with_capacity(depth as usize),
             busy: 0,
-            batch: Batch::new(targets[0].is_direct(), depth),
             early: VecDeque::with_capacity(depth as usize),
             scratch: vec![Event::default(); depth as usize],
-            user_ring,
+            ring: SharedRing::of(context, depth),
             flush: FDSYNC,
             targets,
         })
     }
 
-    fn ring(&self) -> &Ring {
-        // SAFETY: mapped by the kernel until io_destroy, which only drop calls.
-        unsafe { &*(self.context as *const Ring) }
-    }
-
     /// Completions in the shared ring.
     #[inline(always)]
     fn in_ring(&self) -> u32 {
-        if !self.user_ring {
-            return 0;
-        }
-        let ring = self.ring();
-        let (head, tail) = (ring.head.load(Ordering::Relaxed), ring.tail.load(Ordering::Acquire));
-        if tail >= head { tail - head } else { ring.entries - head + tail }
+        self.ring.map_or(0, |ring| ring.waiting().1)
     }
 
-    /// Sends what is queued; requests that the kernel refuses one by one become completions with their error.
+    /// Sends what is queued, if anything; requests that the kernel refuses one by one become completions with their error.
     #[inline(always)]
-    fn submit(&mut self) -> io::Result<()> {
+    fn send(&mut self) -> io::Result<()> {
         let mut sent = 0;
         while sent < self.queued.len() {
-            let left = (self.queued.len() - sent) as u32;
-            let n = self.batch.next(left, self.busy - left);
-            // SAFETY: the pointers are to iocbs of this value, whose buffers live longer than it.
+            let left = &self.queued[sent..];
+            // SAFETY: the pointers are to requests of this value, whose buffers live longer than it.
             let n = unsafe {
-                libc::syscall(
-                    libc::SYS_io_submit,
-                    self.context,
-                    libc::c_long::from(n),
-                    self.queued.as_ptr().add(sent),
-                )
+                libc::syscall(libc::SYS_io_submit, self.context, left.len() as libc::c_long, left.as_ptr())
             };
             if n > 0 {
                 sent += n as usize;
                 continue;
             }
             let e = io::Error::last_os_error();
-            match e.raw_os_error() {
-                // No room in the kernel now: completions come first, the rest is sent again.
-                Some(libc::EAGAIN | libc::EINTR) if sent > 0 || self.in_flight_elsewhere() => break,
-                Some(libc::EINTR) => {}
-                Some(code) => {
-                    // SAFETY: as above; the first one not sent is the one refused.
-                    let slot = unsafe { (*self.queued[sent]).data as u32 };
-                    self.early.push_back((slot, -i64::from(code)));
-                    sent += 1;
-                }
-                None => return Err(e),
+            let Some(code) = e.raw_os_error() else { return Err(e) };
+            if refused_for_now(code, self.busy - left.len() as u32) {
+                break;
+            }
+            if code != libc::EINTR {
+                // SAFETY: as above; the first request that was not sent is the one refused.
+                let slot = unsafe { (*left[0]).data as u32 };
+                self.early.push_back((slot, -i64::from(code)));
+                sent += 1;
             }
         }
-        self.queued.drain(..sent);
+        if sent == self.queued.len() {
+            self.queued.clear();
+        } else {
+            self.queued.drain(..sent);
+        }
         Ok(())
-    }
-
-    /// Some request is with the kernel, so that waiting makes room.
-    #[cold]
-    fn in_flight_elsewhere(&self) -> bool {
-        self.queued.len() < self.iocbs.len()
     }
 
     /// Waits in the kernel for `min` completions; without the shared ring it also takes them.
@@ -242,36 +303,46 @@ impl Backend for Aio {
     fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
         for slot in slots {
             let r = next(*slot);
-            let iocb = &mut self.iocbs[r.slot as usize];
+            let buffer = self.base + u64::from(r.slot) * self.stride;
             // A flush must not name a buffer (EINVAL), so the next request of its slot has to name it again.
-            (iocb.opcode, iocb.buffer) = match r.direction {
-                Direction::Read => (PREAD, self.base + u64::from(r.slot) * self.stride),
-                Direction::Write => (PWRITE, self.base + u64::from(r.slot) * self.stride),
+            let (opcode, buffer) = match r.direction {
+                Direction::Read => (PREAD, buffer),
+                Direction::Write => (PWRITE, buffer),
                 Direction::Sync | Direction::Trim => (self.flush, 0),
             };
-            iocb.length = u64::from(r.length);
-            iocb.offset = r.offset as i64;
-            if let Some(target) = r.target {
-                iocb.fd = self.targets[usize::from(target)].as_fd().as_raw_fd() as u32;
-            }
-            if let Some(priority) = r.priority {
-                iocb.priority = priority as i16;
-                iocb.flags = if priority > 0 { FLAG_PRIORITY } else { 0 };
-            }
+            assert!((r.slot as usize) < self.iocbs.len());
+            // SAFETY: the slot is one of this value's requests, and not in flight.
+            let iocb = unsafe {
+                let iocb = self.iocbs.cast::<Iocb>().add(r.slot as usize);
+                (*iocb).opcode = opcode;
+                (*iocb).buffer = buffer;
+                (*iocb).length = u64::from(r.length);
+                (*iocb).offset = r.offset as i64;
+                if let Some(target) = r.target {
+                    (*iocb).fd = self.targets[usize::from(target)].as_fd().as_raw_fd() as u32;
+                }
+                if let Some(priority) = r.priority {
+                    (*iocb).priority = priority as i16;
+                    (*iocb).flags = if priority > 0 { FLAG_PRIORITY } else { 0 };
+                }
+                iocb
+            };
             self.queued.push(iocb);
         }
         self.busy += slots.len() as u32;
     }
 
+    fn submit(&mut self) -> io::Result<()> {
+        self.send()
+    }
+
     #[inline(always)]
     fn submit_and_wait(&mut self, want: u32, timeout: Option<Nanos>) -> io::Result<()> {
-        if !self.queued.is_empty() {
-            self.submit()?;
-        }
-        let ready = self.in_ring() + self.early.len() as u32;
+        self.send()?;
+        let ready = self.ready();
         if want > ready {
             self.getevents(want - ready, timeout)?;
-        } else if !self.user_ring && ready == 0 {
+        } else if self.ring.is_none() && ready == 0 {
             self.getevents(0, Some(Nanos(0)))?;
         }
         Ok(())
@@ -283,31 +354,11 @@ impl Backend for Aio {
     }
 
     #[inline(always)]
-    fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
+    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
         self.busy -= n;
-        let mut left = n;
-        while left > 0
-            && let Some((slot, result)) = self.early.pop_front()
-        {
-            each(slot, result);
-            left -= 1;
-        }
-        if left == 0 {
-            return;
-        }
-        let ring = self.ring();
-        let (entries, mut head) = (ring.entries, ring.head.load(Ordering::Relaxed));
-        // SAFETY: `entries` events follow the header; those from head to tail are complete (tail was read with Acquire in `in_ring`).
-        let events = unsafe {
-            (std::ptr::from_ref(ring).cast::<u8>()).add(ring.header_length as usize).cast::<Event>()
-        };
-        for _ in 0..left {
-            // SAFETY: head is below entries.
-            let event = unsafe { &*events.add(head as usize) };
-            each(event.data as u32, event.result);
-            head = if head + 1 == entries { 0 } else { head + 1 };
-        }
-        ring.head.store(head, Ordering::Release);
+        let early = self.early.len().min(n as usize);
+        let ring = self.ring.map(|ring| Shared::new(ring, n - early as u32));
+        self.early.drain(..early).chain(ring.into_iter().flatten())
     }
 
     fn datasync(&mut self, yes: bool) {
@@ -315,15 +366,37 @@ impl Backend for Aio {
     }
 
     fn features(&self) -> Vec<String> {
-        let way = if self.user_ring { "completions from the shared ring" } else { "io_getevents" };
+        let way = if self.ring.is_some() { "completions from the shared ring" } else { "io_getevents" };
         vec![way.into()]
     }
 }
 
 impl Drop for Aio {
     fn drop(&mut self) {
-        let _ = &self.targets;
-        // SAFETY: the context is this value's own. The call waits for requests in flight, so buffers may go afterwards.
+        // SAFETY: the context is this value's own. The call waits for requests in flight, so that their memory may go afterwards.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
+        // SAFETY: the pointer came from a box and is used by nobody any more.
+        drop(unsafe { Box::from_raw(self.iocbs) });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_without_others_in_flight_waits_for_nothing() {
+        assert!(refused_for_now(libc::EAGAIN, 1) && refused_for_now(libc::EINTR, 3));
+        assert!(!refused_for_now(libc::EAGAIN, 0) && !refused_for_now(libc::EINVAL, 5));
+    }
+
+    #[test]
+    fn the_ring_of_a_context_holds_its_depth() {
+        let context = setup(64).unwrap();
+        let ring = SharedRing::of(context, 64).expect("this kernel shows the ring");
+        assert_eq!(ring.waiting(), (0, 0));
+        assert!(SharedRing::of(context, 1 << 20).is_none(), "a ring that is too small is not used");
+        // SAFETY: the context was made above and has no request.
+        unsafe { libc::syscall(libc::SYS_io_destroy, context) };
     }
 }

@@ -30,20 +30,20 @@ pub struct Request {
 /// whose completions come all in one batch idles meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    first: u32,
-    most: u32,
+    first: usize,
+    most: usize,
 }
 
 impl Batch {
     /// Enough for a call to be cheap beside the requests in it; 2, 4 and 8 were equal in IOPS.
-    const FIRST: u32 = 8;
+    const FIRST: usize = 8;
 
     /// blk-mq prepares at most so many together (`BLK_MAX_REQUEST_COUNT`, block/blk-mq.h); each further one takes its tag alone,
     /// which costs more than the call.
-    const MOST: u32 = 32;
+    const MOST: usize = 32;
 
-    /// For a target; the page cache takes a whole depth at once, since no device waits.
-    pub fn new(direct: bool, depth: u32) -> Batch {
+    /// For targets; the page cache takes a whole depth at once, since no device waits.
+    pub fn new(direct: bool, depth: usize) -> Batch {
         if direct {
             Batch { first: Batch::FIRST, most: Batch::MOST }
         } else {
@@ -53,12 +53,13 @@ impl Batch {
 
     /// Of `queued` requests, those to send now that `in_flight` are with the device.
     #[inline(always)]
-    pub fn next(self, queued: u32, in_flight: u32) -> u32 {
+    pub fn next(self, queued: usize, in_flight: usize) -> usize {
         queued.min(in_flight.clamp(self.first, self.most))
     }
 }
 
-/// A way to do I/O. Calls come in the order `fill`, `submit_and_wait`, `ready`, `reap`, over and over, from one thread.
+/// A way to do I/O. Calls come in the order `fill`, `submit_and_wait`, `ready`, `completions`, over and over, from one thread; further `fill`s may
+/// follow a `submit` before that.
 pub trait Backend {
     /// One request at a time, by [`Backend::call`]: the loop needs no slots and no batches.
     const LOCKSTEP: bool = false;
@@ -66,22 +67,31 @@ pub trait Backend {
     /// Takes a request from `next` for each of these free slots; the kernel does not see them yet.
     fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> Request);
 
-    /// Does one I/O from beginning to end and returns its result as `reap` would. Only with [`Backend::LOCKSTEP`].
+    /// Does one I/O from beginning to end and returns its result as `completions` would. Only with [`Backend::LOCKSTEP`].
     fn call(&mut self, _request: &Request) -> i64 {
         -i64::from(libc::ENOSYS)
+    }
+
+    /// Sends what was filled, without waiting. A backend that sends nothing before it is waited for need not know.
+    ///
+    /// # Errors
+    /// As of `submit_and_wait`.
+    fn submit(&mut self) -> io::Result<()> {
+        Ok(())
     }
 
     /// Sends what was filled and waits until `want` requests have completed or `timeout` has passed. May return early, as after a signal.
     ///
     /// # Errors
-    /// Only what makes going on senseless; failures of single requests come out of `reap`.
+    /// Only what makes going on senseless; failures of single requests come out of `completions`.
     fn submit_and_wait(&mut self, want: u32, timeout: Option<Nanos>) -> io::Result<()>;
 
     /// How many completions can be reaped now.
     fn ready(&mut self) -> u32;
 
-    /// Hands over `n` completions, as `(slot, result)`: bytes moved, or a negative error number.
-    fn reap(&mut self, n: u32, each: impl FnMut(u32, i64));
+    /// `n` completions, as `(slot, result)`: bytes moved, or a negative error number. All of them are to be taken. An iterator and no
+    /// callback: the loop's part for each completion is then always compiled into the loop.
+    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)>;
 
     /// From now on a flush is an `fdatasync`, or an `fsync`. Devices that tell no difference need not know.
     fn datasync(&mut self, _yes: bool) {}
@@ -97,7 +107,7 @@ mod tests {
     use super::Batch;
 
     /// Sizes of the calls that send `queued` requests while `in_flight` are with the device.
-    fn calls(batch: Batch, mut queued: u32, mut in_flight: u32) -> Vec<u32> {
+    fn calls(batch: Batch, mut queued: usize, mut in_flight: usize) -> Vec<usize> {
         let mut sizes = Vec::new();
         while queued > 0 {
             let n = batch.next(queued, in_flight);

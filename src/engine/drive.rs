@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use super::backend::Backend;
+use super::backend::{Backend, Batch};
 use super::buffers::Buffers;
 use super::clock::Clock;
 use super::data::{Data, Layout};
@@ -20,7 +20,7 @@ use super::outcome::{End, Trace};
 use super::passes::Passes;
 use super::priority::Priorities;
 use super::schedule::Schedule;
-use super::worker::{DRAIN, END_FLUSH, Worker};
+use super::worker::{END_FLUSH, Worker, patience};
 use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
 use crate::plan::{CpuList, MemoryPolicy};
 use crate::sample::Series;
@@ -76,6 +76,10 @@ where
         jobs.push(Job {
             id,
             depth: step.iodepth,
+            batch: Batch::new(
+                targets[0].clearance.as_ref().is_some_and(|c| c.is_direct()),
+                step.iodepth as usize,
+            ),
             largest: step.largest_block(),
             generators: regions.iter().enumerate().map(generator).collect(),
             target: load.first_target(id) as u16,
@@ -218,13 +222,10 @@ fn attend(
     let began = Instant::now();
     let step = load.step;
     let tick = Duration::from_millis(100);
-    let flush = Duration::from(if step.end_fsync { END_FLUSH } else { Nanos(0) });
-    let patience = Duration::from(DRAIN) + Duration::from_secs(2);
-    // When they should all be back: known from the start with a runtime, else once they were told to stop.
-    let mut due = (step.runtime.0 > 0)
-        .then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime) + patience + flush);
-    // From here on a thread that still waits is waiting for the device: it is woken to end its window.
-    let over = due.map(|d| d - patience - flush + tick);
+    // When the load is over: known from the start with a runtime, else once its threads were told to stop. From then on a thread that still
+    // waits is waiting for the device: it is woken to end its window.
+    let mut over =
+        (step.runtime.0 > 0).then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime));
     let mut minimum = Minimum::of(step);
     let mut fresh = Vec::new();
     let mut last = began;
@@ -252,22 +253,27 @@ fn attend(
             if !go_on && !outcome.interrupted {
                 outcome.interrupted = true;
                 control.stop.store(true, Ordering::Relaxed);
-                due = Some(now + patience);
             }
-            if over.is_some_and(|t| now > t) {
+            let stopped = control.stop.load(Ordering::Relaxed);
+            if stopped {
+                over = Some(over.map_or(now, |t| t.min(now)));
+            }
+            if stopped || over.is_some_and(|t| now > t + tick) {
                 signal::wake(threads);
             }
-            if control.stop.load(Ordering::Relaxed) {
-                signal::wake(threads);
-                due = due.map(|d| d.min(now + patience)).or(Some(now + patience));
+            let flush = if step.end_fsync && !stopped { END_FLUSH } else { Nanos(0) };
+            let patience = patience(Nanos(control.longest.load(Ordering::Relaxed)));
+            // The threads themselves wait for so long, and then have something to say.
+            let due = Duration::from(patience) + Duration::from(flush) + Duration::from_secs(2);
+            if over.is_some_and(|t| now > t + due) {
+                outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
+                outcome.patience = Nanos(due.as_nanos() as u64);
+                break;
             }
-        }
-        if due.is_some_and(|d| now > d) {
-            outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
-            break;
         }
     }
     watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh });
+    outcome.patience = outcome.ends.iter().map(|e| e.patience).fold(outcome.patience, Nanos::max);
     outcome.ends.sort_by_key(|e| e.worker);
     outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
     for (t, series) in outcome.series.iter_mut().enumerate() {

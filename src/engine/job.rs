@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
+use super::backend::Batch;
 use super::data::Data;
 use super::generator::Generator;
 use super::outcome::End;
@@ -21,6 +22,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
     pub start: AtomicU64,
+    /// The longest latency that any of them has seen, in nanoseconds.
+    pub longest: AtomicU64,
 }
 
 /// When a worker's load ends, and what counts.
@@ -48,6 +51,8 @@ pub struct Job {
     pub id: u32,
     /// Requests in flight.
     pub depth: u32,
+    /// How many of them go out in one call.
+    pub batch: Batch,
     /// Largest block of the load.
     pub largest: Bytes,
     /// Draw the I/Os, one for each target.

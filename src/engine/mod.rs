@@ -28,9 +28,8 @@ mod worker;
 mod zones;
 
 use std::os::fd::AsFd;
-use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::fs::{Advice, fadvise};
 
@@ -40,10 +39,10 @@ use crate::record::{FioRun, MissedRate};
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use buffers::Buffers;
-use clock::{Anchor, Clock, Monotonic, Tsc, Virtual};
+use clock::{Anchor, Clock, Monotonic, TSC, Virtual};
 use drive::drive;
 
-pub use clock::clock_source;
+pub use clock::{Timer, clock_source};
 pub use data::Pool;
 pub use gate::Gate;
 pub use generator::Region;
@@ -64,32 +63,6 @@ impl Target {
     /// Its path, for messages.
     fn name(&self) -> String {
         self.clearance.as_ref().map_or("null".into(), |c| c.path().display().to_string())
-    }
-}
-
-/// The clock of the measurement: decided once, calibrated anew before every step.
-pub struct Timer {
-    tsc: Option<Anchor>,
-    /// Which clock it is, and why if it is not the TSC.
-    pub description: String,
-}
-
-impl Timer {
-    /// Chooses by what the CPU and kernel say below `root`.
-    pub fn choose(root: &Path) -> Timer {
-        match Tsc::refusal(root) {
-            None => Timer { tsc: Some(Anchor::take()), description: "tsc".into() },
-            Some(why) => Timer { tsc: None, description: format!("clock_gettime ({why})") },
-        }
-    }
-
-    /// The TSC calibrated from the start of the program until now, over at least 10 ms.
-    fn tsc(&self) -> Option<Tsc> {
-        let anchor = self.tsc?;
-        if anchor.age() < Nanos::millis(10) {
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        Tsc::calibrated(anchor)
     }
 }
 
@@ -200,8 +173,15 @@ pub struct Outcome {
     pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
+    /// How long after the end I/Os in flight, or such workers, were waited for at most.
+    pub patience: Nanos,
     /// A worker missed the step's minimum rate, which ended the load.
     pub missed_rate: Option<MissedRate>,
+    /// The clock of all stamps, with the reason where it is not the TSC.
+    pub clock: String,
+    /// How far that clock ran from `CLOCK_MONOTONIC` over the step, in parts per million; absent where it is that clock, for steps
+    /// shorter than a second and in virtual time.
+    pub drift_ppm: Option<f64>,
     /// From the start of the workers' threads to their first I/O.
     pub set_up: Nanos,
     /// The user ended it early.
@@ -261,17 +241,25 @@ pub fn run(
     }
     if let Some(plan) = &step.simulate {
         let start = |_| 1;
-        return drive(load, gate, watch, start, |worker| {
+        let outcome = drive(load, gate, watch, start, |worker| {
             let (plan, seed) = (plan.clone(), load.seed ^ u64::from(worker));
             move |_: &Buffers| {
                 let clock = Virtual::default();
                 Ok((null::Device::new(clock.clone(), plan, seed), clock))
             }
-        });
+        })?;
+        return Ok(Outcome { clock: "virtual (simulated device)".into(), ..outcome });
     }
     match timer.tsc() {
-        Some(clock) => with_clock(load, gate, watch, clock),
-        None => with_clock(load, gate, watch, Monotonic),
+        Ok(clock) => {
+            let began = Anchor::take();
+            let outcome = with_clock(load, gate, watch, clock)?;
+            Ok(Outcome { clock: TSC.into(), drift_ppm: clock.drift_ppm(began), ..outcome })
+        }
+        Err(why) => {
+            let outcome = with_clock(load, gate, watch, Monotonic)?;
+            Ok(Outcome { clock: clock::gettime(&why), ..outcome })
+        }
     }
 }
 

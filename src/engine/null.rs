@@ -38,10 +38,8 @@ impl Backend for Null {
     }
 
     #[inline(always)]
-    fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
-        for (slot, length) in self.0.drain(..n as usize) {
-            each(slot, i64::from(length));
-        }
+    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
+        self.0.drain(..n as usize).map(|(slot, length)| (slot, i64::from(length)))
     }
 }
 
@@ -169,11 +167,7 @@ impl Backend for Device {
         self.in_flight.iter().filter(|r| r.0.0 <= now).count() as u32
     }
 
-    fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
-        for _ in 0..n {
-            if let Some(Reverse((_, _, slot, result))) = self.in_flight.pop() {
-                each(slot, result);
-            }
-        }
+    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
+        (0..n).filter_map(|_| self.in_flight.pop()).map(|Reverse((_, _, slot, result))| (slot, result))
     }
 }

@@ -77,6 +77,13 @@ pub struct End {
     pub cpu: CpuTime,
     /// Queue and batches of the window.
     pub depth: Depth,
+    /// Time that requests were in flight within the window and that no latency of the window has (I/Os that failed, or were in flight at its end),
+    /// less what latencies have from before it: with it Little's law is exact.
+    pub outside_ns: i64,
+    /// Completions stamped before their submission: the clock ran backwards.
+    pub backwards: u64,
+    /// How long I/Os in flight at the end were waited for at most.
+    pub patience: Nanos,
     /// Completed after the window, and the longest of them.
     pub drained: (u64, Nanos),
     /// Flushes at the end of the load, and the longest of them: in no figure of the load but the length of its window, when the amount of I/O

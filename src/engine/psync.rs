@@ -143,9 +143,7 @@ impl Backend for Psync {
         u32::from(self.done.is_some())
     }
 
-    fn reap(&mut self, _n: u32, mut each: impl FnMut(u32, i64)) {
-        if let Some((slot, result)) = self.done.take() {
-            each(slot, result);
-        }
+    fn completions(&mut self, _n: u32) -> impl Iterator<Item = (u32, i64)> {
+        self.done.take().into_iter()
     }
 }

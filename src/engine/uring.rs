@@ -11,7 +11,7 @@ use std::sync::Arc;
 use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 
-use super::backend::{Backend, Batch, Request};
+use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::plan::Priority;
@@ -34,9 +34,6 @@ pub struct Uring {
     templates: Vec<[squeue::Entry; 2]>,
     /// Filled and not yet taken by the kernel.
     queued: u32,
-    /// Filled and not yet reaped.
-    busy: u32,
-    batch: Batch,
     sqpoll: bool,
     datasync: bool,
     flags: Vec<String>,
@@ -79,7 +76,6 @@ fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec<String>)> 
     let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
     for flags in chain {
         let mut b = IoUring::builder();
-        b.setup_clamp();
         for flag in *flags {
             match *flag {
                 "SINGLE_ISSUER" => b.setup_single_issuer(),
@@ -98,6 +94,13 @@ fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec<String>)> 
             names.push("SQPOLL".into());
         }
         match b.build(depth.next_power_of_two()) {
+            Ok(ring) if ring.params().sq_entries() < depth || ring.params().cq_entries() < depth => {
+                return Err(io::Error::other(format!(
+                    "the kernel gave a ring of {} requests and {} completions for a depth of {depth}: lower --iodepth, or use more --numjobs",
+                    ring.params().sq_entries(),
+                    ring.params().cq_entries()
+                )));
+            }
             Ok(ring) => return Ok((ring, names)),
             // Flags the kernel does not know; anything else will not go away.
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => last = e,
@@ -189,14 +192,30 @@ impl Uring {
             ring,
             templates,
             queued: 0,
-            busy: 0,
-            batch: Batch::new(targets[0].is_direct(), depth),
             sqpoll: options.sqpoll,
             datasync: true,
             flags,
             files: if fixed_file { (0..descriptors.len() as i32).collect() } else { descriptors },
             targets,
         })
+    }
+}
+
+impl Uring {
+    /// Takes note of what a call has sent.
+    #[inline(always)]
+    fn sent(&mut self, result: io::Result<usize>) -> io::Result<()> {
+        match result {
+            Ok(taken) => self.queued -= (taken as u32).min(self.queued),
+            Err(e) => match e.raw_os_error() {
+                // A signal, the time-out, or a kernel short of requests: completions come first, the rest is sent again.
+                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => {
+                    self.queued = self.ring.submission().len() as u32;
+                }
+                _ => return Err(e),
+            },
+        }
+        Ok(())
     }
 }
 
@@ -264,7 +283,18 @@ impl Backend for Uring {
         }
         drop(queue);
         self.queued += slots.len() as u32;
-        self.busy += slots.len() as u32;
+    }
+
+    #[inline(always)]
+    fn submit(&mut self) -> io::Result<()> {
+        let submitter = self.ring.submitter();
+        let sent = if self.sqpoll {
+            submitter.submit()
+        } else {
+            // SAFETY: no argument is passed, and no flag.
+            unsafe { submitter.enter::<libc::sigset_t>(self.queued, 0, 0, None) }
+        };
+        self.sent(sent)
     }
 
     #[inline(always)]
@@ -272,32 +302,17 @@ impl Backend for Uring {
         let submitter = self.ring.submitter();
         let result = match timeout {
             None if self.sqpoll => submitter.submit_and_wait(want as usize),
-            None => loop {
-                let n = self.batch.next(self.queued, self.busy - self.queued);
-                let last = n == self.queued;
-                let (want, flags) = if last { (want, EnterFlags::GETEVENTS.bits()) } else { (0, 0) };
-                // SAFETY: no argument is passed, and the flags are those of a plain submit, the last time with a wait.
-                match unsafe { submitter.enter::<libc::sigset_t>(n, want, flags, None) } {
-                    Ok(taken) if !last && taken > 0 => self.queued -= (taken as u32).min(self.queued),
-                    result => break result,
-                }
-            },
+            None => {
+                let flags = EnterFlags::GETEVENTS.bits();
+                // SAFETY: no argument is passed, and the flags are those of a plain submit with a wait.
+                unsafe { submitter.enter::<libc::sigset_t>(self.queued, want, flags, None) }
+            }
             Some(t) => {
                 let ts = Timespec::new().sec(t.0 / 1_000_000_000).nsec((t.0 % 1_000_000_000) as u32);
                 submitter.submit_with_args(want as usize, &SubmitArgs::new().timespec(&ts))
             }
         };
-        match result {
-            Ok(taken) => self.queued -= (taken as u32).min(self.queued),
-            Err(e) => match e.raw_os_error() {
-                // A signal, the time-out, or a kernel short of requests: completions come first, the rest is sent again.
-                Some(libc::EINTR | libc::ETIME | libc::EAGAIN | libc::EBUSY) => {
-                    self.queued = self.ring.submission().len() as u32;
-                }
-                _ => return Err(e),
-            },
-        }
-        Ok(())
+        self.sent(result)
     }
 
     #[inline(always)]
@@ -306,11 +321,9 @@ impl Backend for Uring {
     }
 
     #[inline(always)]
-    fn reap(&mut self, n: u32, mut each: impl FnMut(u32, i64)) {
-        self.busy -= n;
-        for cqe in self.ring.completion().take(n as usize) {
-            each(cqe.user_data() as u32, i64::from(cqe.result()));
-        }
+    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
+        let queue = self.ring.completion();
+        queue.take(n as usize).map(|cqe| (cqe.user_data() as u32, i64::from(cqe.result())))
     }
 
     fn datasync(&mut self, yes: bool) {
@@ -319,6 +332,17 @@ impl Backend for Uring {
 
     fn features(&self) -> Vec<String> {
         self.flags.clone()
+    }
+}
+
+impl Drop for Uring {
+    /// Gives files and buffers back while this thread waits. The kernel takes a ring apart some 30 ms after its descriptor was closed,
+    /// and would keep the target busy until then: for `umount`, `mkfs` and whoever opens the device for itself alone.
+    fn drop(&mut self) {
+        let submitter = self.ring.submitter();
+        // An error says that nothing was registered.
+        let _ = submitter.unregister_files();
+        let _ = submitter.unregister_buffers();
     }
 }
 

@@ -1,10 +1,10 @@
 //! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`](super::backend::Batch)), reap everything. One
 //! thread, one backend, one clock, all chosen at compile time; nothing is decided inside that could be decided before.
 //!
-//! Stamps. An I/O's submission is stamped once per batch just before its requests are prepared for the calls that carry
-//! them, its completion when the loop sees it in the completion queue: before any of our own bookkeeping for the batch,
-//! so that latency never includes it. Up to the length of one batch preparation (some 10 ns an I/O) is counted as latency, never
-//! left out.
+//! Stamps. Each call that submits is stamped once, just before its requests are prepared: that is when all of them were sent. A
+//! completion is stamped when the loop sees it in the completion queue, before any of our own bookkeeping for the batch, so that latency
+//! never includes that. What it does include is the preparation of the requests of its own call (some 20 ns each), never that of
+//! another call. A completion stamped before its submission (clocks of CPUs that differ) is counted, and its latency taken as 0.
 //!
 //! Closed loop: a free slot is used at once and the loop waits for one completion, not for a batch. Open loop: arrivals come
 //! from a [`Schedule`] that knows nothing of completions; while no slot is free they wait, in order, with the time they
@@ -18,11 +18,12 @@ mod grid;
 mod special;
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, Batch, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
 use super::generator::{Generator, Source, Turns};
@@ -34,8 +35,17 @@ use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
 use special::Special;
 
-/// How long requests in flight are waited for after the end.
-pub const DRAIN: Nanos = Nanos::seconds(5);
+/// How long requests in flight are waited for after the end, at least.
+pub const DRAIN: Nanos = Nanos::seconds(10);
+
+/// And at most: a device whose driver gives requests up does so by then (30 s for SCSI and NVMe, with retries).
+const DRAIN_MOST: Nanos = Nanos::seconds(120);
+
+/// How long requests in flight are waited for after the end, when `longest` is the longest latency of the load: a device that is slow, or a token
+/// bucket with a long period, is not taken for one that hangs.
+pub fn patience(longest: Nanos) -> Nanos {
+    Nanos(longest.0.saturating_mul(3)).clamp(DRAIN, DRAIN_MOST)
+}
 
 /// How long the flush at the end of a load may take: all that the page cache took may have to be written.
 pub const END_FLUSH: Nanos = Nanos::seconds(600);
@@ -79,12 +89,25 @@ impl Tally {
     }
 }
 
+/// Ticks from one stamp to a later one. An earlier one is counted, and no time has passed then.
+#[inline(always)]
+fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
+    now.checked_sub(sent).unwrap_or_else(|| {
+        std::hint::cold_path();
+        *backwards += 1;
+        0
+    })
+}
+
 /// One load thread.
+///
+/// Backend and buffers are freed only once nothing is in flight, and leaked before: see its `Drop`.
 pub struct Worker<B: Backend, C: Clock> {
     id: u32,
     clock: C,
-    backend: B,
-    buffers: Buffers,
+    backend: ManuallyDrop<B>,
+    buffers: ManuallyDrop<Buffers>,
+    batch: Batch,
     generators: Vec<Generator>,
     /// Number of the first of its targets within the step.
     target: u16,
@@ -102,7 +125,8 @@ pub struct Worker<B: Backend, C: Clock> {
     messages: Sender<Message>,
 
     slots: Vec<Slot>,
-    /// The first `idle` are the slots without a request.
+    /// The first `idle` are the slots without a request. `idle` is never above the number of slots that the kernel does not know of, whatever
+    /// unwinds: it falls before requests are prepared, and rises after completions were taken.
     free: Box<[u32]>,
     idle: usize,
     tally: Tally,
@@ -123,6 +147,11 @@ pub struct Worker<B: Backend, C: Clock> {
     /// Next end of an interval of the grid, and its index.
     next_event: u64,
     index: i64,
+    /// Ticks that requests were in flight within the window and that no latency of the window has (I/Os that failed, or were in flight at its end),
+    /// less what latencies have from before it.
+    outside: i64,
+    /// Longest latency of the load so far.
+    longest: Nanos,
     /// Requests in flight times ticks in this interval, up to `settled`.
     occupancy: u64,
     settled: u64,
@@ -147,8 +176,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 open: job.schedule.is_some().then(OpenEnd::default),
                 ..End::default()
             },
-            backend,
-            buffers,
+            backend: ManuallyDrop::new(backend),
+            buffers: ManuallyDrop::new(buffers),
+            batch: job.batch,
             special: Special::of(&mut job, &clock),
             target: job.target,
             targets: job.generators.len() as u16,
@@ -174,6 +204,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             end: u64::MAX,
             next_event: 0,
             index: 0,
+            outside: 0,
+            longest: Nanos(0),
             occupancy: 0,
             settled: 0,
             closed: false,
@@ -232,8 +264,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.settle(now);
             let due = if S::SPECIAL { self.special.pause_due() } else { None };
             if self.idle > 0 {
-                let n = if due.is_some() { 1 } else { self.idle };
+                let busy = self.slots.len() - self.idle;
+                let n = if due.is_some() { 1 } else { self.batch.next(self.idle, busy) };
                 self.fill::<S, false>(&mut source, n, now, now);
+                // More can be sent: in a call of its own, with a stamp of its own. The last call also waits.
+                if self.idle > 0 && due.is_none() && self.more::<S>() {
+                    self.backend.submit()?;
+                    continue;
+                }
             }
             self.backend.submit_and_wait(1, None)?;
             self.collect::<S, false>();
@@ -268,10 +306,10 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let result =
                 self.backend.call(&Request { slot: 0, direction, offset, length, target, priority: None });
             let now = self.clock.now();
-            let ticks = now - sent;
+            let ticks = between(sent, now, &mut self.outcome.backwards);
             if now >= self.next_event {
                 // The request was in flight when the interval ended.
-                (self.idle, self.settled) = (0, sent);
+                (self.idle, self.settled, self.slots[0].sent) = (0, sent, sent);
                 self.event(now);
                 self.settle(now);
                 self.idle = 1;
@@ -285,6 +323,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
             if result != i64::from(length) {
                 let target = self.target + target.unwrap_or(0);
+                self.outside += ticks as i64;
                 self.failed(Failure { direction, offset, length, result, target }, now);
                 if self.closed {
                     return;
@@ -296,7 +335,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             if S::SPECIAL {
                 let target = self.target + target.unwrap_or(0);
                 let slot = Slot { sent, intended: sent, offset, length, target, direction, priority: 0 };
-                self.special.complete(&slot, now, self.origin, &self.clock);
+                self.special.complete(&slot, ticks, now, self.origin, &self.clock);
                 if let Some(completed) = self.special.pause_due() {
                     self.pause(completed);
                     if self.closed {
@@ -378,6 +417,16 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.settled = now;
     }
 
+    /// Sum of the ages that the requests in flight have at a time, in ticks.
+    #[cold]
+    fn age_in_flight(&self, at: u64) -> i64 {
+        let mut sum: u64 = self.slots.iter().map(|s| at.saturating_sub(s.sent)).sum();
+        for slot in &self.free[..self.idle] {
+            sum -= at.saturating_sub(self.slots[*slot as usize].sent);
+        }
+        sum as i64
+    }
+
     /// The amount of I/O is not used up.
     #[inline(always)]
     fn more<S: Source>(&self) -> bool {
@@ -398,7 +447,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         };
         let n = if S::SPECIAL { special.allowed(n) } else { n };
         let (mut bytes, mut ios) = (0, 0);
-        backend.fill(&free[*idle - n..*idle], |slot| {
+        *idle -= n;
+        backend.fill(&free[*idle..*idle + n], |slot| {
             let (direction, offset, length) = source.next();
             if direction == Direction::Write {
                 if S::SPECIAL {
@@ -428,7 +478,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         if S::SPECIAL {
             special.send(ios);
         }
-        *idle -= n;
         *bytes_left -= bytes;
         outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
     }
@@ -450,25 +499,31 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
         }
         self.settle(now);
-        let Worker { backend, slots, free, idle, tally, clock, origin, outcome, special, .. } = self;
+        #[rustfmt::skip]
+        let Worker {
+            backend, slots, free, idle, tally, clock, origin, outcome, special, outside, ..
+        } = self;
         let errors = outcome.errors;
         let mut end = *idle;
-        backend.reap(n, |id, result| {
+        for (id, result) in backend.completions(n) {
             free[end] = id;
             end += 1;
             let slot = &slots[id as usize];
+            let ticks = between(slot.sent, now, &mut outcome.backwards);
             if result != i64::from(slot.length) {
-                return outcome.fail(slot.failure(result));
+                *outside += ticks as i64;
+                outcome.fail(slot.failure(result));
+                continue;
             }
             let direction = S::ONLY.unwrap_or(slot.direction);
-            tally.add(direction, slot.length, clock.ns(now - slot.sent));
+            tally.add(direction, slot.length, clock.ns(ticks));
             if S::SPECIAL {
-                special.complete(slot, now, *origin, clock);
+                special.complete(slot, ticks, now, *origin, clock);
             }
             if OPEN && slot.intended >= *origin {
-                tally.response[direction as usize].record(clock.ns(now - slot.intended));
+                tally.response[direction as usize].record(clock.ns(now.saturating_sub(slot.intended)));
             }
-        });
+        }
         *idle = end;
         if outcome.errors != errors && !self.continue_on_error {
             self.control.stop.store(true, Ordering::Relaxed);

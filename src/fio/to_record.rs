@@ -481,6 +481,7 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         end_flush_max_ns: Nanos(0),
         lost_ios: 0,
         stuck_workers: 0,
+        accounting: None,
         missed_rate: None,
         priorities: Vec::new(),
         open_loop: None,

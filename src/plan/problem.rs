@@ -6,6 +6,9 @@ use super::{EngineKind, Pattern, Plan, PriorityShare, Start, Step};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
+/// The most requests of one ring (`IORING_MAX_ENTRIES`, io_uring/io_uring.c).
+const RING_MAX: u32 = 1 << 15;
+
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
@@ -112,7 +115,14 @@ fn minimum(s: &Step) -> Option<String> {
 
 fn engine(s: &Step) -> Option<String> {
     let trim = matches!(s.rw, Pattern::Trim | Pattern::RandTrim);
-    if s.engine == EngineKind::Psync && s.iodepth > 1 {
+    if s.engine == EngineKind::IoUring && s.iodepth > RING_MAX {
+        Some(format!(
+            "iodepth {} is above {RING_MAX}, the most requests that a ring of io_uring takes: use numjobs={} with iodepth={RING_MAX} or less, \
+             or engine libaio",
+            s.iodepth,
+            s.numjobs.saturating_mul(s.iodepth.div_ceil(RING_MAX))
+        ))
+    } else if s.engine == EngineKind::Psync && s.iodepth > 1 {
         Some(format!(
             "psync keeps one request in flight, iodepth {} cannot be reached: use numjobs={} or another engine",
             s.iodepth, s.iodepth
@@ -272,6 +282,7 @@ mod tests {
         assert_eq!(Step::default().problem(), None);
         bad(|s| s.iodepth = 0, "use 1 or more");
         bad(|s| (s.engine, s.iodepth) = (EngineKind::Psync, 8), "numjobs=8");
+        bad(|s| (s.engine, s.iodepth) = (EngineKind::IoUring, 32_769), "numjobs=2 with iodepth=32768");
         bad(|s| s.rw = Pattern::RandTrim, "psync");
         bad(|s| s.size = Some(Bytes(512)), "smaller than one block");
         bad(|s| s.stride = Stride(4096), "use a sequential rw");

@@ -6,8 +6,8 @@ use crate::engine::{self, End, Outcome, PriorityLatency};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, PriorityRecord, StepRecord,
-    StepTarget, Tail,
+    Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, PriorityRecord,
+    StepRecord, StepTarget, Tail,
 };
 use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
@@ -41,6 +41,7 @@ pub struct Measured<'a> {
 pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { step, engine, paths, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
+    let accounting = (!outcome.clock.is_empty()).then(|| accounting(&outcome));
     let Outcome { series, ends, stuck, set_up, fio, missed_rate, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
@@ -94,6 +95,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         lost_ios: ends.iter().map(|e| u64::from(e.lost)).sum(),
         assumed: Vec::new(),
         stuck_workers: stuck,
+        accounting,
         missed_rate,
         priorities: priorities(&ends),
         open_loop: open_loop(step, series.len(), &ends, window, ios),
@@ -120,6 +122,16 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         trim,
         sync,
         evidence,
+    }
+}
+
+fn accounting(outcome: &Outcome) -> Accounting {
+    Accounting {
+        clock: outcome.clock.clone(),
+        drift_ppm: outcome.drift_ppm,
+        negative_latencies: outcome.ends.iter().map(|e| e.backwards).sum(),
+        outside_latency_ns: outcome.ends.iter().map(|e| e.outside_ns).sum(),
+        patience_ns: outcome.patience,
     }
 }
 

@@ -112,7 +112,7 @@ impl Job {
     /// Of input, and what the guard refuses for lack of consent.
     pub fn survey(root: Root, plan: Plan, options: Options) -> Result<Job, Failure> {
         let surveyed = targets::survey(&root, &plan, &options)?;
-        let (choices, warnings) = plans::engines(&plan)?;
+        let (choices, warnings) = plans::engines(&plan, &root)?;
         Ok(Job { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
 
@@ -135,7 +135,7 @@ impl Job {
             volproof_version: env!("CARGO_PKG_VERSION").into(),
             started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             state: State::Running,
-            environment: Environment::read(&root, &timer.description, clock_source(Path::new("/"))),
+            environment: Environment::read(&root, &timer.description(), clock_source(Path::new("/"))),
             targets: Vec::new(),
             tuning: None,
             steps: Vec::new(),

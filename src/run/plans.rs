@@ -3,6 +3,7 @@
 use super::Failure;
 use super::targets::workers;
 use crate::cli::PlanArgs;
+use crate::device::Root;
 use crate::engine::{self, Choice};
 use crate::fio::process::Fio;
 use crate::fio::write_jobs;
@@ -51,7 +52,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
-pub fn engines(plan: &Plan) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
+pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
     let mut choices = Vec::new();
     let mut warnings: Vec<Warning> = Vec::new();
     for step in &plan.steps {
@@ -82,18 +83,14 @@ pub fn engines(plan: &Plan) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
             .filter(|(_, c)| c.engine == EngineKind::Libaio)
             .map(|(s, _)| s)
             .collect();
-        aio_room(plan, &on_aio)?;
+        aio_room(plan, &on_aio, root)?;
     }
     Ok((choices, warnings))
 }
 
 /// Refuses a depth that `fs.aio-max-nr` does not allow, for the steps of a stage that need it at once.
-fn aio_room(plan: &Plan, steps: &[&Step]) -> Result<(), Failure> {
-    let read = |name: &str| {
-        std::fs::read_to_string(format!("/proc/sys/fs/{name}"))
-            .ok()
-            .and_then(|t| t.trim().parse::<u64>().ok())
-    };
+fn aio_room(plan: &Plan, steps: &[&Step], root: &Root) -> Result<(), Failure> {
+    let read = |name: &str| root.text(format!("/proc/sys/fs/{name}"))?.parse::<u64>().ok();
     let (Some(first), Some(most), Some(used)) = (steps.first(), read("aio-max-nr"), read("aio-nr")) else {
         return Ok(());
     };

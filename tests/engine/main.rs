@@ -113,6 +113,68 @@ fn arrivals_that_never_complete_are_counted_as_longer() {
     assert!(open.censored.min().unwrap() >= engine::DRAIN, "known to be longer than the drain");
 }
 
+/// Sum of all latencies, what lies outside of them, and the integral of the requests in flight, in request-nanoseconds.
+fn law(o: &Outcome) -> (i64, i64, i64) {
+    let latency = o.series[0].read.as_ref().map_or(0, |r| r.track.total().latency.0 as i64);
+    let outside = o.ends.iter().map(|e| e.outside_ns).sum();
+    (latency, outside, o.series[0].in_flight_ns.iter().sum::<u64>() as i64)
+}
+
+#[test]
+fn littles_law_is_exact_whatever_is_in_flight_at_the_edges() {
+    let step = Step { iodepth: 32, runtime: Nanos::seconds(60), ramp: Nanos::seconds(1), ..Step::default() };
+    let stall = |at, length| Simulated {
+        stall_at: Some(Nanos::seconds(at)),
+        stall_for: Nanos::seconds(length),
+        ..device(Nanos::micros(700))
+    };
+    // 32 requests wait over the end, over the beginning, and nowhere; then some fail, and blocking calls.
+    let edges = [(stall(58, 5), 96), (stall(0, 3), -32), (stall(30, 5), 0)];
+    for (device, request_seconds) in edges {
+        let o = simulated(step.clone(), device);
+        let (latency, outside, in_flight) = law(&o);
+        assert_eq!(latency + outside, in_flight);
+        let off = outside - request_seconds * 1_000_000_000;
+        assert!(off.abs() < 32 * 1_000_000, "{outside} instead of {request_seconds} request-seconds");
+    }
+    let failing = Simulated { error_every: 7, ..stall(58, 5) };
+    let failing_step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
+    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let (latency, outside, in_flight) = law(&run(&failing_step, EngineKind::Null, &targets, true));
+    assert_eq!(latency + outside, in_flight);
+}
+
+#[test]
+fn a_bucket_with_a_long_period_is_no_device_that_hangs() {
+    let step = Step { iodepth: 16, runtime: Nanos::seconds(30), ..Step::default() };
+    let bucket = |seconds| Simulated {
+        iops_cap: Some(100.0),
+        cap_period: Some(Nanos::seconds(seconds)),
+        ..device(Nanos::millis(1))
+    };
+    for seconds in [7, 14] {
+        let o = simulated(step.clone(), bucket(seconds));
+        assert_eq!((o.ends[0].lost, o.stuck), (0, 0), "a period of {seconds} s");
+        assert!(o.ends[0].drained.0 > 0 && o.patience >= engine::DRAIN, "{:?}", o.patience);
+    }
+}
+
+#[test]
+fn the_clock_of_a_step_is_named_and_held_against_the_kernels() {
+    let null =
+        |step: &Step| run(step, EngineKind::Null, &[Target { clearance: None, size: Bytes::gib(1) }], false);
+    let step = Step { engine: EngineKind::Null, runtime: Nanos::millis(1100), ..Step::default() };
+    let (o, source) = (null(&step), engine::clock_source(std::path::Path::new("/")));
+    if source == "tsc" {
+        assert_eq!(o.clock, "tsc");
+        assert!(o.drift_ppm.unwrap().abs() < 500.0, "{:?}", o.drift_ppm);
+    } else {
+        assert_eq!(o.clock, format!("clock_gettime (the kernel's clock source is {source})"));
+        assert_eq!(o.drift_ppm, None);
+    }
+    assert_eq!(simulated(step, device(Nanos::millis(1))).clock, "virtual (simulated device)");
+}
+
 #[test]
 fn poisson_arrivals_keep_their_rate() {
     let step = Step {

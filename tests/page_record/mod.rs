@@ -131,6 +131,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         lost_ios: 0,
         assumed: Vec::new(),
         stuck_workers: 0,
+        accounting: None,
         missed_rate: None,
         priorities: Vec::new(),
         open_loop: None,

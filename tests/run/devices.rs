@@ -90,3 +90,40 @@ fn a_device_that_one_may_not_open_is_refused() {
     let ran = Ran::of(ask(&["run", disk.path(), "--rw", "randread", "--json", "-"]).unwrap());
     assert!(matches!(ran.code, Some(2 | 3)) && ran.err.contains(disk.path()), "{}", ran.err);
 }
+
+/// What a script says, in mounts of its own that go away with it.
+fn in_own_mounts(bench: &Bench, script: &str, arguments: &[&str]) -> Ran {
+    let mut command = Command::new("unshare");
+    command.args([
+        "--mount",
+        "--propagation",
+        "private",
+        "sh",
+        "-euc",
+        script,
+        "sh",
+        env!("CARGO_BIN_EXE_volproof"),
+    ]);
+    Ran::of(command.args(arguments).current_dir(bench.path()).output().unwrap())
+}
+
+#[test]
+fn nothing_is_busy_once_a_run_has_ended() {
+    let bench = Bench::new();
+    let file = bench.file("disk", 64);
+    let Some(disk) = Loop::over(&file) else { return };
+    bench.folder("data");
+    // Each run is followed at once by what needs the target for itself: mkfs claims the device, umount ends its last use.
+    let script = "bin=$1 device=$2 engine=$3
+        mkfs.ext4 -q -F $device
+        for turn in 1 2 3 4 5; do
+            mount $device data
+            $bin run data --file-size 16M --engine $engine --rw randread --runtime 200ms --ramp 0 -q --json r.json
+            umount data
+            $bin run $device --engine $engine --rw randread --runtime 200ms --ramp 0 -q --json r.json
+            mkfs.ext4 -q -F $device
+        done";
+    for engine in ["io_uring", "libaio", "psync"] {
+        in_own_mounts(&bench, script, &[disk.path(), engine]).ended(0);
+    }
+}

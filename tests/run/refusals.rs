@@ -68,7 +68,9 @@ fn depths_that_mean_nothing_or_exceed_the_kernel() {
     refused(&bench, &with(&["--iodepth", "0"]), 2, &["iodepth 0", "use 1 or more"]);
     refused(&bench, &with(&["--numjobs", "0"]), 2, &["numjobs 0"]);
     refused(&bench, &with(&["--engine", "psync", "--iodepth", "2"]), 2, &["psync", "one request"]);
-    refused(&bench, &with(&["--iodepth", "70000"]), 2, &["65536"]);
+    let words = ["iodepth 40000", "32768", "io_uring", "numjobs=2", "libaio"];
+    refused(&bench, &with(&["--engine", "io_uring", "--iodepth", "40000"]), 2, &words);
+    refused(&bench, &with(&["--engine", "libaio", "--iodepth", "70000"]), 2, &["65536"]);
     refused(&bench, &with(&["--runtime", "0"]), 2, &["runtime 0"]);
     let most: u64 = std::fs::read_to_string("/proc/sys/fs/aio-max-nr").unwrap().trim().parse().unwrap();
     if most > 50 * 65_536 {
@@ -130,9 +132,9 @@ fn more_buffers_than_memory() {
             "--bs",
             "1M",
             "--iodepth",
-            "65536",
+            "32768",
             "--numjobs",
-            "64",
+            "128",
             "--norandommap",
         ],
         2,

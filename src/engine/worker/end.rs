@@ -2,9 +2,10 @@
 //! write to is given back.
 
 use std::io;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
-use super::{DRAIN, END_FLUSH, Slot, Worker};
+use super::{END_FLUSH, Slot, Worker, between, patience};
 use crate::engine::backend::{Backend, Request};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
@@ -26,7 +27,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         self.close(self.clock.now());
         let slice = Nanos::millis(100);
-        let deadline = self.clock.now() + self.clock.ticks(DRAIN);
+        self.outcome.patience = patience(self.longest);
+        let deadline = self.clock.now() + self.clock.ticks(self.outcome.patience);
         while self.idle < self.slots.len() && self.clock.now() < deadline {
             self.backend.submit_and_wait(1, Some(slice))?;
             let n = self.backend.ready();
@@ -61,7 +63,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let now = self.clock.now();
             self.settle(now);
             let Worker { backend, slots, free, idle, target: first, targets, .. } = self;
-            backend.fill(&free[*idle - 1..*idle], |slot| {
+            *idle -= 1;
+            backend.fill(&free[*idle..=*idle], |slot| {
                 let (direction, target) = (Direction::Sync, *first + number);
                 // It is no arrival of a schedule: its intended start lies before all of them.
                 slots[slot as usize] =
@@ -69,7 +72,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 let target = (*targets > 1).then_some(number);
                 Request { slot, direction, offset: 0, length: 0, target, priority: None }
             });
-            *idle -= 1;
             while self.idle < self.slots.len() {
                 self.backend.submit_and_wait(1, Some(GRID))?;
                 let now = self.clock.now();
@@ -88,18 +90,23 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[cold]
     fn reap_end_flush(&mut self, now: u64) {
         let n = self.backend.ready();
-        let Worker { backend, slots, free, idle, clock, outcome, .. } = self;
+        let Worker { backend, slots, free, idle, clock, outcome, outside, closed, .. } = self;
         let errors = outcome.errors;
-        backend.reap(n, |id, result| {
+        for (id, result) in backend.completions(n) {
             free[*idle] = id;
             *idle += 1;
             let slot = &slots[id as usize];
+            let ticks = between(slot.sent, now, &mut outcome.backwards);
+            if !*closed {
+                *outside += ticks as i64;
+            }
             if result != i64::from(slot.length) {
-                return outcome.fail(slot.failure(result));
+                outcome.fail(slot.failure(result));
+                continue;
             }
             outcome.end_flushes.0 += 1;
-            outcome.end_flushes.1 = outcome.end_flushes.1.max(Nanos(clock.ns(now - slot.sent)));
-        });
+            outcome.end_flushes.1 = outcome.end_flushes.1.max(Nanos(clock.ns(ticks)));
+        }
         if outcome.errors != errors && !self.continue_on_error && !self.closed {
             self.control.stop.store(true, Ordering::Relaxed);
             self.close(now);
@@ -110,19 +117,19 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[cold]
     pub(super) fn reap_late<const OPEN: bool>(&mut self, n: u32, now: u64) {
         let Worker { backend, slots, free, idle, clock, origin, closed_at, outcome, .. } = self;
-        backend.reap(n, |id, result| {
+        for (id, result) in backend.completions(n) {
             free[*idle] = id;
             *idle += 1;
             let slot = &slots[id as usize];
-            outcome.late(slot, result, clock.ns(now - slot.sent));
+            outcome.late(slot, result, clock.ns(now.saturating_sub(slot.sent)));
             if OPEN
                 && result == i64::from(slot.length)
                 && (*origin..*closed_at).contains(&slot.intended)
                 && let Some(open) = &mut outcome.open
             {
-                open.late[slot.direction].record(clock.ns(now - slot.intended));
+                open.late[slot.direction].record(clock.ns(now.saturating_sub(slot.intended)));
             }
-        });
+        }
     }
 
     /// Arrivals of the window without a completion waited at least until now.
@@ -147,16 +154,132 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Says what there is to say.
+    /// Gives ring, buffers and targets back, and only then says what there is to say: whoever hears it may unmount the target.
     pub(super) fn finish(mut self) {
         self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
         self.outcome.priorities = self.special.priorities.take().map(Priorities::finish).unwrap_or_default();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
-        let _ = self.messages.send(Message::End(Box::new(std::mem::take(&mut self.outcome))));
-        if self.slots.len() > self.idle {
-            // The kernel may still write to these buffers: they must never be used for anything else.
-            std::mem::forget(self.backend);
-            std::mem::forget(self.buffers);
+        let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
+        drop(self);
+        let _ = messages.send(Message::End(Box::new(outcome)));
+    }
+}
+
+impl<B: Backend, C: Clock> Drop for Worker<B, C> {
+    /// Frees backend and buffers when nothing is in flight. Else they are leaked, however the load ends: the kernel may still write to these
+    /// buffers, and they must never be used for anything else.
+    fn drop(&mut self) {
+        if self.idle == self.slots.len() {
+            // SAFETY: both are used by nobody from here on, and dropped once. The backend goes first, as its ring knows the buffers.
+            unsafe {
+                ManuallyDrop::drop(&mut self.backend);
+                ManuallyDrop::drop(&mut self.buffers);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+    use crate::engine::backend::Batch;
+    use crate::engine::buffers::Buffers;
+    use crate::engine::clock::Virtual;
+    use crate::engine::generator::{Generator, Region};
+    use crate::engine::job::{Control, Job, Window};
+    use crate::plan::Step;
+    use crate::unit::Bytes;
+
+    /// Where a backend panics.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Place {
+        Fill,
+        Submit,
+        Reap,
+        Nowhere,
+    }
+
+    /// A device that completes requests as they are waited for, panics where it is told to, and says when it is freed.
+    struct Panics(Place, Vec<u32>, Arc<AtomicBool>);
+
+    impl Panics {
+        fn at(&self, place: Place) {
+            assert!(self.0 != place, "a defect in the hot loop");
+        }
+    }
+
+    impl Backend for Panics {
+        fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+            for slot in slots {
+                next(*slot);
+                self.1.push(*slot);
+                self.at(Place::Fill);
+            }
+        }
+
+        fn submit_and_wait(&mut self, _: u32, _: Option<Nanos>) -> io::Result<()> {
+            self.at(Place::Submit);
+            Ok(())
+        }
+
+        fn ready(&mut self) -> u32 {
+            self.1.len() as u32
+        }
+
+        fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
+            self.at(Place::Reap);
+            self.1.drain(..n as usize).map(|slot| (slot, 4096))
+        }
+    }
+
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            self.2.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_panic_with_requests_in_flight_frees_neither_ring_nor_buffers() {
+        for place in [Place::Fill, Place::Submit, Place::Reap, Place::Nowhere] {
+            let freed = Arc::new(AtomicBool::new(false));
+            let step = Step { runtime: Nanos(0), io_size: Some(Bytes::mib(1)), ..Step::default() };
+            let (messages, inbox) = channel();
+            let region = Region::of_job(&step, Bytes::mib(1), 0).unwrap();
+            let job = Job {
+                id: 0,
+                depth: 4,
+                batch: Batch::new(true, 4),
+                largest: Bytes(4096),
+                generators: vec![Generator::new(&step, region, 1)],
+                target: 0,
+                ios: None,
+                think: None,
+                priorities: None,
+                trace: None,
+                prio: crate::plan::Priority::default(),
+                passes: None,
+                schedule: None,
+                window: Window { ramp: Nanos(0), runtime: None, amount: step.io_size },
+                fixed: 0,
+                data: None,
+                datasync: true,
+                end_fsync: false,
+                continue_on_error: false,
+                control: Arc::new(Control::default()),
+                messages,
+            };
+            let buffers = Buffers::new(4, Bytes(4096)).unwrap();
+            let backend = Panics(place, Vec::new(), freed.clone());
+            let worker = Worker::new(job, backend, buffers, Virtual::default());
+            let ended = catch_unwind(AssertUnwindSafe(|| worker.run(1)));
+            let whole = place == Place::Nowhere;
+            assert_eq!((ended.is_ok(), freed.load(Ordering::Relaxed)), (whole, whole), "{place:?}");
+            assert_eq!(inbox.iter().any(|m| matches!(m, Message::End(_))), whole, "{place:?}");
         }
     }
 }

@@ -43,6 +43,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// The ramp is over: from here on it counts.
     pub(super) fn open_window(&mut self) {
         self.clear();
+        self.outside = -self.age_in_flight(self.origin);
         (self.outcome.depth, self.ios) = (Depth::default(), 0);
         self.cpu_at_origin = CpuTime::of_thread();
     }
@@ -66,6 +67,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.emit(at, true);
         self.closed = true;
         self.closed_at = at;
+        self.outside += self.age_in_flight(at);
+        let ns = self.clock.ns(self.outside.unsigned_abs()) as i64;
+        self.outcome.outside_ns = ns * self.outside.signum();
         self.outcome.depth = self.depth();
         // At its planned end the window has its planned length, not that length in ticks and back.
         self.outcome.window = match self.window.runtime {
@@ -110,6 +114,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 depth: self.depth(),
             })
         });
+        if ends_second {
+            let longest = self.tally.service.iter().filter_map(Histogram::max).max().unwrap_or_default();
+            self.longest = self.longest.max(longest);
+            self.control.longest.fetch_max(self.longest.0, Ordering::Relaxed);
+        }
         if second.is_some() {
             self.clear();
         }

@@ -100,9 +100,9 @@ impl Special {
         self.ios_left -= ios;
     }
 
-    /// One has completed without error.
+    /// One has completed without error after `ticks`.
     #[inline(always)]
-    pub(super) fn complete(&mut self, slot: &Slot, now: u64, origin: u64, clock: &impl Clock) {
+    pub(super) fn complete(&mut self, slot: &Slot, ticks: u64, now: u64, origin: u64, clock: &impl Clock) {
         self.completed += u64::from(slot.direction != Direction::Sync);
         if let Some(passes) = &mut self.passes {
             passes.complete(slot.length);
@@ -111,7 +111,7 @@ impl Special {
             return;
         }
         if let Some(priorities) = &mut self.priorities {
-            priorities.complete(slot.direction, slot.priority, clock.ns(now - slot.sent));
+            priorities.complete(slot.direction, slot.priority, clock.ns(ticks));
         }
         let Some((trace, most)) = &mut self.trace else { return };
         if trace.ios.len() == *most {
@@ -121,7 +121,7 @@ impl Special {
         // The one allocation of the loop; when the list is large, growing it moves pages and not bytes.
         trace.ios.push(Traced {
             at: Nanos(clock.ns(now - origin)),
-            latency: Nanos(clock.ns(now - slot.sent)),
+            latency: Nanos(clock.ns(ticks)),
             offset: slot.offset,
             length: slot.length,
             target: slot.target,
@@ -213,7 +213,7 @@ mod tests {
             priority: 0,
         };
         for now in [99, 100, 150, 160, 170] {
-            special.complete(&slot, now, 100, &Monotonic);
+            special.complete(&slot, now - slot.sent, now, 100, &Monotonic);
         }
         assert_eq!(special.completed, 5);
         let (trace, _) = special.trace.unwrap();
