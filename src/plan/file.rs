@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{Plan, Step, StepOptions, removed};
+use super::{Plan, Step, StepOptions};
 use crate::unit::{Bytes, text};
 
 #[derive(Deserialize)]
@@ -20,44 +20,16 @@ struct PlanFile {
     step: Vec<StepOptions>,
 }
 
-/// Why a plan file could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum PlanFileError {
-    /// An unknown key or a bad value, with line and column.
-    #[error("{0}")]
-    Form(toml::de::Error),
-    /// A key that volproof has given back to fio.
-    #[error("line {line}: '{key}' is no key of a step any more: {instead}")]
-    Removed {
-        /// Where it stands, counted from 1.
-        line: usize,
-        /// The key.
-        key: String,
-        /// What to do.
-        instead: &'static str,
-    },
-}
-
-impl PlanFileError {
-    /// The span of an error about an unknown key is that key.
-    fn of(e: toml::de::Error, text: &str) -> PlanFileError {
-        let named = e.span().and_then(|span| Some((span.start, text.get(span)?)));
-        let Some((at, key)) = named else { return PlanFileError::Form(e) };
-        let Some(instead) = removed::instead(key) else { return PlanFileError::Form(e) };
-        PlanFileError::Removed { line: text[..at].matches('\n').count() + 1, key: key.into(), instead }
-    }
-}
-
 /// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
 ///
 /// # Errors
 /// Unknown keys and bad values, with line and column.
-pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
-    let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::of(e, text))?;
+pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
+    let file: PlanFile = toml::from_str(text)?;
     let steps = file.step.iter().enumerate().map(|(i, options)| {
         let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
         file.defaults.apply(&mut step);
-        if file.defaults.name.is_some() {
+        if file.defaults.has("name") {
             step.name = format!("{}-{}", step.name, i + 1);
         }
         options.apply(&mut step);
@@ -124,34 +96,6 @@ mod tests {
         assert_eq!(b.targets, [std::path::PathBuf::from("/dev/vdb")]);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
-        let plain = serde_json::to_string(&Step::default()).unwrap();
-        for key in [
-            "targets",
-            "round_robin",
-            "start",
-            "delay",
-            "bs_write",
-            "ios",
-            "think",
-            "datasync",
-            "trace",
-            "fadvise",
-            "stride",
-            "align",
-            "rate_min",
-            "rate_cycle",
-            "zones",
-            "numa_mem_policy",
-            "prio",
-            "cmdprio",
-            "compress_chunk",
-            "refill",
-            "scramble",
-            "buffer_pattern",
-            "dedupe",
-        ] {
-            assert!(!plain.contains(&format!("\"{key}\"")), "{key} is left out where it says nothing");
-        }
     }
 
     #[test]
@@ -167,10 +111,8 @@ mod tests {
         for text in ["[[step]]\nrw = 'read'\nflow = { weight = 8 }\n", "[defaults]\nrw = 'read'\nflow = 1\n"]
         {
             let e = parse(text, "f").unwrap_err().to_string();
-            assert!(
-                e.starts_with("line 3: 'flow' is no key of a step any more: write a fio job file"),
-                "{e}"
-            );
+            assert!(e.contains("line 3"), "{e}");
+            assert!(e.contains("'flow' is no key of a step any more: write a fio job file"), "{e}");
         }
     }
 

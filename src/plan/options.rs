@@ -1,281 +1,194 @@
-//! The options of a workload as a user gives them, on the command line and in a plan file alike: all optional, laid over
-//! a step. One struct feeds clap, TOML and the presets, so that a name means the same everywhere.
+//! Options of a step as a user gives them, on the command line and in a plan file alike: they lie over a step.
 
-use std::path::PathBuf;
+use clap::builder::{PossibleValue, TypedValueParser};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, Command};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 
-use serde::Deserialize;
+use super::key::{Key, Place, Word, each_key, from_text};
+use super::{EngineWord, Step};
 
-use super::order::Start;
-use super::workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineWord, Fadvise, Pattern, Stride, Think,
-};
-use super::{BufferPattern, Dedupe, MemoryPolicy, NodeList, Priority, PriorityShare, Simulated, Step, Zones};
-use crate::unit::{Bytes, Nanos, text};
+/// Keys that set what other keys keep.
+const OTHER_NAMES: &[Key] = &[
+    Key {
+        field: "engine",
+        heading: "Engine",
+        place: Place::Both,
+        about: "io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on",
+        example: "'libaio'",
+        aliases: &["ioengine"],
+        value: "ENGINE",
+        values: EngineWord::values,
+        read: |step, value| {
+            let word: EngineWord = from_text(value)?;
+            (step.engine, step.fio) = (word.engine, word.fio);
+            Ok(())
+        },
+        show: |step| EngineWord { engine: step.engine, fio: step.fio }.show(),
+        schema: EngineWord::schema,
+    },
+    Key {
+        field: "buffered",
+        heading: "Engine",
+        place: Place::Both,
+        about: "Go through the page cache: the opposite of direct",
+        example: "true",
+        aliases: &[],
+        value: bool::VALUE,
+        values: bool::values,
+        read: |step, value| {
+            step.direct = !bool::read(value)?;
+            Ok(())
+        },
+        show: |step| (!step.direct).show(),
+        schema: bool::schema,
+    },
+];
 
-/// Options of one step; what is absent keeps the value beneath.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, clap::Args)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-#[command(
-    next_help_heading = "Workload (with --rw and no plan: one ad-hoc step; else it changes every step)"
-)]
+/// The key that a user means by a name.
+fn find(name: &str) -> Option<&'static Key> {
+    keys().find(|key| key.is_called(name))
+}
+
+/// All keys that can be given, in the order of the page.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    let own = Step::KEYS.iter().filter(|key| key.place != Place::Record);
+    let typed = |key: &'static Key| OTHER_NAMES.iter().find(|other| other.field == key.field).unwrap_or(key);
+    own.map(typed).chain(OTHER_NAMES.iter().filter(|key| Step::KEYS.iter().all(|own| own.field != key.field)))
+}
+
+/// Options that were given; all others keep the value beneath.
+#[derive(Clone, Debug, Default)]
 pub struct StepOptions {
-    /// Name of the step
-    #[arg(skip)]
-    pub name: Option<String>,
-    /// read, write, randread, randwrite, rw, randrw, trim, randtrim
-    #[arg(long, value_name = "PATTERN")]
-    pub rw: Option<Pattern>,
-    /// Share of reads in a mixed pattern, percent [default: 50]
-    #[arg(long, value_name = "PCT", visible_alias = "rwmixread")]
-    #[serde(alias = "rwmixread")]
-    pub rwmix: Option<u32>,
-    /// Block size, or a split such as 4k/70:64k/30 [default: 4k]
-    #[arg(long, value_name = "SIZE")]
-    pub bs: Option<BlockSizes>,
-    /// Requests kept in flight by each job [default: 1]
-    #[arg(long, value_name = "N")]
-    pub iodepth: Option<u32>,
-    /// Jobs for each target, each a thread [default: 1]
-    #[arg(long, value_name = "N")]
-    pub numjobs: Option<u32>,
-    /// Use only this much of the target
-    #[arg(long, value_name = "SIZE")]
-    #[serde(with = "text::option")]
-    pub size: Option<Bytes>,
-    /// Start of the used part
-    #[arg(long, value_name = "SIZE")]
-    #[serde(with = "text::option")]
-    pub offset: Option<Bytes>,
-    /// End a job after so many bytes instead of after the runtime alone
-    #[arg(long, value_name = "SIZE")]
-    #[serde(with = "text::option")]
-    pub io_size: Option<Bytes>,
-    /// Share of each written block that compresses away, percent [default: 0]
-    #[arg(long, value_name = "PCT")]
-    pub compressible: Option<u32>,
-    /// uniform, zipf:THETA, pareto:H or normal:DEVIATION [default: uniform]
-    #[arg(long, value_name = "DIST", visible_alias = "random_distribution")]
-    pub distribution: Option<Distribution>,
-    /// Draw random offsets independently, instead of each block once per pass
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true)]
-    pub norandommap: Option<bool>,
-    /// Flush after so many writes
-    #[arg(long, value_name = "N")]
-    pub fsync: Option<u32>,
-
-    /// Measured time, such as 30s or 5m [default: 30s]
-    #[arg(long, value_name = "TIME", help_heading = "Time and rate")]
-    #[serde(with = "text::option")]
-    pub runtime: Option<Nanos>,
-    /// Load before the measurement, not counted
-    #[arg(long, value_name = "TIME", visible_alias = "ramp_time", help_heading = "Time and rate")]
-    #[serde(with = "text::option")]
-    pub ramp: Option<Nanos>,
-    /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
-    #[arg(long, value_name = "N", help_heading = "Time and rate")]
-    pub rate_iops: Option<f64>,
-    /// The same as bytes a second
-    #[arg(long, value_name = "SIZE", help_heading = "Time and rate")]
-    #[serde(with = "text::option")]
-    pub rate_bw: Option<Bytes>,
-    /// Spacing of the schedule: fixed or poisson [default: fixed]
-    #[arg(long, value_name = "KIND", help_heading = "Time and rate", hide_possible_values = true)]
-    pub arrival: Option<Arrival>,
-
-    /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on [default: io_uring]
-    #[arg(
-        long,
-        value_name = "ENGINE",
-        visible_alias = "ioengine",
-        help_heading = "Engine",
-        hide_possible_values = true
-    )]
-    pub engine: Option<EngineWord>,
-    /// Go through the page cache (direct I/O otherwise)
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
-    pub buffered: Option<bool>,
-    /// Pin the jobs to these CPUs in turn, such as 0-3,8
-    #[arg(long, value_name = "LIST", help_heading = "Engine")]
-    pub cpus: Option<CpuList>,
-    /// Poll the device for completions (io_uring, needs poll queues)
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
-    pub iopoll: Option<bool>,
-    /// Let a kernel thread submit (io_uring; costs a whole CPU)
-    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true", value_name = "BOOL", hide_possible_values = true, help_heading = "Engine")]
-    pub sqpoll: Option<bool>,
-    // Known to plan files only, so that --help stays short; `plan::Step` says what they mean.
-    /// Targets of this step alone
-    #[arg(skip)]
-    pub targets: Option<Vec<PathBuf>>,
-    /// Each job drives all targets in turn
-    #[arg(skip)]
-    pub round_robin: Option<bool>,
-    /// after-all, with-previous or after:STEP
-    #[arg(skip)]
-    pub start: Option<Start>,
-    /// How long after that
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub delay: Option<Nanos>,
-    /// Block sizes of writes
-    #[arg(skip)]
-    pub bs_write: Option<BlockSizes>,
-    /// Distance between the parts of one job and the next
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub offset_increment: Option<Bytes>,
-    /// Bytes passed over after each sequential I/O
-    #[arg(skip)]
-    pub stride: Option<Stride>,
-    /// I/O stays in one zone after another
-    #[arg(skip)]
-    pub zones: Option<Zones>,
-    /// Piece of data that compresses
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub compress_chunk: Option<Bytes>,
-    /// Every write gets random data of its own
-    #[arg(skip)]
-    pub refill: Option<bool>,
-    /// No data is written twice
-    #[arg(skip)]
-    pub scramble: Option<bool>,
-    /// Bytes that are written over and over
-    #[arg(skip)]
-    pub buffer_pattern: Option<BufferPattern>,
-    /// Writes of data that was written before
-    #[arg(skip)]
-    pub dedupe: Option<Dedupe>,
-    /// Alignment of random offsets
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub align: Option<Bytes>,
-    /// I/Os of a job
-    #[arg(skip)]
-    pub ios: Option<u64>,
-    /// Pauses between I/Os
-    #[arg(skip)]
-    pub think: Option<Think>,
-    /// Bytes a second below which a job has failed
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub rate_min: Option<Bytes>,
-    /// I/Os a second below which a job has failed
-    #[arg(skip)]
-    pub rate_iops_min: Option<f64>,
-    /// Time over which that is judged
-    #[arg(skip)]
-    #[serde(with = "text::option")]
-    pub rate_cycle: Option<Nanos>,
-    /// Flushes are fdatasync
-    #[arg(skip)]
-    pub datasync: Option<bool>,
-    /// A flush at the end
-    #[arg(skip)]
-    pub end_fsync: Option<bool>,
-    /// Cached pages are dropped before the step
-    #[arg(skip)]
-    pub invalidate: Option<bool>,
-    /// What the kernel is told of the order of I/O
-    #[arg(skip)]
-    pub fadvise: Option<Fadvise>,
-    /// Each job may use all of `cpus`
-    #[arg(skip)]
-    pub cpus_shared: Option<bool>,
-    /// NUMA nodes on whose CPUs the jobs run
-    #[arg(skip)]
-    pub numa_cpu_nodes: Option<NodeList>,
-    /// NUMA nodes that their memory comes from
-    #[arg(skip)]
-    pub numa_mem_policy: Option<MemoryPolicy>,
-    /// I/O priority of the jobs
-    #[arg(skip)]
-    pub prio: Option<Priority>,
-    /// Shares of the requests with priorities of their own
-    #[arg(skip)]
-    pub cmdprio: Option<Vec<PriorityShare>>,
-    /// Every I/O is kept
-    #[arg(skip)]
-    pub trace: Option<bool>,
-    /// A device played in virtual time
-    #[arg(skip)]
-    pub simulate: Option<Simulated>,
+    given: Vec<(&'static Key, Value)>,
 }
 
 impl StepOptions {
-    /// No workload option was given.
-    pub fn is_empty(&self) -> bool {
-        *self == StepOptions::default()
+    /// The option of that field was given.
+    pub fn has(&self, field: &str) -> bool {
+        self.given.iter().any(|(key, _)| key.field == field)
     }
 
     /// Lays these options over a step.
     pub fn apply(&self, step: &mut Step) {
-        fn set<T: Clone>(to: &mut T, from: &Option<T>) {
-            if let Some(v) = from {
-                to.clone_from(v);
+        for (key, value) in &self.given {
+            // Each value was checked when it was read.
+            (key.read)(step, value).expect("a checked value");
+        }
+    }
+
+    fn put(&mut self, key: &'static Key, value: Value) -> Result<(), super::WordError> {
+        key.check(&value)?;
+        self.given.push((key, value));
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.field)
+    }
+}
+
+impl<'de> Deserialize<'de> for StepOptions {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StepOptions, D::Error> {
+        let mut options = StepOptions::default();
+        each_key(deserializer, find, |key, value| options.put(key, value))?;
+        Ok(options)
+    }
+}
+
+impl clap::Args for StepOptions {
+    fn augment_args(command: Command) -> Command {
+        keys().filter(|key| key.place == Place::Both).fold(command, |command, key| command.arg(argument(key)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        StepOptions::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for StepOptions {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<StepOptions, clap::Error> {
+        let mut options = StepOptions::default();
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        for key in keys().filter(|key| key.place == Place::Both) {
+            if let Some(value) = matches.get_one::<Value>(key.field) {
+                self.given.push((key, value.clone()));
             }
         }
-        fn some<T: Clone>(to: &mut Option<T>, from: &Option<T>) {
-            if from.is_some() {
-                to.clone_from(from);
-            }
-        }
-        set(&mut step.name, &self.name);
-        set(&mut step.rw, &self.rw);
-        set(&mut step.rwmix, &self.rwmix);
-        set(&mut step.bs, &self.bs);
-        set(&mut step.iodepth, &self.iodepth);
-        set(&mut step.numjobs, &self.numjobs);
-        some(&mut step.size, &self.size);
-        set(&mut step.offset, &self.offset);
-        some(&mut step.io_size, &self.io_size);
-        set(&mut step.compressible, &self.compressible);
-        set(&mut step.distribution, &self.distribution);
-        set(&mut step.norandommap, &self.norandommap);
-        set(&mut step.fsync, &self.fsync);
-        set(&mut step.runtime, &self.runtime);
-        set(&mut step.ramp, &self.ramp);
-        some(&mut step.rate_iops, &self.rate_iops);
-        some(&mut step.rate_bw, &self.rate_bw);
-        set(&mut step.arrival, &self.arrival);
-        if let Some(word) = self.engine {
-            (step.engine, step.fio) = (word.engine, word.fio);
-        }
-        if let Some(buffered) = self.buffered {
-            step.direct = !buffered;
-        }
-        some(&mut step.cpus, &self.cpus);
-        set(&mut step.iopoll, &self.iopoll);
-        set(&mut step.sqpoll, &self.sqpoll);
-        set(&mut step.targets, &self.targets);
-        set(&mut step.round_robin, &self.round_robin);
-        set(&mut step.start, &self.start);
-        set(&mut step.delay, &self.delay);
-        some(&mut step.bs_write, &self.bs_write);
-        some(&mut step.offset_increment, &self.offset_increment);
-        set(&mut step.stride, &self.stride);
-        some(&mut step.zones, &self.zones);
-        some(&mut step.compress_chunk, &self.compress_chunk);
-        set(&mut step.refill, &self.refill);
-        set(&mut step.scramble, &self.scramble);
-        some(&mut step.buffer_pattern, &self.buffer_pattern);
-        some(&mut step.dedupe, &self.dedupe);
-        some(&mut step.align, &self.align);
-        some(&mut step.ios, &self.ios);
-        some(&mut step.think, &self.think);
-        some(&mut step.rate_min, &self.rate_min);
-        some(&mut step.rate_iops_min, &self.rate_iops_min);
-        some(&mut step.rate_cycle, &self.rate_cycle);
-        set(&mut step.datasync, &self.datasync);
-        set(&mut step.end_fsync, &self.end_fsync);
-        set(&mut step.invalidate, &self.invalidate);
-        some(&mut step.fadvise, &self.fadvise);
-        set(&mut step.cpus_shared, &self.cpus_shared);
-        some(&mut step.numa_cpu_nodes, &self.numa_cpu_nodes);
-        some(&mut step.numa_mem_policy, &self.numa_mem_policy);
-        some(&mut step.prio, &self.prio);
-        set(&mut step.cmdprio, &self.cmdprio);
-        set(&mut step.trace, &self.trace);
-        some(&mut step.simulate, &self.simulate);
+        Ok(())
+    }
+}
+
+/// The argument of a key, with its default in the text of `--help`.
+fn argument(key: &'static Key) -> Arg {
+    let about = key.about.lines().next().unwrap_or_default().trim();
+    let help = match key.default_text() {
+        Some(default) if !key.is_switch() => format!("{about} [default: {default}]"),
+        Some(default) if default == "true" => format!("{about} [default: {default}]"),
+        _ => about.to_string(),
+    };
+    let arg = Arg::new(key.field)
+        .long(key.name())
+        .visible_aliases(key.aliases.iter().copied())
+        .aliases(key.aliases.iter().map(|alias| alias.replace('-', "_")))
+        .help(help)
+        .help_heading(key.heading)
+        .hide_possible_values(true)
+        .value_parser(ValueOf(key));
+    if key.name() != key.field {
+        return switch_or_value(key, arg.alias(key.field));
+    }
+    switch_or_value(key, arg)
+}
+
+/// A switch stands alone, or with `=true` or `=false`.
+fn switch_or_value(key: &Key, arg: Arg) -> Arg {
+    if key.is_switch() {
+        arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
+    } else {
+        arg.value_name(key.value)
+    }
+}
+
+/// Reads the value of a key from the command line.
+#[derive(Clone)]
+struct ValueOf(&'static Key);
+
+impl TypedValueParser for ValueOf {
+    type Value = Value;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<Value, clap::Error> {
+        let refuse = |why: &str| {
+            let name = arg.map(ToString::to_string).unwrap_or_default();
+            let text = value.to_string_lossy();
+            clap::Error::raw(
+                ErrorKind::ValueValidation,
+                format!(
+                    "invalid value '{text}' for '{name}': {why}\n\nFor more information, try '--help'.\n"
+                ),
+            )
+            .with_cmd(command)
+        };
+        let text = value.to_str().ok_or_else(|| refuse("it is not UTF-8"))?;
+        let value = Value::from(text);
+        self.0.check(&value).map_err(|e| refuse(&e.to_string()))?;
+        Ok(value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let values = (self.0.values)();
+        (!values.is_empty()).then(|| Box::new(values.into_iter().map(PossibleValue::new)) as Box<_>)
     }
 }

@@ -106,6 +106,11 @@ impl Pattern {
         (Pattern::RandTrim, "randtrim"),
     ];
 
+    /// The words for all patterns.
+    pub fn names() -> Vec<&'static str> {
+        Pattern::NAMES.iter().map(|(_, name)| *name).collect()
+    }
+
     /// Offsets are drawn rather than consecutive.
     pub fn is_random(self) -> bool {
         matches!(self, Pattern::RandRead | Pattern::RandWrite | Pattern::RandRw | Pattern::RandTrim)
@@ -141,8 +146,7 @@ impl FromStr for Pattern {
             .find(|(_, n)| *n == text || (text == "readwrite" && *n == "rw"))
             .map(|(p, _)| *p)
             .ok_or_else(|| {
-                let names: Vec<_> = Pattern::NAMES.iter().map(|(_, n)| *n).collect();
-                WordError(format!("'{text}' is not a pattern: use one of {}", names.join(", ")))
+                WordError(format!("'{text}' is not a pattern: use one of {}", Pattern::names().join(", ")))
             })
     }
 }

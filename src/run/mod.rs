@@ -266,7 +266,7 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         ..Options::default()
     };
     let plan = plans::from_args(&args.what)?;
-    let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.runtime.is_some() });
+    let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs = args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), Identity::of(path)));
     let words = Words { before: String::new(), after: |_| String::new() };
     measure_and_publish(plan, options, &args.claim, &args.output, cross, inputs.collect(), words)

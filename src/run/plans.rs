@@ -13,7 +13,7 @@ use crate::warn::{Severity, Warning};
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file.
 pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
-    let ad_hoc = args.step.rw.is_some() && args.preset.is_none() && args.plan.is_none();
+    let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
     let mut plan = if let Some(path) = &args.plan {
         let text = std::fs::read_to_string(path)
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;

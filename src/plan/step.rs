@@ -1,0 +1,221 @@
+//! The options of a step: the one place that declares them. `key` says what follows from it.
+//!
+//! To add an option: declare it here; say in `fio/` which words of fio mean it; give it its meaning in `engine`; make `docs/plan.md`
+//! anew (`UPDATE_PLAN=1 cargo test --test plan_page`).
+
+use std::path::PathBuf;
+
+use super::key::{Key, Place, Word, declare};
+use super::{
+    Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, Fadvise, MemoryPolicy,
+    NodeList, Pattern, Priority, PriorityShare, Simulated, Start, Stride, Think, Zones,
+};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+declare! {
+    "Workload" {
+        /// Name of the step in tables and files
+        File name: String = "step".into(), "'log'";
+        /// read, write, randread, randwrite, rw, randrw, trim, randtrim
+        ///
+        /// On the command line, with neither a preset nor a plan file, this option makes a plan of one step. All other options of a step
+        /// then apply to that step; with a preset or a plan file they apply to each of its steps.
+        Both rw: Pattern = Pattern::RandRead, "'randrw'", also "readwrite";
+        /// Share of reads in a mixed pattern, percent
+        Both rwmix: u32 = 50, "70", also "rwmixread";
+        /// Block size, or a split such as 4k/70:64k/30
+        Both bs: BlockSizes = BlockSizes::one(Bytes::kib(4)), "'16k'", also "blocksize";
+        /// Block sizes of writes, where they differ from those of reads
+        File bs_write: Option<BlockSizes> = None, "'8k'";
+        /// Requests kept in flight by each job
+        Both iodepth: u32 = 1, "32";
+        /// Jobs for each target, each a thread
+        Both numjobs: u32 = 1, "4";
+        /// uniform, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESSES/RANGE:...
+        ///
+        /// Which blocks random I/O prefers. Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to
+        /// the first 5 % of the range.
+        Both distribution: Distribution = Distribution::Uniform, "'zipf:1.1'", also "random-distribution";
+        /// Draw random offsets independently, instead of each block once per pass
+        Both norandommap: bool = false, "true";
+        /// Random offsets are multiples of this size, counted from the start of the part; of the size of each I/O by default
+        File align: Option<Bytes> = None, "'4k'";
+        /// Flush after so many writes; 0 for none
+        Both fsync: u32 = 0, "1";
+        /// Flushes are fdatasync, which leaves out times of the file; fsync when false
+        File datasync: bool = true, "false";
+        /// One more flush, an fsync, when a job that writes has ended
+        File end_fsync: bool = false, "true";
+    }
+    "Targets and parts" {
+        /// Targets of this step alone; all targets of the plan by default
+        File targets: Vec<PathBuf> = Vec::new(), "['/dev/vdb']";
+        /// Each job drives all targets in turn, one I/O each; there are numjobs jobs in all, not for each target
+        File round_robin: bool = false, "true";
+        /// Use only this much of the target
+        Both size: Option<Bytes> = None, "'64g'";
+        /// Start of the used part
+        Both offset: Bytes = Bytes(0), "'1g'";
+        /// The part of each job begins so far behind that of the job before; with 0 all jobs use the same part
+        ///
+        /// By default random jobs share the part, and sequential jobs get equal parts of it, one after another.
+        File offset_increment: Option<Bytes> = None, "'10g'";
+        /// Sequential I/O leaves a gap of this size after each I/O, or goes back by it when negative
+        ///
+        /// Behind either end of its part the I/O goes on at the other end.
+        File stride: Stride = Stride(0), "'-8k'";
+        /// I/O stays in one zone for a while, then goes on to the next
+        File zones: Option<Zones> = None, "{ size = '8m', skip = '64m' }";
+    }
+    "Order" {
+        /// When the step begins: after-all, with-previous or after:STEP
+        File start: Start = Start::AfterAll, "'with-previous'";
+        /// How long after that
+        File delay: Nanos = Nanos(0), "'5s'";
+    }
+    "Time and rate" {
+        /// Measured time, such as 30s or 5m
+        Both runtime: Nanos = Nanos::seconds(30), "'5m'";
+        /// Load before the measurement, not counted
+        Both ramp: Nanos = Nanos(0), "'10s'", also "ramp-time";
+        /// End a job after so many bytes, if the runtime does not end it before
+        Both io_size: Option<Bytes> = None, "'100g'";
+        /// End a job after so many I/Os, flushes not counted
+        File ios: Option<u64> = None, "100000";
+        /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
+        Both rate_iops: Option<f64> = None, "2500.0";
+        /// The same as bytes a second
+        Both rate_bw: Option<Bytes> = None, "'100m'";
+        /// Spacing of the schedule: fixed or poisson
+        Both arrival: Arrival = Arrival::Fixed, "'poisson'";
+        /// Pauses between I/Os
+        ///
+        /// `time` is the length of a pause, `blocks` the number of I/Os from one pause to the next, `spin` the part of a pause that
+        /// keeps the CPU busy.
+        File think: Option<Think> = None, "{ time = '2ms', blocks = 4 }";
+        /// Bytes a second below which a job fails in one direction, and ends the step
+        File rate_min: Option<Bytes> = None, "'1m'";
+        /// I/Os a second below which a job fails in one direction, and ends the step
+        File rate_iops_min: Option<f64> = None, "100.0";
+        /// Time over which a minimum rate is judged; 1 s by default
+        File rate_cycle: Option<Nanos> = None, "'500ms'";
+    }
+    "Data" {
+        /// Share of each written block that compresses away, percent
+        Both compressible: u32 = 0, "50";
+        /// Each piece of this size compresses by that share; 4 KiB by default
+        File compress_chunk: Option<Bytes> = None, "'1k'";
+        /// Every write gets random data of its own; else each sector differs by a number in it
+        File refill: bool = false, "true";
+        /// No two sectors that are written hold the same data
+        File scramble: bool = true, "false";
+        /// Bytes that are written over and over, in place of zeros where data compresses
+        File buffer_pattern: Option<BufferPattern> = None, "'0xdeadbeef'";
+        /// Some writes carry data that was written before
+        File dedupe: Option<Dedupe> = None, "{ percent = 30 }";
+    }
+    "Engine" {
+        /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on
+        Both engine: EngineKind = EngineKind::IoUring, "'libaio'", also "ioengine";
+        /// The installed fio does the I/O
+        Record fio: bool = false, "";
+        /// Bypass the page cache
+        Both direct: bool = true, "false";
+        /// Drop cached pages of the targets before the step, and for a buffered job again after each pass over its part
+        File invalidate: bool = false, "true";
+        /// Tell the kernel the order of buffered I/O: random or sequential
+        File fadvise: Option<Fadvise> = None, "'random'";
+        /// Poll the device for completions (io_uring, needs poll queues)
+        Both iopoll: bool = false, "true";
+        /// Let a kernel thread submit (io_uring; costs a whole CPU)
+        Both sqpoll: bool = false, "true";
+        /// Pin the jobs to these CPUs in turn, such as 0-3,8
+        Both cpus: Option<CpuList> = None, "'0-3,8'";
+        /// Each job may run on all of cpus, instead of one CPU each
+        File cpus_shared: bool = false, "true";
+        /// Each job may run on all CPUs of these NUMA nodes
+        File numa_cpu_nodes: Option<NodeList> = None, "'0'";
+        /// NUMA nodes that the memory of the jobs comes from
+        File numa_mem_policy: Option<MemoryPolicy> = None, "'bind:0'";
+        /// I/O priority of the jobs: CLASS/LEVEL with class rt, be or idle
+        File prio: Option<Priority> = None, "'be/7'";
+        /// Shares of the requests with priorities of their own
+        File cmdprio: Vec<PriorityShare> = Vec::new(), "[{ percent = 20, prio = 'rt/0' }]";
+        /// Keep every I/O for logs, which are written beside the Record
+        File trace: bool = false, "true";
+        /// A device played in virtual time, with engine null: a way to try volproof without a volume
+        File simulate: Option<Simulated> = None, "{ latency = '200us' }";
+    }
+}
+
+impl Step {
+    /// Arrivals a second over all jobs of a target, when there is a schedule.
+    pub fn arrivals_per_second(&self) -> Option<f64> {
+        self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
+    }
+
+    /// An amount of I/O ends each job, if the time does not do so before.
+    pub fn ends_by_amount(&self) -> bool {
+        self.io_size.is_some() || self.ios.is_some()
+    }
+
+    /// Block sizes of a direction.
+    pub fn sizes(&self, direction: Direction) -> &BlockSizes {
+        match &self.bs_write {
+            Some(sizes) if direction == Direction::Write => sizes,
+            _ => &self.bs,
+        }
+    }
+
+    /// Block sizes of the directions that occur.
+    pub(super) fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
+        self.rw.directions().iter().map(|d| self.sizes(*d))
+    }
+
+    /// The size of every I/O, when all have one.
+    pub fn single_block(&self) -> Option<Bytes> {
+        let first = self.all_sizes().next()?.single()?;
+        self.all_sizes().all(|sizes| sizes.single() == Some(first)).then_some(first)
+    }
+
+    /// The largest I/O: what a buffer must hold.
+    pub fn largest_block(&self) -> Bytes {
+        self.all_sizes().map(BlockSizes::largest).max().unwrap_or_else(|| self.bs.largest())
+    }
+
+    /// Mean size of an I/O.
+    fn mean_block(&self) -> f64 {
+        match self.rw.directions() {
+            [first, second] => {
+                let share = f64::from(self.rwmix) / 100.0;
+                self.sizes(*first).mean() * share + self.sizes(*second).mean() * (1.0 - share)
+            }
+            directions => self.sizes(directions[0]).mean(),
+        }
+    }
+
+    /// Block sizes for people.
+    pub fn blocks(&self) -> String {
+        let sizes: Vec<_> = self.all_sizes().collect();
+        match sizes.as_slice() {
+            [reads, writes] if reads != writes => format!("{reads} (writes {writes})"),
+            _ => sizes[0].to_string(),
+        }
+    }
+
+    /// Workers of the whole step on so many targets.
+    pub fn workers(&self, targets: usize) -> u32 {
+        if self.round_robin { self.numjobs } else { self.numjobs * targets as u32 }
+    }
+
+    /// Which series of samples a worker belongs to: there is one for each target, or one in all with `round_robin`.
+    pub fn series_of(&self, worker: u32) -> usize {
+        if self.round_robin { 0 } else { (worker / self.numjobs) as usize }
+    }
+
+    /// Requests in flight on one target, or on all together with `round_robin`, when all jobs are busy.
+    pub fn depth_per_target(&self) -> u64 {
+        u64::from(self.iodepth) * u64::from(self.numjobs)
+    }
+}

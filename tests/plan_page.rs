@@ -1,0 +1,131 @@
+//! `docs/plan.md` is made from the declaration of the options, and describes every key.
+
+use std::fmt::Write;
+
+use volproof::plan::key::Place;
+use volproof::plan::{Simulated, Step, keys, parse_file};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/plan.md");
+
+const HEAD: &str = "# Plan files
+
+A plan file is TOML. `volproof run TARGET --plan FILE` runs it; `volproof plan TARGET --plan FILE` shows what it would do.
+
+```toml
+name = 'oltp'              # name of the plan; the name of the file by default
+seed = 3                   # where random numbers start
+file-size = '64g'          # size of a test file made in a folder; from free space and memory by default
+continue-on-error = false  # count I/O errors and go on
+
+[defaults]                 # options of every step
+runtime = '5m'
+bs = '16k'
+
+[[step]]                   # the steps, one after another unless `start` says otherwise
+name = 'pages'
+rw = 'randrw'
+rwmix = 70
+iodepth = 32
+
+[[step]]
+name = 'log'
+rw = 'write'
+bs = '8k'
+fsync = 1
+```
+
+Sizes take k, m, g, t (1024-based) or KiB, MB and so on; times take ns, us, ms, s, m, h. Options marked with -- can also be given on the
+command line, where they change every step of the plan.
+
+<!-- The rest is made from src/plan/step.rs: UPDATE_PLAN=1 cargo test --test plan_page -->
+";
+
+fn page() -> String {
+    let mut text = HEAD.to_string();
+    let mut heading = "";
+    let all: Vec<_> = keys().collect();
+    let mut headings: Vec<&str> = Vec::new();
+    for key in &all {
+        if !headings.contains(&key.heading) {
+            headings.push(key.heading);
+        }
+    }
+    for key in headings.iter().flat_map(|h| all.iter().filter(move |key| key.heading == *h)) {
+        if key.heading != heading {
+            heading = key.heading;
+            let _ =
+                writeln!(text, "\n## {heading}\n\n| key | default | example | meaning |\n|---|---|---|---|");
+        }
+        let dashes = if key.place == Place::Both { "--" } else { "" };
+        let default = key.default_text().filter(|text| !text.is_empty() && text != "[]");
+        let default = default.map(|text| format!("`{text}`")).unwrap_or_default();
+        let about: Vec<&str> = key.about.lines().map(str::trim).collect();
+        let mut about = about.join(" ").replace("  ", ". ").trim().trim_end_matches('.').replace('|', "\\|");
+        if let [first, rest @ ..] = key.aliases {
+            let others: String = rest.iter().map(|alias| format!(", `{alias}`")).collect();
+            let _ = write!(about, ". Also `{first}`{others}");
+        }
+        let _ = writeln!(text, "| `{dashes}{}` | {default} | `{}` | {about} |", key.name(), key.example);
+    }
+    text.push_str("\n## Keys of `simulate`\n\n| key | meaning |\n|---|---|\n");
+    let schema = schemars::schema_for!(Simulated);
+    for (name, property) in schema.get("properties").and_then(|p| p.as_object()).expect("a table") {
+        let about = property["description"].as_str().expect("a description");
+        let _ = writeln!(text, "| `{name}` | {} |", about.replace('\n', " ").trim_end_matches('.'));
+    }
+    text
+}
+
+#[test]
+fn the_page_of_plan_keys_is_current() {
+    let now = page();
+    if std::env::var_os("UPDATE_PLAN").is_some() {
+        std::fs::write(PAGE, &now).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(PAGE).unwrap() == now,
+        "docs/plan.md is not what src/plan/step.rs declares: run UPDATE_PLAN=1 cargo test --test plan_page, and read the difference"
+    );
+}
+
+#[test]
+fn the_example_of_the_page_is_a_plan() {
+    let toml = HEAD.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
+    let plan = parse_file(toml, "page").unwrap();
+    assert_eq!((plan.name.as_str(), plan.steps.len(), plan.problem()), ("oltp", 2, None));
+}
+
+#[test]
+fn every_example_changes_its_key() {
+    let nothing = serde_json::to_value(&parse_file("[[step]]\n", "t").unwrap().steps[0]).unwrap();
+    for key in keys() {
+        for name in
+            [key.name(), key.field.to_string()].into_iter().chain(key.aliases.iter().map(|a| a.to_string()))
+        {
+            let text = format!("[[step]]\n{name} = {}\n", key.example);
+            let plan = parse_file(&text, "t").unwrap_or_else(|e| panic!("{text}: {e}"));
+            let step = serde_json::to_value(&plan.steps[0]).unwrap();
+            assert_ne!(step, nothing, "{text}");
+            let back: Step = serde_json::from_value(step).unwrap();
+            assert_eq!(back, plan.steps[0], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_step_that_says_nothing_special_is_short() {
+    let json = serde_json::to_value(Step::default()).unwrap();
+    for key in Step::KEYS {
+        let special = key.place == Place::File && key.field != "name";
+        assert!(!special || json.get(key.field).is_none(), "{} says nothing and is there", key.field);
+    }
+    assert_eq!(json["iodepth"], 1);
+}
+
+#[test]
+fn an_unknown_key_has_a_near_one() {
+    let e = parse_file("[[step]]\nrw = 'read'\nramptime = '3s'\n", "t").unwrap_err().to_string();
+    assert!(e.contains("line 3") && e.contains("did you mean `ramp"), "{e}");
+    let e = parse_file("[[step]]\niodepth = -4\n", "t").unwrap_err().to_string();
+    assert!(e.contains("line 2") && e.contains("'-4' is not a whole number"), "{e}");
+}
