@@ -18,6 +18,8 @@ mod minimum;
 mod order;
 mod priority;
 #[cfg(test)]
+mod round_trip;
+#[cfg(test)]
 mod tests;
 mod thread;
 mod zones;

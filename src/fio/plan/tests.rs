@@ -6,7 +6,7 @@ use crate::plan::{Arrival, Dedupe, DedupeMode, Start, Step};
 use crate::unit::Nanos;
 
 /// A job with these options, as `name=value` or `name` alone.
-fn job(name: &str, options: &[&str]) -> Job {
+pub(super) fn job(name: &str, options: &[&str]) -> Job {
     let mut job = Job {
         name: name.into(),
         globals: Vec::new(),
@@ -26,7 +26,7 @@ fn job(name: &str, options: &[&str]) -> Job {
 }
 
 /// A machine with a disk of 10 GiB, a file of 1 MiB and a folder.
-fn look(path: &Path) -> Found {
+pub(super) fn look(path: &Path) -> Found {
     match path.to_str().unwrap() {
         "/dev/vdb" | "/dev/vdc" => Found::Block(Bytes::gib(10)),
         "/dev/small" => Found::Block(Bytes::mib(1)),
