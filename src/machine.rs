@@ -151,7 +151,11 @@ pub fn tune(
 /// What every start does first: puts back what dead runs left. Returns what there is to say, which is mostly nothing.
 pub fn recover(places: &Places) -> String {
     match tune::restore(places, Which::Stale) {
-        Ok(done) => tune_report::restored(&done),
+        Ok(done) => {
+            // Of a folder that may not be looked into nothing is known, and every start would say so.
+            let others = tune::waiting(places, Which::Stale).filter(|w| w.journals.is_some());
+            tune_report::restored(&done) + &others.as_ref().map(tune_report::waiting).unwrap_or_default()
+        }
         Err(e) => format!("volproof: {e}\n"),
     }
 }
@@ -159,11 +163,13 @@ pub fn recover(places: &Places) -> String {
 /// `restore`: puts back what dead runs and `tune --keep` left. Returns the answer and the exit code.
 pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, u8)> {
     let done = tune::restore(places, Which::Kept)?;
-    let complete = done.iter().all(tune::Restoration::complete);
-    let text = match args.json {
-        true => pretty(&json!({ "restored": done }))?,
-        false if done.is_empty() => "Nothing to put back.\n".to_string(),
-        false => tune_report::restored(&done),
+    let others = tune::waiting(places, Which::Kept);
+    let complete = done.iter().all(tune::Restoration::complete) && others.is_none();
+    let text = match (args.json, &others) {
+        (true, _) => pretty(&json!({ "restored": done, "waiting": others }))?,
+        (false, Some(others)) => tune_report::restored(&done) + &tune_report::waiting(others),
+        (false, None) if done.is_empty() => "Nothing to put back.\n".to_string(),
+        (false, None) => tune_report::restored(&done),
     };
     Ok((text, if complete { DONE } else { NOT_RESTORED }))
 }

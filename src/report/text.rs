@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use crate::plan::{EngineWord, Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
 use crate::sample::Direction;
-use crate::tune::Attempt;
+use crate::tune::{Applied, Attempt};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::{Severity, Warning};
 
@@ -82,15 +82,15 @@ fn heading(record: &Record) -> String {
 
 /// Which knobs were set, and that they are back.
 fn tuning(tuning: &TuningRecord) -> String {
-    let written: Vec<String> = tuning
-        .applied
-        .iter()
-        .filter(|a| a.attempt == Attempt::Written)
-        .map(|a| format!("{} {} -> {}", a.path, a.before, a.wanted))
+    let told = tuning.applied.iter().filter(|a| a.attempt != Attempt::Already);
+    let told: Vec<String> = told
+        .map(|a| format!("{} {} -> {}{}", a.path, a.before, a.wanted, super::tune::ending(&a.attempt)))
         .collect();
-    let what = if written.is_empty() { "every knob was as wanted".into() } else { written.join(", ") };
+    let changed = |a: &Applied| matches!(a.attempt, Attempt::Written | Attempt::ReadsBack { .. });
+    let written = tuning.applied.iter().any(changed);
+    let what = if told.is_empty() { "every knob was as wanted".into() } else { told.join(", ") };
     match &tuning.restored {
-        Some(r) if r.plain() && !written.is_empty() => format!("{what}; all put back"),
+        Some(r) if r.plain() && written => format!("{what}; all put back"),
         Some(r) if r.complete() && !r.plain() => {
             format!("{what}; put back but for those that others have changed or that are gone")
         }

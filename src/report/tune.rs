@@ -5,7 +5,7 @@
 use super::topo::folded;
 use crate::stats::compare::{Comparison, Outcome as Finding};
 use crate::tune::ab::Effect;
-use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting};
+use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting, Waiting};
 
 /// Knobs before anything is written: `tune --dry-run`.
 pub fn survey(settings: &[Setting]) -> String {
@@ -42,15 +42,37 @@ pub fn applied(applied: &[Applied]) -> String {
         a.knob == b.knob && policy(&a.path) && a.before == b.before && a.attempt == b.attempt
     };
     for (knob, more) in alike(&applied.iter().collect::<Vec<_>>(), same) {
-        let how = match &knob.attempt {
-            Attempt::Written => String::new(),
-            Attempt::Already => ", already set by another run".to_string(),
-            Attempt::ReadsBack { found } => format!(", but it reads {found}"),
-            Attempt::Refused { why } => format!(", refused: {why}"),
-        };
+        let how = ending(&knob.attempt);
         out += &folded("", &format!("{}{more}: {} -> {}{how}", knob.path, knob.before, knob.wanted));
         out += &folded("    ", &knob.reason);
     }
+    out
+}
+
+/// How writing a knob ended, where it is not simply written.
+pub fn ending(attempt: &Attempt) -> String {
+    match attempt {
+        Attempt::Written => String::new(),
+        Attempt::Already => ", already set by another run".to_string(),
+        Attempt::ReadsBack { found } => format!(", but it reads {found}"),
+        Attempt::Refused { why } => format!(", refused: {why}"),
+    }
+}
+
+/// Journals of another user, which that user or root can put back.
+pub fn waiting(waiting: &Waiting) -> String {
+    let (user, folder) = (waiting.user_name(), waiting.folder.display());
+    let Some(journals) = &waiting.journals else {
+        return folded(
+            "",
+            &format!(
+                "{folder} belongs to {user} and cannot be looked into: whether settings wait there to be put back is \
+                 unknown. Run `volproof restore` as {user}."
+            ),
+        );
+    };
+    let mut out = format!("Settings of {user} wait to be put back; run `volproof restore` as {user}:\n");
+    out.extend(journals.iter().map(|journal| folded("  ", &journal.display().to_string())));
     out
 }
 
@@ -82,6 +104,9 @@ pub fn restored(done: &[Restoration]) -> String {
                     let text =
                         format!("{path}: somebody else set it to {found} meanwhile; it stays (was {before})");
                     folded("  ", &text)
+                }
+                Outcome::Gone if path.contains("/iosched/") => {
+                    folded("  ", &format!("{path}: its scheduler is no longer in use (was {before})"))
                 }
                 Outcome::Gone => folded("  ", &format!("{path}: the device is gone")),
                 Outcome::Rebooted => {

@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use super::pipeline::Options;
 use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
-use crate::cli::{MillionArgs, OverwriteMode};
+use crate::cli::{MillionArgs, OverwriteMode, TuneMode};
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
 use crate::report::text::wrap;
@@ -60,7 +60,7 @@ pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
         // As with fio, a file of the size that is named is made, and stays.
         options.laid.insert(words.target.clone(), Laid { size, unlink: false });
     }
-    let foreword = differences(&words, jobs, topology.as_ref());
+    let foreword = differences(&words, jobs, topology.as_ref(), args.tune);
     let printed = Printed { before: foreword, after: answer };
     measure_and_publish(plan, options, &args.claim, &args.output, None, Vec::new(), printed)
 }
@@ -156,7 +156,7 @@ fn plan(args: &MillionArgs, words: &Words, jobs: u32) -> Result<Plan, Failure> {
 }
 
 /// In which points this is not the script.
-fn differences(words: &Words, jobs: u32, topology: Option<&Topology>) -> String {
+fn differences(words: &Words, jobs: u32, topology: Option<&Topology>, tune: Option<TuneMode>) -> String {
     let mut points: Vec<String> = Vec::new();
     if let Some(topology) = topology {
         let ours = place_on(topology, QueueKind::Default, jobs, true).ok();
@@ -173,7 +173,18 @@ fn differences(words: &Words, jobs: u32, topology: Option<&Topology>) -> String 
             points.extend(script.differences.iter().map(|d| format!("of that list: {d}")));
         }
     }
-    points.push("every knob that is changed is put back; the script leaves rq_affinity at 2".into());
+    points.push(match (tune, topology) {
+        (Some(TuneMode::Off), _) => "no knob is set (--tune off); the script sets rq_affinity to 2".into(),
+        (None, None) => format!(
+            "the knobs of the disk below {}, rq_affinity among them, stay as they are: a file's disk is tuned with \
+             --tune on only; the script sets rq_affinity to 2",
+            words.target.display()
+        ),
+        (None, Some(_)) if !rustix::process::geteuid().is_root() => {
+            "no knob is set without root; the script sets rq_affinity to 2".into()
+        }
+        _ => "every knob that is changed is put back; the script leaves rq_affinity at 2".into(),
+    });
     points.push(format!(
         "the load runs for {} before it is counted, where the script sleeps: a burst at the start is not measured",
         SETTLE.clock()

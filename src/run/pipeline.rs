@@ -226,7 +226,12 @@ impl Running<'_> {
     fn tune(&mut self) -> Result<(), Failure> {
         let plan = &self.record.plan;
         self.tuned = tuning::begin(self.options.tune, plan, &self.ready)?;
-        let Some(tuned) = &mut self.tuned else { return Ok(()) };
+        let Some(tuned) = &mut self.tuned else {
+            if let Some(text) = tuning::untouched(self.options.tune, plan, &self.ready) {
+                self.front.ui().say(&text);
+            }
+            return Ok(());
+        };
         let effects = match self.options.tune {
             Some(TuneMode::Ab) => {
                 let (step, engine) = (&plan.steps[0], self.choices[0].engine);

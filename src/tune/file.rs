@@ -60,10 +60,11 @@ pub(super) fn load(path: &Path, user: u32) -> io::Result<String> {
         return text;
     }
     let file = regular(OpenOptions::new().read(true), path, user)?;
-    let mut text = String::new();
-    if file.take(LARGEST + 1).read_to_string(&mut text)? as u64 > LARGEST {
+    if file.metadata()?.len() > LARGEST {
         return Err(io::Error::other(format!("it has more than {LARGEST} bytes, which no journal has")));
     }
+    let mut text = String::new();
+    file.take(LARGEST).read_to_string(&mut text)?;
     Ok(text)
 }
 
@@ -112,6 +113,15 @@ pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = entries.flatten().map(|e| e.path()).collect();
     paths.sort();
     paths
+}
+
+/// The journals in a folder, sorted by name.
+pub(super) fn journals(folder: &Path) -> Vec<PathBuf> {
+    let ours = |path: &PathBuf| {
+        let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        name.starts_with("run-") && name.ends_with(".json")
+    };
+    list(folder).into_iter().filter(ours).collect()
 }
 
 /// Opens a file to lock it, and makes it where it is missing.

@@ -19,6 +19,7 @@ mod store;
 #[cfg(test)]
 mod trial;
 mod tuned;
+mod waiting;
 
 use std::io;
 use std::path::PathBuf;
@@ -28,6 +29,7 @@ pub use knob::{KNOBS, Knob, Need, Scope, Setting, Want, survey};
 pub use owner::Owner;
 pub use restore::{Outcome, Put, Restoration, Which, restore};
 pub use tuned::{Applied, Attempt, Tuned, tune};
+pub use waiting::{Waiting, waiting};
 
 /// Where knobs and journals are.
 #[derive(Clone, Debug, PartialEq, Eq)]

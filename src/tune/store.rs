@@ -138,19 +138,12 @@ impl Store {
     /// them. Unfinished saves of dead runs are swept away: the journal that they would have replaced is still there. Call
     /// under [`Store::lock`].
     pub fn all(&self) -> Vec<(PathBuf, Result<Journal, String>)> {
-        let mut all = Vec::new();
-        for path in file::list(&self.dir) {
-            let name = path.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-            if !name.starts_with("run-") {
-                continue;
-            }
-            match path.extension().and_then(|e| e.to_str()) {
-                Some("json") => all.push((path.clone(), self.load(&path))),
-                // Every save happens under the lock that our caller holds, so nobody is writing this one.
-                Some("new") => drop(file::remove(&path)),
-                _ => {}
-            }
+        for path in file::list(&self.dir).iter().filter(|p| p.extension().is_some_and(|e| e == "new")) {
+            // Every save happens under the lock that our caller holds, so nobody is writing this one.
+            let _ = file::remove(path);
         }
+        let journals = file::journals(&self.dir).into_iter();
+        let mut all: Vec<_> = journals.map(|path| (path.clone(), self.load(&path))).collect();
         all.sort_by_key(|(_, journal)| std::cmp::Reverse(journal.as_ref().map_or(u64::MAX, |j| j.sequence)));
         all
     }

@@ -9,7 +9,7 @@ fn a_file_is_driven_as_the_script_drives_it() {
     let line = "million 1 4 4k randread f.dat libaio 0 --runtime 300ms --json r.json";
     let ran = bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
     fits(&ran.out);
-    for words in ["Other than test100w.sh", "put back", "One million IOPS", "% of it"] {
+    for words in ["Other than test100w.sh", "rq_affinity among them", "One million IOPS", "% of it"] {
         assert!(ran.out.contains(words), "'{words}' is not in:\n{}", ran.out);
     }
     let record = bench.record();

@@ -1,6 +1,8 @@
 //! Knobs are set and come back: on made trees, on loop devices, and killed at every system call.
 
 mod crash;
+mod disturbed;
+mod hostile;
 mod loops;
 mod report;
 mod restore;

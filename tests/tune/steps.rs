@@ -3,21 +3,59 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::traced_loop::{Device, with_journals};
+use crate::traced_loop::{Device, as_new, with_journals};
 
 /// The calls that change something on disk or in the kernel.
 const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
 
 impl Device {
+    fn queue(&self) -> PathBuf {
+        Path::new("/sys/block").join(self.path.trim_start_matches("/dev/")).join("queue")
+    }
+
+    /// Every file of the queue.
     fn knobs(&self) -> BTreeMap<String, String> {
-        let queue = Path::new("/sys/block").join(self.path.trim_start_matches("/dev/")).join("queue");
-        let read = |k: &str| fs::read_to_string(queue.join(k)).unwrap_or_default().trim().to_string();
-        ["scheduler", "rq_affinity", "nomerges", "nr_requests", "wbt_lat_usec", "add_random", "iostats"]
-            .map(|k| (k.to_string(), read(k)))
-            .into()
+        fn read(folder: &Path, below: &str, files: &mut BTreeMap<String, String>) {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let name = format!("{below}{}", entry.file_name().to_str().unwrap());
+                match entry.path().is_dir() {
+                    true => read(&entry.path(), &format!("{name}/"), files),
+                    false => {
+                        let text = fs::read_to_string(entry.path()).unwrap_or_default();
+                        files.insert(name, text.trim().to_string());
+                    }
+                }
+            }
+        }
+        let mut files = BTreeMap::new();
+        read(&self.queue(), "", &mut files);
+        files
+    }
+
+    /// Values that the kernel does not begin with, as far as it has the scheduler: what is reset is seen.
+    fn lay(&self) {
+        for (file, value) in [
+            ("scheduler", "mq-deadline"),
+            ("nr_requests", "77"),
+            ("wbt_lat_usec", "1234"),
+            ("iosched/read_expire", "124"),
+            ("iosched/async_depth", "9"),
+            ("add_random", "1"),
+            ("read_ahead_kb", "64"),
+        ] {
+            let _ = fs::write(self.queue().join(file), value);
+        }
+    }
+
+    /// Takes back what [`Device::lay`] did, for whoever gets the device next.
+    fn smooth(&self, begin: &BTreeMap<String, String>) {
+        as_new(&self.path);
+        for file in ["nr_requests", "wbt_lat_usec", "add_random", "read_ahead_kb"] {
+            let _ = fs::write(self.queue().join(file), begin.get(file).map_or("", String::as_str));
+        }
     }
 
     fn alone(&self) -> Command {
@@ -95,6 +133,8 @@ impl Device {
 fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
     let Some(device) = Device::attach(16 << 20) else { return };
     let path = device.path.as_str();
+    let begin = device.knobs();
+    device.lay();
     let usual = device.knobs();
     let queue = format!("/sys/block/{}/queue", path.trim_start_matches("/dev/"));
 
@@ -123,6 +163,17 @@ fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
     let setting = device.at_each_call("signal=KILL", &["tune", "--keep", path], || {}, restores);
     let keep = || assert!(device.volproof(&["tune", "--keep", path]).status.success());
     let putting_back = device.at_each_call("signal=KILL", &["restore"], keep, restores);
+    // Any start puts back what a dead run left: here the owner of the kept values is made one.
+    let dead = || {
+        keep();
+        for entry in fs::read_dir(device.dir.path().join("journals")).unwrap().flatten() {
+            if entry.path().extension().is_some_and(|e| e == "json") {
+                let text = fs::read_to_string(entry.path()).unwrap();
+                fs::write(entry.path(), text.replace("\"kept\": true", "\"kept\": false")).unwrap();
+            }
+        }
+    };
+    let starting = device.at_each_call("signal=KILL", &["presets"], dead, restores);
 
     // A run of which a call fails puts back what it can by itself; what it cannot, it says with exit code 4.
     let run = [
@@ -147,11 +198,14 @@ fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
             device.restored(what);
         }
     };
+    let running = device.at_each_call("signal=KILL", &run, || {}, restores);
     let failing = device.at_each_call("error=EIO", &run, || {}, honest);
     println!(
-        "died at each of {setting} calls that set, and {putting_back} that put back; each of {failing} calls of a run failed"
+        "killed at each of {setting} calls that set, {putting_back} of restore, {starting} of another start, {running} of \
+         a run; each of {failing} calls of a run failed"
     );
-    assert!(setting >= 15 && putting_back >= 3 && failing >= 25, "{setting} {putting_back} {failing}");
+    let all = [setting, putting_back, starting, running, failing];
+    assert!(all.iter().zip([30, 15, 15, 60, 60]).all(|(calls, least)| *calls >= least), "{all:?}");
 
     // What the kernel does not take back is told, with exit code 4 and the command, and is not forgotten.
     keep();
@@ -163,4 +217,5 @@ fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
     assert!(said.contains(&format!("echo {} > {knob}", usual["rq_affinity"])), "{said}");
     device.restored("again");
     assert_eq!(device.knobs(), usual);
+    device.smooth(&begin);
 }
