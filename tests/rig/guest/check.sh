@@ -49,9 +49,10 @@ can() {
   return 1
 }
 
-# until_true SECONDS COMMAND...: wait for a state, as nothing here depends on how long it takes.
+# until_true SECONDS COMMAND...: wait for a state, as nothing here depends on how long it takes: so many seconds on a host that has
+# nothing else to do, and five times as long on one that is busy.
 until_true() {
-  deadline=$((SECONDS + $1)); shift
+  deadline=$((SECONDS + 5 * $1)); shift
   until "$@" >/dev/null 2>&1; do
     [ $SECONDS -lt $deadline ] || return 1
     sleep 0.05
