@@ -249,9 +249,9 @@ pub struct MillionArgs {
 /// Which Record to print, and how.
 #[derive(clap::Args, Debug)]
 pub struct ShowArgs {
-    /// A Record that `run` saved, or a report of fio
-    #[arg(value_name = "RECORD")]
-    pub record: PathBuf,
+    /// Records that `run` saved, or reports of fio; - for standard input
+    #[arg(value_name = "RECORD", required = true)]
+    pub records: Vec<PathBuf>,
     /// Print comma-separated values instead
     #[arg(long)]
     pub csv: bool,
@@ -260,7 +260,7 @@ pub struct ShowArgs {
 /// Which Record becomes a page, and where.
 #[derive(clap::Args, Debug)]
 pub struct ReportArgs {
-    /// A Record that `run` saved, or a report of fio
+    /// A Record that `run` saved, or a report of fio; - for standard input
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]

@@ -3,7 +3,6 @@
 //! A conversion that would make something up is refused and says why. Nothing is measured; the input is read and never written.
 
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -15,6 +14,7 @@ use crate::fio::plan::{Found, convert};
 use crate::fio::to_record::{read_any, seems_time_based};
 use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
+use crate::input;
 use crate::plan::{Plan, parse_file};
 use crate::record::{Record, RecordError};
 use crate::report::html::repeat::plan_toml;
@@ -74,12 +74,7 @@ enum Source {
 /// # Errors
 /// When the file is none of the forms, or cannot become the other one.
 pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    if args.file == Path::new("-") {
-        std::io::stdin().read_to_end(&mut bytes).context("reading standard input")?;
-    } else {
-        bytes = std::fs::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
-    }
+    let bytes = input::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
     let source = source(bytes, &args.file)?;
     become_form(source, args).with_context(|| format!("{} cannot be converted", args.file.display()))
 }
@@ -115,7 +110,7 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
     match (args.to, source) {
         (Form::Jobfile, Source::Jobs(text)) => Ok(text),
         (Form::Jobfile, Source::Reports(_, outputs)) => job_file(&outputs),
-        (Form::Jobfile, Source::Record(record)) => plan_as_jobs(&record.plan),
+        (Form::Jobfile, Source::Record(record)) => record_as_jobs(&record),
         (Form::Jobfile, Source::Plan(plan)) => plan_as_jobs(&plan),
         (Form::Plan, Source::Plan(plan)) => Ok(plan_toml(&plan)),
         (Form::Plan, Source::Record(record)) => Ok(plan_toml(&record.plan)),
@@ -246,8 +241,39 @@ fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
     }
 }
 
+/// The plan of a Record for fio, on the files that were driven: a folder that was named had a test file in it, which fio makes anew.
+fn record_as_jobs(record: &Record) -> anyhow::Result<String> {
+    let driven =
+        |named: &PathBuf| record.targets.iter().find(|t| t.named == *named).filter(|t| t.path != t.named);
+    let mut plan = record.plan.clone();
+    let steps = plan.steps.iter_mut().flat_map(|step| &mut step.targets);
+    for named in plan.targets.iter_mut().chain(steps) {
+        if let Some(target) = driven(named) {
+            named.clone_from(&target.path);
+        }
+    }
+    let made = |path: &PathBuf| {
+        record.targets.iter().find(|t| t.path == *path && t.filled_in_ns.is_some()).map(|t| t.size_bytes)
+    };
+    for i in 0..plan.steps.len() {
+        let sizes: Option<Vec<Bytes>> = plan.targets_of(&plan.steps[i]).iter().map(made).collect();
+        let step = &mut plan.steps[i];
+        if let (None, None, Some(size)) =
+            (step.size, step.offset_increment, sizes.and_then(|s| s.into_iter().min()))
+        {
+            step.size = Some(Bytes(size.0.saturating_sub(step.offset.0)));
+        }
+    }
+    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: made(t) };
+    let places: Vec<Place> = plan.targets.iter().map(place).collect();
+    Ok(write_jobs::job_file(&plan, &places)?)
+}
+
 /// A plan for fio: each step a section that waits as the plan says.
 fn plan_as_jobs(plan: &Plan) -> anyhow::Result<String> {
+    if let Some(folder) = plan.targets.iter().find(|t| t.is_dir()) {
+        bail!("its target {} is a folder, and fio needs a file: name one in the plan", folder.display());
+    }
     let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
     let places: Vec<Place> = plan.targets.iter().map(place).collect();
     Ok(write_jobs::job_file(plan, &places)?)

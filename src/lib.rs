@@ -16,6 +16,7 @@ pub mod explain;
 pub mod fio;
 pub mod guard;
 pub mod hist;
+pub mod input;
 pub mod judge;
 pub mod machine;
 pub mod observe;

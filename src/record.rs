@@ -503,7 +503,7 @@ impl Record {
     pub fn load(path: &Path) -> Result<Record, RecordError> {
         let path = path.to_path_buf();
         let bytes =
-            std::fs::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
+            crate::input::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
         let Ok(text) = String::from_utf8(bytes) else { return Err(RecordError::Foreign { path }) };
         Record::parse(&text, path)
     }

@@ -12,12 +12,13 @@ const LAYERS: &[&[&str]] = &[
     &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
     &["record"],
     &["environment", "observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
-    &["unit", "hist", "output"],
+    &["unit", "hist", "input", "output"],
 ];
 
 /// Imports inside one layer that are meant: (from, to).
 const WITHIN: &[(&str, &str)] = &[
     ("hist", "unit"),
+    ("input", "unit"),
     ("run", "cli"),
     ("engine", "guard"),
     ("observe", "device"),

@@ -15,7 +15,6 @@ mod text;
 mod together;
 
 use std::collections::{HashMap, HashSet};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -213,12 +212,7 @@ pub fn verdict_of_report(args: &VerdictArgs) -> anyhow::Result<Option<(String, b
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
-    if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-        return Ok(bytes);
-    }
-    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+    crate::input::read(file).with_context(|| format!("cannot read {}", file.display()))
 }
 
 /// Explains what is in a file.

@@ -25,9 +25,15 @@ use crate::warn::{Severity, Warning};
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// It is no Record, and no report of fio either.
+    /// It is a Record that cannot be read.
     #[error(transparent)]
     Record(#[from] RecordError),
+    /// It is something else.
+    #[error("{} is not a volproof Record, and no report of fio either", path.display())]
+    Neither {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is a report of fio, up to a place.
     #[error("{}: {source}", path.display())]
     Report {
@@ -83,16 +89,19 @@ pub enum Loaded {
 /// # Errors
 /// See [`LoadError`].
 pub fn open(path: &Path) -> Result<Loaded, LoadError> {
-    let error = match Record::load(path) {
-        Ok(record) => return Ok(Loaded::Record(Box::new(record))),
-        Err(e @ (RecordError::Foreign { .. } | RecordError::Form { .. })) => e,
-        Err(e) => return Err(e.into()),
-    };
     let read = |source| RecordError::Read { path: path.to_path_buf(), source };
-    let bytes = std::fs::read(path).map_err(read)?;
+    let bytes = crate::input::read(path).map_err(read)?;
+    let ours = bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
+    if let Some(text) = std::str::from_utf8(&bytes).ok().filter(|_| ours) {
+        match Record::parse(text, path.to_path_buf()) {
+            Ok(record) => return Ok(Loaded::Record(Box::new(record))),
+            Err(RecordError::Foreign { .. }) => {}
+            Err(e) => return Err(e.into()),
+        }
+    }
     match read_any(&bytes) {
         Ok(outputs) => Ok(Loaded::Reports(bytes, outputs)),
-        Err(ReadError::Nothing { .. }) => Err(error.into()),
+        Err(ReadError::Nothing { .. }) => Err(LoadError::Neither { path: path.to_path_buf() }),
         Err(source) => Err(LoadError::Report { path: path.to_path_buf(), source }),
     }
 }

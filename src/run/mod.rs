@@ -5,6 +5,7 @@
 //! is in [`pipeline`].
 
 pub mod fio;
+mod leftover;
 mod measure;
 mod million;
 pub mod pipeline;
@@ -31,7 +32,7 @@ use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::explain;
-use crate::guard::GuardError;
+use crate::guard::{self, GuardError};
 use crate::judge::{self, ClaimArgs};
 use crate::machine;
 use crate::output::{self, Identity, OutputFile, screen};
@@ -86,7 +87,7 @@ fn shortened(line: &str) -> Cow<'_, str> {
 impl From<anyhow::Error> for Failure {
     /// Errors of the run itself, as opposed to its input.
     fn from(e: anyhow::Error) -> Failure {
-        Failure { code: 1, message: format!("{e:#}") }
+        Failure { code: 1, message: chain(&e) }
     }
 }
 
@@ -95,6 +96,13 @@ impl From<GuardError> for Failure {
         let code = if matches!(e, GuardError::Refused(_)) { 3 } else { 2 };
         Failure { code, message: e.to_string() }
     }
+}
+
+/// An error with its causes. Some messages hold their cause already: it is told once.
+fn chain(e: &anyhow::Error) -> String {
+    e.chain().skip(1).map(ToString::to_string).fold(e.to_string(), |text, cause| {
+        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+    })
 }
 
 /// Runs a subcommand.
@@ -111,15 +119,14 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Million(args) => million::main(&args),
         Command::Plan(args) => plan(&args),
         Command::Check(args) => {
-            let answer =
-                check::answer(&args, &Root::system()).map_err(|e| Failure::input(format!("{e:#}")))?;
+            let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
             let printed = print(&answer.text)?;
             Ok(if answer.ready { printed } else { ExitCode::from(3) })
         }
         Command::Show(args) => show(&args),
         Command::Report(args) => report(&args),
         Command::Verdict(args) => {
-            let input = |e: anyhow::Error| Failure::input(format!("{e:#}"));
+            let input = |e: anyhow::Error| Failure::input(chain(&e));
             let (text, failed) = match explain::verdict_of_report(&args).map_err(input)? {
                 Some(judged) => judged,
                 None => judge::answer(&args).map_err(input)?,
@@ -130,11 +137,11 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
             let output = beside_input("-o", path, &args.file)?;
-            let text = convert::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
-            deliver(output, &text)
+            let text = convert::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
+            deliver(output, &screen::visible(&text))
         }
         Command::Explain(args) => {
-            let told = explain::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?;
+            let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
             print(&told.text)?;
             match told.refused.is_empty() {
                 true => Ok(ExitCode::from(u8::from(told.failed))),
@@ -147,9 +154,7 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
             print(&PRESETS.iter().map(line).collect::<String>())
         }
-        Command::Promise(args) => {
-            print(&promise::answer(&args).map_err(|e| Failure::input(format!("{e:#}")))?)
-        }
+        Command::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
         Command::Topo(args) => coded(machine::topo(&args, &places.root)),
         Command::Tune(args) => {
             let seen = signals()?;
@@ -171,7 +176,7 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
 fn coded(answer: anyhow::Result<(String, u8)>) -> Result<ExitCode, Failure> {
     let (text, code) = answer.map_err(|e| {
         let busy = matches!(e.downcast_ref(), Some(TuneError::Busy { .. }));
-        Failure { code: if busy { 3 } else { 2 }, message: format!("{e:#}") }
+        Failure { code: if busy { 3 } else { 2 }, message: chain(&e) }
     })?;
     print(&text)?;
     Ok(ExitCode::from(code))
@@ -183,16 +188,24 @@ fn print(text: &str) -> Result<ExitCode, Failure> {
     screen::print(text).map(|()| ExitCode::SUCCESS).map_err(failed)
 }
 
+/// Opens an output. A file that is a disk, or is swapped to, is as little overwritten by a result as by a load.
+fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
+    let output = OutputFile::open(option, path)?;
+    if !output.is_stream() && path.exists() {
+        guard::check_overwrite(&Root::system(), path, true)?;
+    }
+    Ok(output)
+}
+
 /// The output of a command that reads one file, which it must not overwrite.
 fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, Failure> {
-    let output = OutputFile::open(option, path)?;
+    let output = output(option, path)?;
     output::apart(&[&output], &[(format!("the input {}", input.display()), Identity::of(input))])?;
     Ok(output)
 }
 
 /// Saves the whole text of an output; in the temporary folder where its own place does not take it.
 fn deliver(mut output: OutputFile, text: &str) -> Result<ExitCode, Failure> {
-    let text = screen::visible(text);
     let write = |out: &mut dyn std::io::Write| out.write_all(text.as_bytes());
     let Err(e) = output.save(&write) else { return Ok(ExitCode::SUCCESS) };
     let second = output.save_elsewhere(&write).map(|path| format!("; it is in {} instead", path.display()));
@@ -205,6 +218,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
     let surveyed = targets::survey(&root, &plan, &Options::default())?;
+    plans::engines(&plan, &root)?;
     let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
@@ -215,12 +229,23 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
         .map(|s| (s.ramp.0 + s.runtime.0) as f64 / 1e9)
         .sum();
     let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
-    print(&text::plan(&plan, &named, writes, (fill > 0).then_some(Bytes(fill))))
+    let printed = print(&text::plan(&plan, &named, writes, (fill > 0).then_some(Bytes(fill))))?;
+    let shared = args.overwrite == Some(OverwriteMode::Shared);
+    surveyed.iter().try_for_each(|target| ready::try_open(&root, &plan, target, &args.destroy, shared))?;
+    Ok(printed)
 }
 
 fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
-    let record = explain::load(&args.record).map_err(Failure::input)?;
-    print(&if args.csv { text::csv(&record) } else { shown(&record) })
+    if args.csv && args.records.len() > 1 {
+        return Err(Failure::input("--csv prints one table: name one Record"));
+    }
+    for (i, path) in args.records.iter().enumerate() {
+        let record = explain::load(path).map_err(Failure::input)?;
+        let between = if i > 0 { "\n" } else { "" };
+        let text = if args.csv { text::csv(&record) } else { shown(&record) };
+        print(&format!("{between}{text}"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A Record as text. Runs that were made to compare tools are no test of the volume.
@@ -309,8 +334,8 @@ fn measure_and_publish(
         claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), Identity::of(path)));
     let used: Vec<_> = targets.chain(catalog).chain(inputs).collect();
     let job = Job::survey(root.clone(), plan, options)?;
-    let claimed = judge::claimed(claim, Some(&root), &job.disk_sizes())
-        .map_err(|e| Failure::input(format!("{e:#}")))?;
+    let claimed =
+        judge::claimed(claim, Some(&root), &job.disk_sizes()).map_err(|e| Failure::input(chain(&e)))?;
     let mut results = Results::open(output, &used)?;
     if !words.before.is_empty() && results.prints() {
         print(&words.before)?;

@@ -14,8 +14,13 @@ use crate::warn::{Severity, Warning};
 /// preset or plan file.
 pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
+    if args.step.has("rw") && !ad_hoc {
+        return Err(Failure::input(
+            "--rw would change every step of the plan, against their names: give --rw alone, or the plan as it is",
+        ));
+    }
     let mut plan = if let Some(path) = &args.plan {
-        let text = std::fs::read_to_string(path)
+        let text = crate::input::read_text(path)
             .map_err(|e| Failure::input(format!("cannot read plan {}: {e}", path.display())))?;
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         parse_file(&text, &name).map_err(|e| Failure::input(format!("plan {}: {e}", path.display())))?

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use rustix::io::Errno;
 
-use super::Failure;
 use super::targets::{Laid, Surveyed, Uses};
+use super::{Failure, leftover};
 use crate::device::{self, Facts, Root};
 use crate::engine::{Target, Timer};
 use crate::guard::{self, Access, Clearance};
@@ -83,21 +83,18 @@ impl Ready {
     /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
     pub fn add(&mut self, setting: &Setting<'_>, target: Surveyed, ui: &mut Ui) -> Result<bool, Failure> {
         let uses = Uses::of(setting.plan, &target.named);
-        let cleared = |path: &Path, access| guard::clear(setting.root, path, access, uses.direct);
         if let Some(laid) = target.laid.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
         }
-        let overwrite = Access::Overwrite { shared: setting.overwrite_shared };
-        let mut clearance = match (&target.facts, target.make) {
-            (_, Some(size)) => {
-                let name = format!("volproof-{}-{}.dat", std::process::id(), self.open.len());
-                let clearance = cleared(&target.named, Access::Create { name: &name, size, mode: OURS })?;
-                return self.make(setting, clearance, target, size, uses, ui);
-            }
-            (_, None) if !uses.writes => cleared(&target.named, Access::Read)?,
-            (Facts::File(_), None) => cleared(&target.named, overwrite)?,
-            _ => cleared(&target.named, Access::Destroy(consent(&target, setting.destroy)))?,
-        };
+        if let Some(size) = target.make {
+            leftover::remove(&target.named, ui);
+            let name = leftover::name(setting.plan.keep, self.open.len());
+            let access = Access::Create { name: &name, size, mode: OURS };
+            let clearance = guard::clear(setting.root, &target.named, access, uses.direct)?;
+            leftover::lock(&clearance);
+            return self.make(setting, clearance, target, size, uses, ui);
+        }
+        let mut clearance = existing(setting.root, &target, uses, setting.destroy, setting.overwrite_shared)?;
         if uses.writes {
             clearance.confirm()?;
         }
@@ -332,6 +329,9 @@ impl Ready {
 impl Drop for Ready {
     fn drop(&mut self) {
         for held in &self.open {
+            if !matches!(held.end, End::Stays) {
+                leftover::say_if_moved(&held.first);
+            }
             let done = match held.end {
                 End::Stays => Ok(()),
                 End::Made | End::Unfinished(None) => held.first.remove_created(),
@@ -349,6 +349,39 @@ impl Drop for Ready {
             screen::say(&format!("volproof: {said}\n"));
         }
     }
+}
+
+/// Opens a file or device that is there, for what a plan does with it.
+fn existing(
+    root: &Root,
+    target: &Surveyed,
+    uses: Uses,
+    destroy: &[String],
+    shared: bool,
+) -> Result<Clearance, Failure> {
+    let access = match &target.facts {
+        _ if !uses.writes => Access::Read,
+        Facts::File(_) => Access::Overwrite { shared },
+        _ => Access::Destroy(consent(target, destroy)),
+    };
+    Ok(guard::clear(root, &target.named, access, uses.direct)?)
+}
+
+/// Refuses what a run would refuse at this target: it is opened as a run opens it, and closed again.
+///
+/// # Errors
+/// What the guard says.
+pub fn try_open(
+    root: &Root,
+    plan: &Plan,
+    target: &Surveyed,
+    destroy: &[String],
+    shared: bool,
+) -> Result<(), Failure> {
+    if target.make.is_some() {
+        return Ok(()); // A new file in a folder, which the survey has looked at.
+    }
+    existing(root, target, Uses::of(plan, &target.named), destroy, shared).map(drop)
 }
 
 /// The consent that was given for this device, if any of those given is its own; else one of them, for the guard to name.

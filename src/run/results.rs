@@ -9,9 +9,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::{Failure, shown};
+use super::{Failure, output, shown};
 use crate::cli::OutputArgs;
-use crate::output::{self, Identity, OutputError, OutputFile, screen};
+use crate::output::{Identity, OutputError, OutputFile, apart, screen};
 use crate::record::{Record, State};
 use crate::report::{html, text};
 use crate::ui::Ui;
@@ -83,7 +83,7 @@ impl Results {
     pub fn open(args: &OutputArgs, used: &[(String, Identity)]) -> Result<Results, Failure> {
         let sheet = |file, content| Sheet { file, content, second: None, failed: None };
         let file = match &args.json {
-            Some(path) => OutputFile::open("--json", path)?,
+            Some(path) => output("--json", path)?,
             None => {
                 let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
                 let folder = args.records.as_deref().unwrap_or(Path::new("."));
@@ -93,18 +93,18 @@ impl Results {
         let record = sheet(file, |record, out| record.write(out));
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
-            others.push(sheet(OutputFile::open("--csv", path)?, |record, out| {
+            others.push(sheet(output("--csv", path)?, |record, out| {
                 out.write_all(screen::visible(&text::csv(record)).as_bytes())
             }));
         }
         if let Some(path) = &args.html {
-            others.push(sheet(OutputFile::open("--html", path)?, |record, out| {
+            others.push(sheet(output("--html", path)?, |record, out| {
                 let page = html::page(record).map_err(io::Error::other)?;
-                out.write_all(screen::visible(&page).as_bytes())
+                out.write_all(page.as_bytes())
             }));
         }
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
-        output::apart(&files, used)?;
+        apart(&files, used)?;
         Ok(Results { ui: Ui::new(args.quiet), quiet: args.quiet, record, others, saved: None })
     }
 

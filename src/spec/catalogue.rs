@@ -82,7 +82,7 @@ impl Catalogue {
 
     /// The shipped catalogue with a user's entries on top.
     pub fn with_file(path: &Path) -> Result<Catalogue, CatalogueError> {
-        let text = std::fs::read_to_string(path)
+        let text = crate::input::read_text(path)
             .map_err(|source| CatalogueError::Unreadable { path: path.into(), source })?;
         let origin = path.display().to_string();
         let merged = Catalogue::shipped().clone().merged(Catalogue::parse(&text, &origin)?);

@@ -5,6 +5,7 @@
 
 mod devices;
 mod engines;
+mod extremes;
 mod files;
 mod fio;
 mod fio_alike;
@@ -14,6 +15,7 @@ mod fio_files;
 mod fio_interim;
 mod fio_offsets;
 mod fio_setups;
+mod inputs;
 mod laid;
 mod memory;
 mod million;

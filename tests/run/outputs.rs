@@ -141,6 +141,8 @@ fn block_devices_are_no_outputs() {
             bench.run(&["fio", "--name=a", "--size=4k", &option]).ended(3).says(&["device"]);
         }
     }
+    bench.run(&planned(&["--json", "disk"])).ended(3).says(&["is the disk behind"]);
+    bench.run(&["convert", "r.json", "--to", "csv", "-o", "disk"]).ended(3).says(&["is the disk behind"]);
     assert_eq!(std::fs::read(disk.path()).unwrap(), before);
 }
 

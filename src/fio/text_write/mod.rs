@@ -9,6 +9,7 @@ mod group;
 mod latency;
 mod live;
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use jiff::Timestamp;
@@ -89,9 +90,11 @@ pub fn results(output: &Output) -> String {
     for job in &output.jobs {
         row(job, output, &mut out);
     }
-    let groups = output.jobs.iter().map(|j| j.group + 1).max().unwrap_or(0);
+    let mut of_group: HashMap<u32, Vec<&Job>> = HashMap::new();
+    output.jobs.iter().for_each(|job| of_group.entry(job.group).or_default().push(job));
+    let groups = of_group.keys().max().map_or(0, |last| last.saturating_add(1));
     for number in 0..groups.min(output.jobs.len() as u32 * 2) {
-        let rows: Vec<&Job> = output.jobs.iter().filter(|j| j.group == number).collect();
+        let rows = of_group.remove(&number).unwrap_or_default();
         let scale = rows.first().map_or_else(Scale::default, |job| scale(job, output));
         out.push_str(&group::status(number, &rows, &scale));
     }

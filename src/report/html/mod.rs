@@ -18,6 +18,7 @@ mod step;
 use askama::Template;
 
 use crate::diagnose;
+use crate::output::screen::visible;
 use crate::record::Record;
 use crate::report::crosscheck;
 use grids::Grid;
@@ -121,7 +122,12 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         plotly: PLOTLY,
         record,
     };
-    page.render()
+    let page = page.render()?;
+    // The library stays as its makers wrote it; everything else may hold foreign text.
+    Ok(match page.split_once(PLOTLY) {
+        Some((front, back)) => [&visible(front), PLOTLY, &visible(back)].concat(),
+        None => visible(&page).into_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -274,14 +274,14 @@ fn record_file(
     sink: &report::Sink,
     job_files: &[String],
 ) -> Result<Option<OutputFile>, Failure> {
-    let record = own.record.as_deref().map(|path| OutputFile::open("--record", path)).transpose()?;
+    let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
     let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), Identity::of(path));
     let targets = native.plan.targets.iter().map(|path| named("target", path));
     let mut used: Vec<_> =
         targets.chain(job_files.iter().map(|file| named("job file", Path::new(file)))).collect();
     let logs = logs::names(command);
     for path in &logs {
-        output::apart(&[&OutputFile::open("log", path)?], &used)?;
+        output::apart(&[&super::output("log", path)?], &used)?;
     }
     used.extend(logs.iter().map(|path| named("log", path)));
     output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;

@@ -44,7 +44,7 @@ impl Sink {
     /// The file cannot be written.
     pub fn open(command: &Command) -> Result<Sink, Failure> {
         let path = command.output.as_deref().unwrap_or(Path::new("-"));
-        let to = OutputFile::open("--output", path)?;
+        let to = crate::run::output("--output", path)?;
         Ok(Sink { to, file: None, formats: command.formats.clone(), lost: false })
     }
 

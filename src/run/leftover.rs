@@ -1,0 +1,125 @@
+//! Test files that a killed run left behind: how they are told from those in use, and taken away.
+//!
+//! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file with the name
+//! of a test file that nobody holds is therefore what a dead run left. Files that were to be kept have another name.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::guard::Clearance;
+use crate::output::screen;
+use crate::ui::Ui;
+
+/// What names of test files begin with, and end with.
+const TEST: (&str, &str) = ("volproof-test-", ".dat");
+
+/// The name of the `n`th test file of this run.
+pub fn name(keep: bool, n: usize) -> String {
+    let front = if keep { "volproof-kept-" } else { TEST.0 };
+    format!("{front}{}-{n}{}", std::process::id(), TEST.1)
+}
+
+/// The process that made a test file, by its name.
+fn maker(name: &str) -> Option<u32> {
+    name.strip_prefix(TEST.0)?.strip_suffix(TEST.1)?.split_once('-')?.0.parse().ok()
+}
+
+/// Marks a test file as in use. Where a filesystem has no locks, its test files are never taken for leftovers either.
+pub fn lock(clearance: &Clearance) {
+    let _ = flock(clearance.as_fd(), FlockOperation::NonBlockingLockExclusive);
+}
+
+/// Removes test files of dead runs from a folder, and says so.
+pub fn remove(folder: &Path, ui: &Ui) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let named = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).and_then(maker);
+    let found = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    for path in found.filter(|path| named(path).is_some_and(|process| !lives(process))) {
+        match take(&path) {
+            Ok(true) => {
+                ui.say(&format!("Removed {}, the test file of a run that was killed", path.display()))
+            }
+            Ok(false) => {}
+            Err(e) => {
+                ui.say(&format!("{}, the test file of a run that was killed, stays: {e}", path.display()))
+            }
+        }
+    }
+}
+
+fn lives(process: u32) -> bool {
+    let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
+    // A process of another user exists too.
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+}
+
+/// Removes a file that is ours, has no other name, and that nobody holds.
+fn take(path: &Path) -> io::Result<bool> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let about = file.metadata()?;
+    let ours = about.is_file() && about.uid() == rustix::process::geteuid().as_raw() && about.nlink() == 1;
+    if !ours || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+        return Ok(false);
+    }
+    std::fs::remove_file(path).map(|()| true)
+}
+
+/// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.
+pub fn say_if_moved(clearance: &Clearance) {
+    let Ok(about) = clearance.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata()) else {
+        return;
+    };
+    let there = std::fs::symlink_metadata(clearance.path());
+    if there.is_ok_and(|there| (there.dev(), there.ino()) == (about.dev(), about.ino())) {
+        return;
+    }
+    let path = clearance.path().display();
+    use std::os::fd::AsRawFd;
+    let now = std::fs::read_link(format!("/proc/self/fd/{}", clearance.as_fd().as_raw_fd()));
+    screen::say(&match now {
+        Ok(now) if about.nlink() > 0 => {
+            format!(
+                "volproof: {path} was moved during the run and is now {}: remove it by hand\n",
+                now.display()
+            )
+        }
+        _ => format!("volproof: {path} was removed during the run by somebody else\n"),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_dead_run_left_goes() {
+        let folder = tempfile::tempdir().unwrap();
+        // The largest number of a process is below 2^22.
+        let dead = 0x3fff_fff0;
+        let make = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "data").unwrap();
+            path
+        };
+        let left = make(&format!("volproof-test-{dead}-0.dat"));
+        let held = make(&format!("volproof-test-{dead}-1.dat"));
+        let holder = File::open(&held).unwrap();
+        flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
+        let linked = make(&format!("volproof-test-{dead}-2.dat"));
+        std::fs::hard_link(&linked, folder.path().join("other")).unwrap();
+        let living = make(&name(false, 0));
+        let kept = make(&format!("volproof-kept-{dead}-0.dat"));
+        let foreign = make("volproof-test-x-0.dat");
+        std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-3.dat"))).unwrap();
+        remove(folder.path(), &Ui::new(true));
+        assert!(!left.exists());
+        for path in [held, linked, living, kept, foreign] {
+            assert!(path.exists(), "{}", path.display());
+        }
+    }
+}
