@@ -277,18 +277,9 @@ impl Observer {
 
     /// CPU time of io-wq threads of this process; they come and go, so the largest reading of each counts.
     fn see_io_wq(&mut self) {
-        for task in self.root.names("/proc/self/task") {
-            let Ok(id) = task.parse::<u32>() else { continue };
-            let Some(stat) = self.root.text(format!("/proc/self/task/{task}/stat")) else { continue };
-            let Some((head, tail)) = stat.rsplit_once(')') else { continue };
-            if !head.contains("(iou-wrk-") {
-                continue;
-            }
-            let fields: Vec<u64> =
-                tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse().ok()).collect();
-            let time = fields.iter().sum::<u64>() * JIFFY_NS;
+        for (id, _, time) in io_wq(&self.root) {
             let seen = self.io_wq.entry(id).or_default();
-            *seen = (*seen).max(time);
+            *seen = (*seen).max(time.0);
         }
     }
 
@@ -380,6 +371,19 @@ fn throttled_periods(root: &Root) -> Option<u64> {
     let path = group.lines().find_map(|l| l.strip_prefix("0::"))?.to_string();
     let stat = root.text(format!("/sys/fs/cgroup{path}/cpu.stat"))?;
     stat.lines().find_map(|l| l.strip_prefix("nr_throttled ")).and_then(|n| n.trim().parse().ok())
+}
+
+/// Threads of the kernel that do requests of this process's rings (io-wq): their numbers, the threads whose requests they do, and their CPU
+/// time so far.
+pub fn io_wq(root: &Root) -> Vec<(u32, u32, Nanos)> {
+    let thread = |task: String| {
+        let stat = root.text(format!("/proc/self/task/{task}/stat"))?;
+        let (head, tail) = stat.rsplit_once(')')?;
+        let owner = head.split_once("(iou-wrk-")?.1.parse().ok()?;
+        let ticks = tail.split_ascii_whitespace().skip(11).take(2).filter_map(|w| w.parse::<u64>().ok());
+        Some((task.parse().ok()?, owner, Nanos(ticks.sum::<u64>() * JIFFY_NS)))
+    };
+    root.names("/proc/self/task").into_iter().filter_map(thread).collect()
 }
 
 #[cfg(test)]

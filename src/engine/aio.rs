@@ -4,7 +4,6 @@
 //! show it, `io_getevents` serves. On devices without NOWAIT (zram, many bio-based drivers) this beats io_uring per core, which
 //! has to hand such requests to threads.
 
-use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
@@ -74,18 +73,15 @@ const RING_MAGIC: u32 = 0xa10a_10a1;
 /// through them: a reference to the same memory would allow the compiler to assume that nobody else changes it.
 pub struct Aio {
     context: u64,
-    /// One request per slot, owned by this value.
+    /// A read or write for each slot, then a flush for each slot, owned by this value.
     iocbs: *mut [Iocb],
-    /// Address of the first buffer, and distance to the next.
-    base: u64,
-    stride: u64,
+    depth: usize,
     /// Filled and not yet taken by the kernel.
     queued: Vec<*mut Iocb>,
-    /// Filled and not yet reaped.
+    /// Filled and not yet taken as completions.
     busy: u32,
-    /// Requests that never reached the device, and completions taken by `io_getevents`.
-    early: VecDeque<(u32, i64)>,
-    scratch: Vec<Event>,
+    /// Completions outside of the shared ring: taken by `io_getevents`, or of requests that the kernel refused.
+    early: Vec<Event>,
     ring: Option<SharedRing>,
     /// The operation that a flush is.
     flush: u16,
@@ -130,42 +126,45 @@ impl SharedRing {
     }
 }
 
-/// Completions that are being taken from the shared ring; the kernel may overwrite them once this value is dropped.
-struct Shared {
-    ring: SharedRing,
+/// Completions that are being taken: from the shared ring, where the kernel may overwrite them once this value is dropped, or early ones.
+struct Taken<'a> {
+    events: *const Event,
+    entries: u32,
     head: u32,
     left: u32,
+    most: u32,
+    ring: Option<SharedRing>,
+    early: &'a mut Vec<Event>,
+    busy: &'a mut u32,
 }
 
-impl Shared {
-    /// The next `left` completions, at most as many as are there.
-    #[inline(always)]
-    fn new(ring: SharedRing, left: u32) -> Shared {
-        Shared { head: ring.waiting().0, ring, left }
-    }
-}
-
-impl Iterator for Shared {
+impl Iterator for Taken<'_> {
     type Item = (u32, i64);
 
     #[inline(always)]
     fn next(&mut self) -> Option<(u32, i64)> {
         self.left = self.left.checked_sub(1)?;
-        // SAFETY: the head is below `entries`, and its event is complete: it was counted after the tail had been read with Acquire.
+        // SAFETY: the head is below `entries`, and its event is complete: those of the ring were counted after its tail had been read with
+        // Acquire.
         let (slot, result) = unsafe {
-            let event = self.ring.events.add(self.head as usize);
+            let event = self.events.add(self.head as usize);
             ((*event).data as u32, (*event).result)
         };
-        self.head = if self.head + 1 == self.ring.entries { 0 } else { self.head + 1 };
+        self.head = if self.head + 1 == self.entries { 0 } else { self.head + 1 };
         Some((slot, result))
     }
 }
 
-impl Drop for Shared {
+impl Drop for Taken<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: the header is mapped, and the head is an atomic that this thread alone changes.
-        unsafe { (*self.ring.header).head.store(self.head, Ordering::Release) };
+        let taken = self.most - self.left;
+        *self.busy -= taken;
+        match self.ring {
+            // SAFETY: the header is mapped, and the head is an atomic that this thread alone changes.
+            Some(ring) => unsafe { (*ring.header).head.store(self.head, Ordering::Release) },
+            None => drop(self.early.drain(..taken as usize)),
+        }
     }
 }
 
@@ -205,23 +204,18 @@ impl Aio {
     pub fn new(targets: Vec<Arc<Clearance>>, buffers: &Buffers, depth: u32) -> io::Result<Aio> {
         let context = setup(depth)?;
         let fd = targets[0].as_fd().as_raw_fd() as u32;
-        let iocbs: Box<[Iocb]> = (0..depth)
-            .map(|slot| Iocb {
-                data: u64::from(slot),
-                fd,
-                buffer: buffers.address(slot) as u64,
-                ..Iocb::default()
-            })
-            .collect();
+        let request = |slot| Iocb { data: u64::from(slot), fd, ..Iocb::default() };
+        let moves = (0..depth).map(|slot| Iocb { buffer: buffers.address(slot) as u64, ..request(slot) });
+        // A flush must not name a buffer (EINVAL).
+        let flushes = (0..depth).map(|slot| Iocb { opcode: FDSYNC, ..request(slot) });
+        let iocbs: Box<[Iocb]> = moves.chain(flushes).collect();
         Ok(Aio {
             context,
             iocbs: Box::into_raw(iocbs),
-            base: buffers.region().0 as u64,
-            stride: buffers.region().1 as u64 / u64::from(depth),
+            depth: depth as usize,
             queued: Vec::with_capacity(depth as usize),
             busy: 0,
-            early: VecDeque::with_capacity(depth as usize),
-            scratch: vec![Event::default(); depth as usize],
+            early: Vec::with_capacity(depth as usize),
             ring: SharedRing::of(context, depth),
             flush: FDSYNC,
             targets,
@@ -256,7 +250,11 @@ impl Aio {
             if code != libc::EINTR {
                 // SAFETY: as above; the first request that was not sent is the one refused.
                 let slot = unsafe { (*left[0]).data as u32 };
-                self.early.push_back((slot, -i64::from(code)));
+                self.early.push(Event {
+                    data: u64::from(slot),
+                    result: -i64::from(code),
+                    ..Event::default()
+                });
                 sent += 1;
             }
         }
@@ -268,7 +266,7 @@ impl Aio {
         Ok(())
     }
 
-    /// Waits in the kernel for `min` completions; without the shared ring it also takes them.
+    /// Waits in the kernel for `min` completions, and takes those that are there.
     #[cold]
     fn getevents(&mut self, min: u32, timeout: Option<Nanos>) -> io::Result<()> {
         let ts = timeout.map(|t| libc::timespec {
@@ -276,14 +274,16 @@ impl Aio {
             tv_nsec: (t.0 % 1_000_000_000) as i64,
         });
         let pointer = ts.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        // SAFETY: the kernel writes at most scratch.len() events.
+        self.early.reserve(self.depth);
+        let room = self.early.spare_capacity_mut();
+        // SAFETY: the kernel writes at most as many events as there is room for.
         let n = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
                 self.context,
                 libc::c_long::from(min),
-                self.scratch.len() as libc::c_long,
-                self.scratch.as_mut_ptr(),
+                room.len() as libc::c_long,
+                room.as_mut_ptr(),
                 pointer,
             )
         };
@@ -291,9 +291,8 @@ impl Aio {
             let e = io::Error::last_os_error();
             return if e.raw_os_error() == Some(libc::EINTR) { Ok(()) } else { Err(e) };
         }
-        for event in &self.scratch[..n as usize] {
-            self.early.push_back((event.data as u32, event.result));
-        }
+        // SAFETY: the kernel has written the first n of them.
+        unsafe { self.early.set_len(self.early.len() + n as usize) };
         Ok(())
     }
 }
@@ -301,37 +300,35 @@ impl Aio {
 impl Backend for Aio {
     #[inline(always)]
     fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
-        for slot in slots {
+        let Aio { queued, iocbs, depth, flush, targets, .. } = self;
+        queued.extend(slots.iter().map(|slot| {
             let r = next(*slot);
-            let buffer = self.base + u64::from(r.slot) * self.stride;
-            // A flush must not name a buffer (EINVAL), so the next request of its slot has to name it again.
-            let (opcode, buffer) = match r.direction {
-                Direction::Read => (PREAD, buffer),
-                Direction::Write => (PWRITE, buffer),
-                Direction::Sync | Direction::Trim => (self.flush, 0),
+            assert!((r.slot as usize) < *depth);
+            let (opcode, place) = match r.direction {
+                Direction::Read => (PREAD, 0),
+                Direction::Write => (PWRITE, 0),
+                Direction::Sync | Direction::Trim => (*flush, *depth),
             };
-            assert!((r.slot as usize) < self.iocbs.len());
-            // SAFETY: the slot is one of this value's requests, and not in flight.
-            let iocb = unsafe {
-                let iocb = self.iocbs.cast::<Iocb>().add(r.slot as usize);
+            // SAFETY: the request is one of the slot's, of which there are `depth` of either kind, and not in flight.
+            unsafe {
+                let iocb = iocbs.cast::<Iocb>().add(place + r.slot as usize);
                 (*iocb).opcode = opcode;
-                (*iocb).buffer = buffer;
                 (*iocb).length = u64::from(r.length);
                 (*iocb).offset = r.offset as i64;
                 if let Some(target) = r.target {
-                    (*iocb).fd = self.targets[usize::from(target)].as_fd().as_raw_fd() as u32;
+                    (*iocb).fd = targets[usize::from(target)].as_fd().as_raw_fd() as u32;
                 }
                 if let Some(priority) = r.priority {
                     (*iocb).priority = priority as i16;
                     (*iocb).flags = if priority > 0 { FLAG_PRIORITY } else { 0 };
                 }
                 iocb
-            };
-            self.queued.push(iocb);
-        }
+            }
+        }));
         self.busy += slots.len() as u32;
     }
 
+    #[inline(always)]
     fn submit(&mut self) -> io::Result<()> {
         self.send()
     }
@@ -350,15 +347,23 @@ impl Backend for Aio {
 
     #[inline(always)]
     fn ready(&mut self) -> u32 {
-        self.in_ring() + self.early.len() as u32
+        if self.early.is_empty() { self.in_ring() } else { self.early.len() as u32 }
     }
 
     #[inline(always)]
-    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
-        self.busy -= n;
-        let early = self.early.len().min(n as usize);
-        let ring = self.ring.map(|ring| Shared::new(ring, n - early as u32));
-        self.early.drain(..early).chain(ring.into_iter().flatten())
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
+        let Aio { early, busy, ring, .. } = self;
+        match *ring {
+            Some(ring) if early.is_empty() => {
+                let SharedRing { events, entries, .. } = ring;
+                let (head, left) = ring.waiting();
+                Taken { events, entries, head, left, most: left, ring: Some(ring), early, busy }
+            }
+            _ => {
+                let (events, left) = (early.as_ptr(), early.len() as u32);
+                Taken { events, entries: left, head: 0, left, most: left, ring: None, early, busy }
+            }
+        }
     }
 
     fn datasync(&mut self, yes: bool) {

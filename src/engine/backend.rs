@@ -89,9 +89,12 @@ pub trait Backend {
     /// How many completions can be reaped now.
     fn ready(&mut self) -> u32;
 
-    /// `n` completions, as `(slot, result)`: bytes moved, or a negative error number. All of them are to be taken. An iterator and no
-    /// callback: the loop's part for each completion is then always compiled into the loop.
-    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)>;
+    /// The completions that are there, as `(slot, result)`: bytes moved, or a negative error number. Those that are not taken stay. An
+    /// iterator and no callback: what the loop does for each completion is then always compiled into the loop.
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)>;
+
+    /// Threads of the kernel do the requests of this backend, on CPUs that its own thread may need too.
+    fn kernel_threads(&mut self) {}
 
     /// From now on a flush is an `fdatasync`, or an `fsync`. Devices that tell no difference need not know.
     fn datasync(&mut self, _yes: bool) {}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,7 +22,9 @@ use super::priority::Priorities;
 use super::schedule::Schedule;
 use super::worker::{END_FLUSH, Worker, patience};
 use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
-use crate::plan::{CpuList, MemoryPolicy};
+use crate::device::Root;
+use crate::observe::io_wq;
+use crate::plan::{CpuList, EngineKind, MemoryPolicy};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -52,58 +54,7 @@ where
     let (messages, inbox) = channel();
     let (ready, set_up) = channel();
     let workers = step.workers(load.targets.len());
-    let mut jobs = Vec::new();
-    for id in 0..workers {
-        let number = id % step.numjobs;
-        // Each worker has random numbers of its own; the multiplier is that of splitmix64.
-        let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let region = |target: &Target| {
-            Region::of_job(step, target.size, number).ok_or_else(|| EngineError::TooSmall {
-                path: target.name(),
-                size: target.size,
-                jobs: step.numjobs,
-            })
-        };
-        let targets = load.of_worker(id);
-        let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
-        let generator =
-            |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
-        let data =
-            step.rw.changes_data().then(|| Data::new(step, regions[0].length, id, load.pool, seed)).flatten();
-        let schedule = step
-            .arrivals_per_second()
-            .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
-        jobs.push(Job {
-            id,
-            depth: step.iodepth,
-            batch: Batch::new(
-                targets[0].clearance.as_ref().is_some_and(|c| c.is_direct()),
-                step.iodepth as usize,
-            ),
-            largest: step.largest_block(),
-            generators: regions.iter().enumerate().map(generator).collect(),
-            target: load.first_target(id) as u16,
-            ios: step.ios,
-            think: step.think,
-            trace: step.trace.then_some(Trace::MOST / workers as usize),
-            prio: step.prio.unwrap_or_default(),
-            priorities: Priorities::of(step, seed),
-            passes: Passes::of(step, targets, &regions),
-            schedule,
-            window: Window {
-                ramp: step.ramp,
-                runtime: (step.runtime.0 > 0).then_some(step.runtime),
-                amount: step.io_size,
-            },
-            fixed: if step.scramble { step.fixed_share() } else { 100 },
-            data,
-            datasync: step.datasync,
-            end_fsync: step.end_fsync && step.rw.changes_data(),
-            continue_on_error: load.continue_on_error,
-            control: control.clone(),
-            messages: messages.clone(),
-        });
-    }
+    let jobs = jobs(load, &control, &messages)?;
     drop(messages);
     for job in jobs {
         let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
@@ -162,6 +113,69 @@ where
     Ok(outcome)
 }
 
+/// The work of each load thread.
+fn jobs(
+    load: &Load<'_>,
+    control: &Arc<Control>,
+    messages: &Sender<Message>,
+) -> Result<Vec<Job>, EngineError> {
+    let step = load.step;
+    let workers = step.workers(load.targets.len());
+    let mut jobs = Vec::new();
+    for id in 0..workers {
+        let number = id % step.numjobs;
+        // Each worker has random numbers of its own; the multiplier is that of splitmix64.
+        let seed = load.seed ^ u64::from(id + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let region = |target: &Target| {
+            Region::of_job(step, target.size, number).ok_or_else(|| EngineError::TooSmall {
+                path: target.name(),
+                size: target.size,
+                jobs: step.numjobs,
+            })
+        };
+        let targets = load.of_worker(id);
+        let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
+        let generator =
+            |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
+        let data =
+            step.rw.changes_data().then(|| Data::new(step, regions[0].length, id, load.pool, seed)).flatten();
+        let schedule = step
+            .arrivals_per_second()
+            .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
+        jobs.push(Job {
+            id,
+            depth: step.iodepth,
+            batch: Batch::new(
+                targets[0].clearance.as_ref().is_some_and(|c| c.is_direct()),
+                step.iodepth as usize,
+            ),
+            largest: step.largest_block(),
+            generators: regions.iter().enumerate().map(generator).collect(),
+            target: load.first_target(id) as u16,
+            ios: step.ios,
+            think: step.think,
+            trace: step.trace.then_some(Trace::MOST / workers as usize),
+            prio: step.prio.unwrap_or_default(),
+            priorities: Priorities::of(step, seed),
+            passes: Passes::of(step, targets, &regions),
+            schedule,
+            window: Window {
+                ramp: step.ramp,
+                runtime: (step.runtime.0 > 0).then_some(step.runtime),
+                amount: step.io_size,
+            },
+            fixed: if step.scramble { step.fixed_share() } else { 100 },
+            data,
+            datasync: step.datasync,
+            end_fsync: step.end_fsync && step.rw.changes_data(),
+            continue_on_error: load.continue_on_error,
+            control: control.clone(),
+            messages: messages.clone(),
+        });
+    }
+    Ok(jobs)
+}
+
 /// Makes one worker on its own thread.
 fn set_up_worker<B: Backend, C: Clock>(
     job: Job,
@@ -210,6 +224,36 @@ fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
     }
 }
 
+/// How busy the threads of the kernel were that do requests of the load threads (io-wq), up to a time.
+struct Helpers {
+    at: Instant,
+    time: Nanos,
+}
+
+impl Helpers {
+    /// The time between two looks: the kernel counts in steps of 10 ms.
+    const PAUSE: Duration = Duration::from_millis(200);
+
+    /// Above this share of one CPU they do the requests; below, they only took those that would have blocked.
+    const SHARE: f64 = 0.1;
+
+    /// Tells the load threads once it is so.
+    fn look(&mut self, now: Instant, threads: &[libc::pid_t], control: &Control) {
+        let passed = now - self.at;
+        if passed < Helpers::PAUSE || control.kernel_threads.load(Ordering::Relaxed) {
+            return;
+        }
+        let ours = |owner: u32| threads.iter().any(|t| *t as u32 == owner);
+        let times = io_wq(&Root::system()).into_iter().filter(|(_, owner, _)| ours(*owner));
+        let time: u64 = times.map(|(.., time)| time.0).sum();
+        let busy = Duration::from_nanos(time.saturating_sub(self.time.0));
+        if busy.as_secs_f64() > Helpers::SHARE * passed.as_secs_f64() {
+            control.kernel_threads.store(true, Ordering::Relaxed);
+        }
+        (self.at, self.time) = (now, Nanos(time));
+    }
+}
+
 /// Watches running workers to their end.
 fn attend(
     load: &Load<'_>,
@@ -227,6 +271,7 @@ fn attend(
     let mut over =
         (step.runtime.0 > 0).then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime));
     let mut minimum = Minimum::of(step);
+    let mut helpers = Helpers { at: began, time: Nanos(0) };
     let mut fresh = Vec::new();
     let mut last = began;
     while outcome.ends.len() < threads.len() {
@@ -253,6 +298,9 @@ fn attend(
             if !go_on && !outcome.interrupted {
                 outcome.interrupted = true;
                 control.stop.store(true, Ordering::Relaxed);
+            }
+            if load.engine == EngineKind::IoUring {
+                helpers.look(now, threads, control);
             }
             let stopped = control.stop.load(Ordering::Relaxed);
             if stopped {

@@ -22,6 +22,8 @@ pub struct Control {
     pub stop: AtomicBool,
     /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
     pub start: AtomicU64,
+    /// Threads of the kernel do their requests (io-wq).
+    pub kernel_threads: AtomicBool,
     /// The longest latency that any of them has seen, in nanoseconds.
     pub longest: AtomicU64,
 }

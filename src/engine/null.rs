@@ -3,7 +3,7 @@
 //! against a known truth, in an instant and without noise.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -16,14 +16,14 @@ use crate::unit::Nanos;
 
 /// Completes at once.
 #[derive(Default)]
-pub struct Null(Vec<(u32, u32)>);
+pub struct Null(VecDeque<(u32, u32)>);
 
 impl Backend for Null {
     #[inline(always)]
     fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
         for slot in slots {
             let r = next(*slot);
-            self.0.push((r.slot, r.length));
+            self.0.push_back((r.slot, r.length));
         }
     }
 
@@ -38,8 +38,8 @@ impl Backend for Null {
     }
 
     #[inline(always)]
-    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
-        self.0.drain(..n as usize).map(|(slot, length)| (slot, i64::from(length)))
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
+        std::iter::from_fn(|| self.0.pop_front().map(|(slot, length)| (slot, i64::from(length))))
     }
 }
 
@@ -167,7 +167,11 @@ impl Backend for Device {
         self.in_flight.iter().filter(|r| r.0.0 <= now).count() as u32
     }
 
-    fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
-        (0..n).filter_map(|_| self.in_flight.pop()).map(|Reverse((_, _, slot, result))| (slot, result))
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
+        let now = self.clock.now();
+        std::iter::from_fn(move || {
+            self.in_flight.peek().filter(|r| r.0.0 <= now)?;
+            self.in_flight.pop().map(|Reverse((_, _, slot, result))| (slot, result))
+        })
     }
 }

@@ -143,7 +143,7 @@ impl Backend for Psync {
         u32::from(self.done.is_some())
     }
 
-    fn completions(&mut self, _n: u32) -> impl Iterator<Item = (u32, i64)> {
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
         self.done.take().into_iter()
     }
 }

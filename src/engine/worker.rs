@@ -172,7 +172,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             id: job.id,
             outcome: End {
                 worker: job.id,
-                features: backend.features(),
                 open: job.schedule.is_some().then(OpenEnd::default),
                 ..End::default()
             },
@@ -504,10 +503,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             backend, slots, free, idle, tally, clock, origin, outcome, special, outside, ..
         } = self;
         let errors = outcome.errors;
-        let mut end = *idle;
-        for (id, result) in backend.completions(n) {
-            free[end] = id;
-            end += 1;
+        let places = free[*idle..*idle + n as usize].iter_mut();
+        for (place, (id, result)) in places.zip(backend.completions()) {
+            *place = id;
             let slot = &slots[id as usize];
             let ticks = between(slot.sent, now, &mut outcome.backwards);
             if result != i64::from(slot.length) {
@@ -524,7 +522,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 tally.response[direction as usize].record(clock.ns(now.saturating_sub(slot.intended)));
             }
         }
-        *idle = end;
+        *idle += n as usize;
         if outcome.errors != errors && !self.continue_on_error {
             self.control.stop.store(true, Ordering::Relaxed);
             self.close(now);

@@ -92,7 +92,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let n = self.backend.ready();
         let Worker { backend, slots, free, idle, clock, outcome, outside, closed, .. } = self;
         let errors = outcome.errors;
-        for (id, result) in backend.completions(n) {
+        for (id, result) in backend.completions().take(n as usize) {
             free[*idle] = id;
             *idle += 1;
             let slot = &slots[id as usize];
@@ -117,7 +117,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[cold]
     pub(super) fn reap_late<const OPEN: bool>(&mut self, n: u32, now: u64) {
         let Worker { backend, slots, free, idle, clock, origin, closed_at, outcome, .. } = self;
-        for (id, result) in backend.completions(n) {
+        for (id, result) in backend.completions().take(n as usize) {
             free[*idle] = id;
             *idle += 1;
             let slot = &slots[id as usize];
@@ -159,6 +159,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
         self.outcome.priorities = self.special.priorities.take().map(Priorities::finish).unwrap_or_default();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
+        self.outcome.features = self.backend.features();
         let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
         drop(self);
         let _ = messages.send(Message::End(Box::new(outcome)));
@@ -231,9 +232,9 @@ mod tests {
             self.1.len() as u32
         }
 
-        fn completions(&mut self, n: u32) -> impl Iterator<Item = (u32, i64)> {
+        fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
             self.at(Place::Reap);
-            self.1.drain(..n as usize).map(|slot| (slot, 4096))
+            std::iter::from_fn(|| self.1.pop().map(|slot| (slot, 4096)))
         }
     }
 

@@ -122,6 +122,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         if second.is_some() {
             self.clear();
         }
+        if self.control.kernel_threads.load(Ordering::Relaxed) {
+            self.backend.kernel_threads();
+        }
         let interval = Interval {
             worker: self.id,
             index: self.index,
