@@ -3,9 +3,8 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::plan::{EngineWord, Plan, Start, Step};
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord, TuningRecord};
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
 use crate::sample::Direction;
-use crate::tune::{Applied, Attempt};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::{Severity, Warning};
 
@@ -69,7 +68,7 @@ fn heading(record: &Record) -> String {
         out.push_str(&wrap("machine  ", &what));
     }
     if let Some(tuning) = &record.tuning {
-        out.push_str(&wrap("tuning   ", &self::tuning(tuning)));
+        out.push_str(&wrap("tuning   ", &super::tune::line(tuning)));
     }
     match &record.state {
         State::Complete => {}
@@ -78,25 +77,6 @@ fn heading(record: &Record) -> String {
         State::Failed(why) => out.push_str(&wrap("state    ", &format!("failed: {why}"))),
     }
     out
-}
-
-/// Which knobs were set, and that they are back.
-fn tuning(tuning: &TuningRecord) -> String {
-    let told = tuning.applied.iter().filter(|a| a.attempt != Attempt::Already);
-    let told: Vec<String> = told
-        .map(|a| format!("{} {} -> {}{}", a.path, a.before, a.wanted, super::tune::ending(&a.attempt)))
-        .collect();
-    let changed = |a: &Applied| matches!(a.attempt, Attempt::Written | Attempt::ReadsBack { .. });
-    let written = tuning.applied.iter().any(changed);
-    let what = if told.is_empty() { "every knob was as wanted".into() } else { told.join(", ") };
-    match &tuning.restored {
-        Some(r) if r.plain() && written => format!("{what}; all put back"),
-        Some(r) if r.complete() && !r.plain() => {
-            format!("{what}; put back but for those that others have changed or that are gone")
-        }
-        Some(r) if !r.complete() => format!("{what}; NOT all put back, by hand: {}", r.by_hand().join("; ")),
-        _ => what,
-    }
 }
 
 fn disk(target: &crate::record::TargetRecord) -> String {

@@ -3,6 +3,7 @@
 //! The JSON forms are the types themselves.
 
 use super::topo::folded;
+use crate::record::TuningRecord;
 use crate::stats::compare::{Comparison, Outcome as Finding};
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting, Waiting};
@@ -56,6 +57,24 @@ pub fn ending(attempt: &Attempt) -> String {
         Attempt::Already => ", already set by another run".to_string(),
         Attempt::ReadsBack { found } => format!(", but it reads {found}"),
         Attempt::Refused { why } => format!(", refused: {why}"),
+    }
+}
+
+/// Which knobs were set or refused, and that they are back, in one line of a run's report.
+pub fn line(tuning: &TuningRecord) -> String {
+    let told = tuning.applied.iter().filter(|a| a.attempt != Attempt::Already);
+    let told: Vec<String> =
+        told.map(|a| format!("{} {} -> {}{}", a.path, a.before, a.wanted, ending(&a.attempt))).collect();
+    let changed = |a: &Applied| matches!(a.attempt, Attempt::Written | Attempt::ReadsBack { .. });
+    let written = tuning.applied.iter().any(changed);
+    let what = if told.is_empty() { "every knob was as wanted".into() } else { told.join(", ") };
+    match &tuning.restored {
+        Some(r) if r.plain() && written => format!("{what}; all put back"),
+        Some(r) if r.complete() && !r.plain() => {
+            format!("{what}; put back but for those that others have changed or that are gone")
+        }
+        Some(r) if !r.complete() => format!("{what}; NOT all put back, by hand: {}", r.by_hand().join("; ")),
+        _ => what,
     }
 }
 

@@ -64,7 +64,7 @@ pub enum TuneError {
         pid: Option<u32>,
     },
     /// Journals or locks cannot be kept, so nothing may be changed.
-    #[error("{path}: {why}; without a journal nothing is tuned: run as root, or with --tune off", path = path.display())]
+    #[error("{path}: {why}; without a journal no knob is set or put back: run as root, or with --tune off", path = path.display())]
     NoJournal {
         /// The file or folder.
         path: PathBuf,

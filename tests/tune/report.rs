@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::tree::{assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
 use volproof::machine::{DONE, NOT_RESTORED, RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
-use volproof::report::tune::{applied, effects, restored};
+use volproof::record::TuningRecord;
+use volproof::report::tune::{applied, effects, line, restored};
 use volproof::stats::compare::Comparison;
 use volproof::tune::ab::Effect;
 use volproof::tune::{Applied, Attempt, Journal, Need, Outcome, Places, Put, Restoration};
@@ -246,6 +247,26 @@ fn every_way_a_write_can_end() {
         the run's depth fits into a hardware queue
     ");
     insta::assert_snapshot!(applied(&[]), @"Nothing to tune: every knob is as a run wants it.");
+}
+
+#[test]
+fn a_run_says_what_was_refused() {
+    let one = |knob: &str, attempt| Applied {
+        knob: knob.into(),
+        path: format!("/sys/block/vdb/queue/{knob}"),
+        before: "1".into(),
+        wanted: "2".into(),
+        reason: String::new(),
+        attempt,
+    };
+    let said = |applied: Vec<Applied>| line(&TuningRecord { applied, ..TuningRecord::default() });
+    let refused = || Attempt::Refused { why: "Read-only file system (os error 30)".into() };
+    insta::assert_snapshot!(
+        said(vec![one("nomerges", refused()), one("rq_affinity", Attempt::Written)]),
+        @"/sys/block/vdb/queue/nomerges 1 -> 2, refused: Read-only file system (os error 30), /sys/block/vdb/queue/rq_affinity 1 -> 2"
+    );
+    assert!(!said(vec![one("nomerges", refused())]).contains("as wanted"));
+    assert_eq!(said(vec![one("nomerges", Attempt::Already)]), "every knob was as wanted");
 }
 
 #[test]
