@@ -3,11 +3,11 @@ disks=
 for n in 1 2 3 4 5 6 7 8 9; do disks="$disks $(disk NINE$n)"; done
 modprobe -q kyber-iosched
 
-# What a run may tune, as one text; by few processes, because this is asked often and each costs a guest 10 ms.
+# Every file of the queues and what else a run may tune, as one text; by few processes, because this is asked often and each
+# costs a guest 10 ms.
 knobs() {
-  for device in $disks; do
-    echo "/sys/block/${device##*/}/queue/"{rq_affinity,scheduler,nomerges,nr_requests,add_random,wbt_lat_usec,io_poll,io_poll_delay,iostats,read_ahead_kb}
-  done | xargs grep -sH '' /proc/sys/fs/aio-max-nr
+  find $(for device in $disks; do echo "/sys/block/${device##*/}/queue/"; done) -type f | sort |
+    xargs grep -sH '' /proc/sys/fs/aio-max-nr
 }
 set_knobs() {
   for device in $disks; do
@@ -22,6 +22,11 @@ usual_knobs() { set_knobs none 1 0 0; }
 
 # Not what the kernel begins with, so that putting back defaults is seen too.
 set_knobs kyber 1 1 1
+for device in $disks; do
+  # These two are reset when a scheduler is written.
+  echo 77 >"/sys/block/${device##*/}/queue/nr_requests"
+  echo 1234567 >"/sys/block/${device##*/}/queue/iosched/read_lat_nsec"
+done
 knobs >/tmp/before
 cat /tmp/before
 first=${disks# }; first=${first%% *}
