@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::explain;
+use crate::fio::conditions::seems_time_based;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{Found, convert};
-use crate::fio::to_record::{read_any, seems_time_based};
+use crate::fio::read::reports;
 use crate::fio::write_jobs::{self, Place};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
 use crate::input;
@@ -89,8 +90,10 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
         }
         Err(_) => {}
     }
-    match read_any(&bytes) {
-        Ok(outputs) => return Ok(Source::Reports(bytes, outputs)),
+    match reports(&bytes) {
+        Ok(found) => {
+            return Ok(Source::Reports(bytes, found.into_iter().map(|(_, output)| output).collect()));
+        }
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
     }
@@ -107,6 +110,12 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
 }
 
 fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
+    if let Source::Record(record) = &source
+        && record.report.is_some()
+        && !matches!(args.to, Form::Record | Form::Csv)
+    {
+        bail!("it was made from a report, and holds less than that did: convert the report itself")
+    }
     match (args.to, source) {
         (Form::Jobfile, Source::Jobs(text)) => Ok(text),
         (Form::Jobfile, Source::Reports(_, outputs)) => job_file(&outputs),
@@ -128,23 +137,16 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
             )
         }
         (Form::Record, Source::Record(record)) => as_json(&record),
-        (Form::Record, Source::Reports(bytes, outputs)) => as_json(&imported(&bytes, outputs)?),
+        (Form::Record, Source::Reports(bytes, _)) => as_json(&explain::one(&bytes, &args.file)?),
         (Form::Csv, Source::Record(record)) => Ok(text::csv(&record)),
-        (Form::Csv, Source::Reports(bytes, outputs)) => Ok(text::csv(&imported(&bytes, outputs)?)),
+        (Form::Csv, Source::Reports(bytes, _)) => Ok(text::csv(&explain::one(&bytes, &args.file)?)),
         (form, Source::Reports(_, outputs)) => {
             Ok(outputs.iter().map(|o| report(o, form, args.terse_version)).collect())
-        }
-        (_, Source::Record(record)) if record.is_imported() => {
-            bail!("it was made from a report of fio and holds less than that did: convert the report itself")
         }
         (form, Source::Record(record)) => {
             Ok(report(&of_record::of_record(&record), form, args.terse_version))
         }
     }
-}
-
-fn imported(bytes: &[u8], outputs: Vec<Output>) -> anyhow::Result<Record> {
-    explain::imported::record(bytes, outputs).map_err(anyhow::Error::msg)
 }
 
 fn as_json(record: &Record) -> anyhow::Result<String> {

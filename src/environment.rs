@@ -45,6 +45,11 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// Nothing is known of the machine.
+    pub fn is_unknown(&self) -> bool {
+        *self == Environment::default()
+    }
+
     /// Reads the facts; `clock` is the measurement's own.
     pub fn read(root: &Root, clock: &str, clock_source: String) -> Environment {
         let text = |path: &str| root.text(path);

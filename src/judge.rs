@@ -11,8 +11,7 @@ use serde_json::json;
 
 use crate::device::{Root, cloud};
 use crate::diagnose::{self, Diagnosis};
-use crate::fio::to_record;
-use crate::record::{Claimed, Record, StepRecord};
+use crate::record::{Claimed, Record, Report, StepRecord, TargetRecord};
 use crate::report::verdict as report;
 use crate::spec::catalogue::Catalogue;
 use crate::spec::level::{Bought, Choice, Direction, Level};
@@ -228,18 +227,13 @@ pub fn text(record: &Record) -> String {
     report::findings(&found) + &verdict.map(|v| report::verdict(&v)).unwrap_or_default()
 }
 
-/// `verdict RECORD`: its text, and whether a promise was broken.
+/// `verdict RECORD`: its text, and whether a promise was broken. A report is held against the promise of its time, unless another was asked
+/// for.
 ///
 /// # Errors
-/// When the Record cannot be read or nobody said what is promised.
-pub fn answer(args: &VerdictArgs) -> anyhow::Result<(String, bool)> {
-    let mut record = to_record::load(&args.record)?;
-    let disks: Vec<Option<Bytes>> = record
-        .targets
-        .iter()
-        .map(|t| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes))
-        .collect();
-    match claimed(&args.claim, None, &disks)? {
+/// When nobody said what is promised, or the promise cannot be told.
+pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, bool)> {
+    match claimed_by(&args.claim, &record)? {
         Some(claimed) => record.claimed = Some(claimed),
         None => {
             if let (Some(claimed), Some(tolerance)) = (&mut record.claimed, args.claim.tolerance) {
@@ -263,4 +257,22 @@ pub fn answer(args: &VerdictArgs) -> anyhow::Result<(String, bool)> {
         report::verdict(&verdict).trim_start().to_string() + &report::findings(&found)
     };
     Ok((text, failed))
+}
+
+/// What is promised to the targets of a stored Record; for a report, in the edition of its day.
+///
+/// # Errors
+/// See [`claimed`].
+pub fn claimed_by(args: &ClaimArgs, record: &Record) -> anyhow::Result<Option<Claimed>> {
+    if record.report.is_none() {
+        let size =
+            |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);
+        return claimed(args, None, &record.targets.iter().map(size).collect::<Vec<_>>());
+    }
+    let mut args = args.clone();
+    let dated = args.kind.as_ref().is_some_and(|k| k.contains('@'));
+    if args.at.is_none() && !dated {
+        args.at = record.report.as_ref().and_then(Report::day);
+    }
+    claimed(&args, None, &[None])
 }

@@ -4,11 +4,15 @@
 //! ([`Series`]) are kept beside the summaries, so that any statistic can be computed again.
 
 mod accounting;
+mod conditions;
 mod earlier;
+mod known;
 mod missed;
 mod priority;
+mod reported;
 mod summary;
 mod together;
+mod version1;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -30,8 +34,14 @@ use crate::unit::{Bytes, Nanos};
 use crate::warn::Warning;
 
 pub use accounting::Accounting;
+pub use conditions::{Conditions, Pace};
+pub use known::Known;
 pub use missed::MissedRate;
 pub use priority::PriorityRecord;
+pub use reported::{
+    Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
+    ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
+};
 use summary::is_zero;
 pub use summary::{DirectionSummary, LatencySummary, Tail};
 pub use together::Together;
@@ -39,7 +49,7 @@ pub use together::Together;
 /// What `schema` says.
 pub const SCHEMA: &str = "volproof.record";
 /// What `schema_version` says; a change that older readers would misread raises it.
-pub const SCHEMA_VERSION: u32 = 1;
+pub const SCHEMA_VERSION: u32 = 2;
 
 /// Everything a run planned, found and measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -52,12 +62,18 @@ pub struct Record {
     /// The version of volproof that wrote it.
     pub volproof_version: String,
     /// Start of the run, RFC 3339, UTC.
-    pub started: String,
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub started: Known<String>,
     /// How the run ended.
     pub state: State,
-    /// What was to be done: running it again is the reproduction.
+    /// The report that the Record was made of; absent where volproof measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+    /// What was to be done: running it again is the reproduction. Absent where another tool measured: see the conditions of each step.
+    #[serde(default = "Plan::none", skip_serializing_if = "Plan::is_none")]
     pub plan: Plan,
-    /// The machine.
+    /// The machine; absent where another tool measured.
+    #[serde(default, skip_serializing_if = "Environment::is_unknown")]
     pub environment: Environment,
     /// What was tested.
     pub targets: Vec<TargetRecord>,
@@ -190,19 +206,20 @@ pub struct TargetRecord {
 pub struct StepRecord {
     /// Its name in the plan.
     pub name: String,
-    /// The engine that ran, which may not be the one asked for.
-    pub engine: EngineKind,
+    /// The engine that ran, which may not be the one asked for; not known for engines that volproof has not.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub engine: Known<EngineKind>,
     /// What was agreed with the kernel.
     pub engine_features: Vec<String>,
-    /// Facts of an import that the report does not tell and that are taken as volproof's defaults: `engine`, `direct`, `depth`,
-    /// `pattern`, `block size`. They are values of the plan and of this step, and not known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub assumed: Vec<String>,
+    /// What the report of another tool says, which the summaries here are made from; absent where volproof measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Box<ReportedStep>>,
     /// The installed fio did the I/O: how.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fio: Option<FioRun>,
     /// Start, RFC 3339, UTC.
-    pub started: String,
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub started: Known<String>,
     /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub started_after_ns: Nanos,
@@ -229,10 +246,11 @@ pub struct StepRecord {
     /// Requests by direction and priority, where shares of them have priorities of their own (`cmdprio`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityRecord>,
-    /// Time-averaged requests in flight, measured, over all targets.
+    /// Time-averaged requests in flight, measured, over all targets; of a report, its rate times its mean latency.
     pub in_flight_mean: f64,
-    /// What the plan asked for, over all targets.
-    pub in_flight_asked: f64,
+    /// Requests that were to be in flight, over all targets.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub in_flight_asked: Known<f64>,
     /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
@@ -470,25 +488,34 @@ pub fn json_schema() -> serde_json::Value {
     schema
 }
 
-/// Code of the warning that a Record made of a report of fio carries.
-pub const IMPORTED: &str = "imported-from-fio";
-
-impl StepRecord {
-    /// A fact that an import does not know.
-    pub fn assumes(&self, fact: &str) -> bool {
-        self.assumed.iter().any(|a| a == fact)
-    }
-}
-
 impl Record {
-    /// It was made of a report of fio: it has no samples, and knows nothing of the machine.
-    pub fn is_imported(&self) -> bool {
-        self.warnings.iter().any(|w| w.code == IMPORTED)
+    /// Under which conditions a step was measured: as the plan has it, or as the report says.
+    pub fn conditions(&self, step: &StepRecord) -> Conditions {
+        match (&step.reported, self.plan_step(&step.name)) {
+            (Some(reported), _) => reported.conditions.clone(),
+            (None, Some(plan)) => {
+                let load = match step.engine.get() {
+                    // The engine that ran may not be the one asked for.
+                    Some(engine) => &Step { engine, ..plan.clone() },
+                    None => plan,
+                };
+                Conditions::of_step(load, if plan.round_robin { 1 } else { step.targets.len() })
+            }
+            (None, None) => Conditions::default(),
+        }
     }
 
-    /// When it began; absent where an import does not know.
-    pub fn began(&self) -> Option<&str> {
-        (!self.is_imported() || !self.started.starts_with("1970-")).then_some(self.started.as_str())
+    /// What the run is called: its plan, or the tool that measured.
+    pub fn title(&self) -> &str {
+        self.report.as_ref().map_or(&self.plan.name, |r| &r.tool)
+    }
+
+    /// Requests that a step was to keep in flight on each target.
+    pub fn depth_per_target(&self, step: &StepRecord) -> Option<u64> {
+        match &step.reported {
+            Some(reported) => reported.conditions.in_flight(),
+            None => self.plan_step(&step.name).map(Step::depth_per_target),
+        }
     }
 
     /// The step of that name in the plan.
@@ -527,6 +554,11 @@ impl Record {
         let found = head.schema_version.unwrap_or(0);
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
+        }
+        if found <= 1
+            && let Some(value) = version1::of_report(text)
+        {
+            return serde_json::from_value(value).map_err(|source| RecordError::Form { path, source });
         }
         let source = match serde_json::from_str(text) {
             Ok(record) => return Ok(record),

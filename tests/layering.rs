@@ -31,6 +31,7 @@ const WITHIN: &[(&str, &str)] = &[
     ("environment", "device"),
     ("prepare", "engine"),
     ("prepare", "guard"),
+    ("doubts", "diagnose"),
     ("verdict", "diagnose"),
     ("verdict", "fio"),
     ("report", "verdict"),

@@ -65,7 +65,7 @@ fn any_name_stays_text() {
     let plain = ours(&r);
     let name = || HOSTILE.to_string();
     r.volproof_version = name();
-    r.started = name();
+    r.started = name().into();
     r.state = State::Failed(name());
     r.plan.name = name();
     r.plan.targets = vec![HOSTILE.into()];
@@ -147,7 +147,7 @@ fn everything_to_read_is_in_the_markup() {
 #[test]
 fn virtual_time_has_no_kernel_counters_and_no_fio_command() {
     let mut r = record(20, 1);
-    r.steps[0].engine = volproof::plan::EngineKind::Null;
+    r.steps[0].engine = volproof::plan::EngineKind::Null.into();
     r.plan.steps[0].simulate = Some(Simulated { latency: Nanos::micros(80), ..Simulated::default() });
     let page = ours(&r);
     assert!(!page.contains("What the kernel counted") && page.contains("\"evidence\":null"));

@@ -336,7 +336,7 @@ fn on_a_disk(record: &mut Record, limit: &str) {
     }];
     record.plan.targets = vec!["/dev/vdb".into()];
     for (plan, step) in record.plan.steps.iter_mut().zip(&mut record.steps) {
-        (plan.engine, plan.simulate, step.engine) = (EngineKind::IoUring, None, EngineKind::IoUring);
+        (plan.engine, plan.simulate, step.engine) = (EngineKind::IoUring, None, EngineKind::IoUring.into());
         // What the machine of the test did meanwhile belongs to another time.
         (step.evidence, step.cpu) = Default::default();
     }

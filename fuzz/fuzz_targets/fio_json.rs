@@ -3,6 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use volproof::fio::{json_read, json_write, terse, text_write, to_record};
+use volproof::record::ReportForm;
 use volproof::report::text;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -17,7 +18,8 @@ fuzz_target!(|bytes: &[u8]| {
         }
         let _ = (terse::write(output, 5), text_write::normal(output));
     }
-    if let Ok(record) = to_record::to_record(&outputs) {
+    if let Some(output) = outputs.last() {
+        let record = to_record::to_record(output, ReportForm::Json);
         let _ = (text::record(&record), text::csv(&record), serde_json::to_string(&record).unwrap());
     }
 });

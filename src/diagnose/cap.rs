@@ -55,7 +55,7 @@ impl Case<'_> {
 }
 
 /// Our own cgroup limits the disk (`io.max`, `blkio.throttle.*`), and the run is at that limit.
-pub fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
     let own = case.own_limit()?;
     let unit = if own.bytes { " B/s" } else { " IOPS" };
     Some(
@@ -80,7 +80,7 @@ pub fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The promise at this block size is one of bytes, and the run is at it.
-pub fn bandwidth(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn bandwidth(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (p, block, x, bytes) = (s.promised?, s.block?, s.iops?, s.bytes_per_second?);
     let by_bytes = !p.binding.counts_ios();
@@ -118,7 +118,7 @@ pub fn bandwidth(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
-pub fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
+pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     let steps: Vec<_> = record
         .steps
         .iter()

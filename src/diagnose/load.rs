@@ -3,6 +3,7 @@
 
 use super::throttle::rate;
 use super::{Case, Confidence, Finding};
+use crate::stats::little::in_flight;
 use crate::unit::{Nanos, significant};
 
 /// Flushes that take less of the time are not what limits.
@@ -83,7 +84,7 @@ pub fn flushes(case: &Case<'_>) -> Option<Finding> {
 pub fn limited(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let x = s.iops?;
-    let by_law = s.mean_ns.map(|mean| x * mean / 1e9);
+    let by_law = s.mean_ns.map(|mean| in_flight(x, mean));
     let queue = by_law.zip(s.asked);
     let filled = queue.map(|(n, asked)| n / asked);
     let short = |finding: Finding| match queue {

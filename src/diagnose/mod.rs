@@ -5,10 +5,11 @@
 //! judged against a promise (that is `verdict`). Rules and figures: method page, §6 and §7.
 
 mod burst;
-mod cap;
+pub mod cap;
 mod kernel;
 mod load;
 mod modes;
+mod reported;
 mod summary;
 mod throttle;
 mod validity;
@@ -17,13 +18,15 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::plan::Step;
+use crate::plan::{EngineKind, Step};
 use crate::record::{Record, StepRecord, TargetRecord};
 use crate::unit::Nanos;
 use crate::warn::Warning;
 
+pub use crate::record::Band;
 pub use modes::Modes;
-pub use summary::{Band, DeviceCounts, Flushes, Promised, Summary, bins, direction};
+pub use reported::ended_by_size;
+pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
 
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -137,7 +140,7 @@ pub struct Run<'a> {
 impl Run<'_> {
     /// The step ran on a device, not on the null engine or a simulated device, whose time is not that of the CPU.
     fn real(&self) -> bool {
-        self.step.engine != crate::plan::EngineKind::Null && self.plan.simulate.is_none()
+        self.step.engine.get() != Some(EngineKind::Null) && self.plan.simulate.is_none()
     }
 }
 
@@ -238,27 +241,16 @@ pub fn of_summary(summary: Summary) -> Diagnosis {
 
 /// Findings on each step of a Record.
 pub fn of_record(record: &Record) -> Vec<Diagnosis> {
-    let mut all: Vec<Diagnosis> = record
-        .steps
-        .iter()
-        .filter_map(|step| {
-            let plan = record.plan_step(&step.name)?;
-            let run = Run { plan, step, targets: &record.targets, warnings: &record.warnings };
-            let promise = record.claimed.as_ref().map(|c| &c.promise);
-            let mut found = of_case(&Case {
-                summary: Summary::of_step(plan, step, &record.targets, promise),
-                run: (!record.is_imported()).then_some(run),
-            });
-            // What came with the report of another tool is told once.
-            let told = |code: &str| {
-                record.warnings.iter().any(|w| w.code == code && w.step.as_ref() == Some(&step.name))
-            };
-            found.findings.iter_mut().filter(|f| told(&f.code)).for_each(|f| f.doubt = Some(f.code.clone()));
-            Some(found)
-        })
-        .collect();
+    let mut all: Vec<Diagnosis> = record.steps.iter().map(|step| of_step(record, step)).collect();
     cap::across_blocks(record, &mut all);
     all
+}
+
+/// Findings on one step by itself.
+pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
+    let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
+    let run = plan.map(|plan| Run { plan, step, targets: &record.targets, warnings: &record.warnings });
+    of_case(&Case { summary: Summary::of(record, step), run })
 }
 
 fn of_case(case: &Case<'_>) -> Diagnosis {

@@ -1,26 +1,15 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
-use super::Modes;
+use super::{Modes, reported};
 use crate::hist::{bucket_high, bucket_low};
-use crate::plan::{EngineKind, Step};
-use crate::record::{LatencySummary, StepRecord, TargetRecord};
+use crate::plan::Pattern;
+use crate::record::{Band, Conditions, Record, StepRecord};
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{Binding, Promise};
 use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos};
-
-/// Share of the I/Os whose latency lies in a band.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Band {
-    /// Longer than this (or this, for the shortest).
-    pub above: Nanos,
-    /// At most this.
-    pub up_to: Nanos,
-    /// Share of all I/Os, 0 to 1.
-    pub share: f64,
-}
 
 /// What the disk's own counters say, for the same time as the I/Os of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -31,6 +20,17 @@ pub struct DeviceCounts {
     pub merges: f64,
     /// Bytes moved, where it is known.
     pub bytes: Option<f64>,
+}
+
+/// Reads of a run and of the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ReadCounts {
+    /// Reads of the run.
+    pub ios: f64,
+    /// Their bytes, where they are known.
+    pub bytes: Option<f64>,
+    /// Those that the disk counted.
+    pub device: DeviceCounts,
 }
 
 /// What is promised at the block size of the run.
@@ -98,8 +98,10 @@ pub struct Summary {
     pub period: Option<Nanos>,
     /// How much of the target was used.
     pub range: Option<Bytes>,
-    /// The disk's own counters.
+    /// The disk's own counters, of the directions that the run moved.
     pub device: Option<DeviceCounts>,
+    /// The reads among them, beside the reads of the run; where both are told apart from writes.
+    pub read_counts: Option<ReadCounts>,
     /// Share of a CPU that the busiest load thread used, 0 to 1.
     pub busiest_thread: Option<f64>,
     /// The offered rate, under a schedule.
@@ -140,8 +142,8 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
 }
 
 /// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
-pub fn direction(plan: &Step) -> Option<level::Direction> {
-    match plan.rw.directions() {
+pub fn direction(pattern: Pattern) -> Option<level::Direction> {
+    match pattern.directions() {
         [Direction::Read] | [Direction::Read, Direction::Write] => Some(level::Direction::Read),
         [Direction::Write] => Some(level::Direction::Write),
         _ => None,
@@ -149,100 +151,20 @@ pub fn direction(plan: &Step) -> Option<level::Direction> {
 }
 
 impl Summary {
-    /// The figures of a step of ours.
-    pub fn of_step(
-        plan: &Step,
-        step: &StepRecord,
-        targets: &[TargetRecord],
-        promise: Option<&Promise>,
-    ) -> Summary {
-        let data = [&step.read, &step.write].into_iter().flatten();
-        let (mut iops, mut bytes, mut ios) = (0.0, 0.0, 0.0);
-        for s in data {
-            iops += s.iops;
-            bytes += s.bytes_per_second;
-            ios += s.ios as f64;
-        }
-        let seconds = step
-            .targets
-            .iter()
-            .flat_map(|t| [&t.series.read, &t.series.write])
-            .flatten()
-            .flat_map(|stream| &stream.service);
-        let latencies = pooled(seconds);
-        let n = latencies.count().max(1) as f64;
-        let counts = bins(step, false);
-        let rate = Estimate::of(&counts);
-        // A step of another tool's report has no samples, only what they came to.
-        let told: Vec<&LatencySummary> = step
-            .directions()
-            .filter(|(d, s)| {
-                *d != Direction::Sync && latencies.count() == 0 && s.service_latency_ns.mean > 0.0
-            })
-            .map(|(_, s)| &s.service_latency_ns)
-            .collect();
-        let told_mean = || {
-            let n: f64 = told.iter().map(|l| l.samples as f64).sum();
-            (n > 0.0).then(|| told.iter().map(|l| l.mean * l.samples as f64).sum::<f64>() / n)
+    /// The figures of a step, from its samples or from the report that it comes from.
+    pub fn of(record: &Record, step: &StepRecord) -> Summary {
+        let conditions = record.conditions(step);
+        let mut summary = match &step.reported {
+            Some(told) => reported::summary(told, &conditions),
+            None => measured(record, step, &conditions),
         };
-        let told_percentiles = match told[..] {
-            [one] => one
-                .percentiles
-                .iter()
-                .filter_map(|(p, v)| Some((p.parse::<f64>().ok()? / 100.0, *v)))
-                .collect(),
-            _ => Vec::new(),
-        };
-        let block = plan.single_block();
-        Summary {
-            name: step.name.clone(),
-            reads: Some(step.read.is_some()),
-            random: Some(plan.rw.is_random()),
-            direct: Some(plan.direct),
-            blocking: step.assumed.is_empty().then_some(step.engine == EngineKind::Psync),
-            iops: (ios > 0.0).then_some(iops),
-            bytes_per_second: (ios > 0.0).then_some(bytes),
-            ios: (ios > 0.0).then_some(ios),
-            block,
-            in_flight: Some(step.in_flight_mean),
-            window: Some(step.window_ns),
-            mean_ns: latencies.mean().or_else(told_mean),
-            min: latencies.min().or(told.iter().map(|l| l.min).min()),
-            max: latencies.max().or(told.iter().map(|l| l.max).max()),
-            percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
-                .into_iter()
-                .filter_map(|q| Some((q, latencies.quantile(q)?)))
-                .chain(told_percentiles)
-                .collect(),
-            bands: latencies
-                .nonzero()
-                .map(|(i, count)| Band {
-                    above: Nanos(bucket_low(i).saturating_sub(1)),
-                    up_to: Nanos(bucket_high(i)),
-                    share: count as f64 / n,
-                })
-                .collect(),
-            cv_of_seconds: rate.as_ref().and_then(|r| r.cv_of_seconds),
-            period: rate.as_ref().and_then(|r| r.period_ms).map(Nanos::millis),
-            range: targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min(),
-            device: device(step),
-            busiest_thread: Some(step.cpu.busiest_worker),
-            offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
-            pace: None,
-            pauses: plan.think.as_ref().map(|_| "think time".into()),
-            pace_known: true,
-            asked: Some(step.in_flight_asked),
-            jobs: Some(f64::from(plan.numjobs) * step.targets.len().max(1) as f64),
-            flushes: step
-                .sync
-                .as_ref()
-                .map(|s| Flushes { count: Some(s.ios as f64), mean_ns: s.service_latency_ns.mean }),
-            samples: None,
-            promised: promise
-                .zip(block)
-                .zip(direction(plan))
-                .and_then(|((p, block), d)| Promised::of(p, block, d)),
-        }
+        let promise = record.claimed.as_ref().map(|c| &c.promise);
+        summary.name = step.name.clone();
+        summary.promised = promise
+            .zip(summary.block)
+            .zip(conditions.pattern().and_then(direction))
+            .and_then(|((p, block), d)| Promised::of(p, block, d));
+        summary
     }
 
     /// What the volume takes by itself: of those that no throttle held, where there are such; the shortest under a queue that is
@@ -265,6 +187,79 @@ impl Summary {
     /// Share of the I/Os above a latency, from the bands.
     pub fn share_above(&self, limit: Nanos) -> f64 {
         self.bands.iter().filter(|b| b.above >= limit).map(|b| b.share).sum()
+    }
+}
+
+/// The figures of a step with samples.
+fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summary {
+    let data = [&step.read, &step.write].into_iter().flatten();
+    let (mut iops, mut bytes, mut ios) = (0.0, 0.0, 0.0);
+    for s in data {
+        iops += s.iops;
+        bytes += s.bytes_per_second;
+        ios += s.ios as f64;
+    }
+    let seconds = step
+        .targets
+        .iter()
+        .flat_map(|t| [&t.series.read, &t.series.write])
+        .flatten()
+        .flat_map(|stream| &stream.service);
+    let latencies = pooled(seconds);
+    let n = latencies.count().max(1) as f64;
+    let counts = bins(step, false);
+    let rate = Estimate::of(&counts);
+    let plan = record.plan_step(&step.name);
+    let data_moved = ios > 0.0;
+    Summary {
+        name: step.name.clone(),
+        reads: Some(step.read.is_some()),
+        random: conditions.pattern().map(|p| p.is_random()),
+        direct: conditions.direct.get(),
+        blocking: conditions.blocking.get(),
+        iops: data_moved.then_some(iops),
+        bytes_per_second: data_moved.then_some(bytes),
+        ios: data_moved.then_some(ios),
+        block: conditions.single_block(),
+        in_flight: Some(step.in_flight_mean),
+        window: Some(step.window_ns),
+        mean_ns: latencies.mean(),
+        min: latencies.min(),
+        max: latencies.max(),
+        percentiles: [0.01, 0.05, 0.5, 0.9, 0.95, 0.99, 0.999]
+            .into_iter()
+            .filter_map(|q| Some((q, latencies.quantile(q)?)))
+            .collect(),
+        bands: latencies
+            .nonzero()
+            .map(|(i, count)| Band {
+                above: Nanos(bucket_low(i).saturating_sub(1)),
+                up_to: Nanos(bucket_high(i)),
+                share: count as f64 / n,
+            })
+            .collect(),
+        cv_of_seconds: rate.as_ref().and_then(|r| r.cv_of_seconds),
+        period: rate.as_ref().and_then(|r| r.period_ms).map(Nanos::millis),
+        range: record
+            .targets
+            .iter()
+            .map(|t| plan.and_then(|p| p.size).unwrap_or(t.size_bytes).min(t.size_bytes))
+            .min(),
+        device: device(step),
+        read_counts: None,
+        busiest_thread: Some(step.cpu.busiest_worker),
+        offered: step.open_loop.as_ref().map(|o| o.offered_per_second),
+        pace: None,
+        pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
+        pace_known: true,
+        asked: step.in_flight_asked.get(),
+        jobs: conditions.jobs.get().map(f64::from),
+        flushes: step
+            .sync
+            .as_ref()
+            .map(|s| Flushes { count: Some(s.ios as f64), mean_ns: s.service_latency_ns.mean }),
+        samples: None,
+        promised: None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! that were split or merged, a run or a range too small.
 
 use super::throttle::rate;
-use super::{Case, Confidence, Finding};
+use super::{Case, Confidence, Finding, ReadCounts};
 use crate::unit::{Bytes, Nanos, significant};
 use crate::warn::Severity;
 
@@ -13,6 +13,8 @@ const SHORT: Nanos = Nanos::seconds(60);
 
 /// From so many requests for each I/O on they are not the I/Os alone.
 const MORE_REQUESTS: f64 = 1.5;
+/// Up to so many requests and merges for each I/O are those of the I/Os: filesystems add a few.
+const OWN_REQUESTS: f64 = 1.05;
 /// Nothing splits a page.
 const UNSPLIT: Bytes = Bytes::kib(4);
 
@@ -49,14 +51,18 @@ pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
         return from_doubt(case, "reads-from-memory", WORDS);
     }
     let s = &case.summary;
-    let (device, ios) = (s.device?, s.ios?);
+    // Of a mix, reads are held against reads.
+    let reads = s.read_counts.or_else(|| {
+        let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
+        Some(ReadCounts { ios: s.ios?, bytes: moved, device: s.device? })
+    });
+    let ReadCounts { ios, bytes: moved, device } = reads?;
     // Tools read the disk's counters a moment before the end: that much is missing then.
     let allowed = match s.window.map(Nanos::as_seconds) {
         Some(t) if t > 0.0 => (COUNTERS_EARLY / t).max(0.05),
         _ => 0.05,
     };
     // Of I/Os of several sizes only the large ones may be split, and counts compare nothing: bytes do.
-    let moved = s.bytes_per_second.zip(s.window).map(|(rate, t)| rate * t.as_seconds());
     let bytes = device.bytes.zip(moved).filter(|_| s.block.is_none());
     let (missing, evidence) = match bytes {
         Some((seen, moved)) if moved > 0.0 => {
@@ -186,7 +192,9 @@ pub fn merges(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
-    (share > 0.01).then(|| {
+    // More requests and merges than I/Os are others' too, and as many requests as I/Os were not made fewer.
+    let own = device.ios < ios && device.ios + device.merges <= OWN_REQUESTS * ios;
+    (share > 0.01 && own).then(|| {
         Finding::new(
             "merges",
             Confidence::Proven,

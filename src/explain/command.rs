@@ -6,6 +6,7 @@ use crate::fio::argv;
 use crate::fio::command::Surroundings;
 use crate::fio::output::Output;
 use crate::fio::text_read;
+use crate::record::ReportForm;
 
 /// Commands of one text; more are left out.
 const MOST: usize = 1000;
@@ -16,20 +17,21 @@ const LONGEST: usize = 16 * 1024;
 type Jobs = Vec<(String, Vec<(String, String)>)>;
 
 /// Gives the rows of reports without options those of their command.
-pub fn attach(bytes: &[u8], outputs: &mut [Output]) {
+pub fn attach(bytes: &[u8], reports: &mut [(ReportForm, Output)]) {
     let silent = |o: &Output| o.global_options.is_empty() && o.jobs.iter().all(|j| j.options.is_empty());
-    if !outputs.iter().any(silent) {
+    if !reports.iter().any(|(_, o)| silent(o)) {
         return;
     }
     let commands = commands(bytes);
-    let reports = outputs.len();
-    for (i, output) in outputs.iter_mut().enumerate().filter(|(_, o)| silent(o)) {
+    let count = reports.len();
+    let all = reports.iter_mut().map(|(_, o)| o);
+    for (i, output) in all.enumerate().filter(|(_, o)| silent(o)) {
         let belongs = |jobs: &&Jobs| output.jobs.iter().all(|j| jobs.iter().any(|(name, _)| *name == j.name));
         let fitting: Vec<&Jobs> = commands.iter().filter(belongs).collect();
         let own = match fitting.as_slice() {
             [one] => Some(*one),
             // One above each report, in order.
-            _ if commands.len() == reports => commands.get(i).filter(belongs),
+            _ if commands.len() == count => commands.get(i).filter(belongs),
             _ => None,
         };
         let Some(own) = own else { continue };

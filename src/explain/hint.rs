@@ -1,7 +1,7 @@
 //! Caps of the catalogue that a rate is at: whose formula it may have met, where nobody said what volume it was.
 
-use super::conditions::Conditions;
-use crate::diagnose::Summary;
+use crate::diagnose::{Diagnosis, Summary};
+use crate::record::Conditions;
 use crate::spec::catalogue::Catalogue;
 use crate::spec::level::{Bought, Choice, Direction, Level};
 use crate::unit::{grouped, significant};
@@ -12,12 +12,9 @@ const BELOW: f64 = 0.005;
 const MOST: usize = 3;
 
 /// Types whose IOPS formula ends at the measured rate, in the edition of the date; the smallest size that earns it.
-pub fn caps(c: &Conditions, s: &Summary, date: Option<&str>) -> Vec<String> {
+pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) -> Vec<String> {
     let Some(x) = s.iops else { return Vec::new() };
-    let quota = crate::diagnose::of_summary(s.clone())
-        .find("throttle")
-        .and_then(|f| f.numbers.get("quota_ios").copied())
-        .unwrap_or(0.0);
+    let quota = found.find("throttle").and_then(|f| f.numbers.get("quota_ios").copied()).unwrap_or(0.0);
     let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
     let direction = if c.only_reads() { Direction::Read } else { Direction::Write };
     let catalogue = Catalogue::shipped();

@@ -2,12 +2,13 @@
 //!
 //! Facts about behaviour and formats are fio's own (3.33 as Debian packages it, and 2.2.8 for old reports). Everything that is reported passes
 //! through one value, [`output::Output`]: readers make it from any form fio ever printed, writers print it, a Record becomes one and is made from
-//! one. This module measures nothing and opens no target.
+//! one ([`to_record`]: behind that door nothing reads reports any more). This module measures nothing and opens no target.
 
 pub mod argv;
 pub mod cmdhelp;
 pub mod command;
 pub mod compat;
+pub mod conditions;
 mod expression;
 pub mod increments;
 pub mod installed;
@@ -26,6 +27,8 @@ pub mod percentile;
 pub mod plan;
 pub mod possible;
 pub mod process;
+pub mod read;
+mod runs;
 pub mod showcmd;
 pub mod table;
 pub mod terse;

@@ -510,7 +510,7 @@ pub fn of_record(record: &Record) -> Output {
     let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load).sum::<u64>();
     let longest = |t: &Together| steps.iter().filter(|(_, s)| within(t, s)).map(load).max().unwrap_or(0);
     let elapsed = Nanos(alone + stages.clone().map(longest).sum::<u64>());
-    let started: jiff::Timestamp = record.started.parse().unwrap_or_default();
+    let started: jiff::Timestamp = record.started.as_ref().and_then(|t| t.parse().ok()).unwrap_or_default();
     let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
     report(Vec::new(), rows, &evidence, at, elapsed)
 }

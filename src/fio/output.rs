@@ -64,7 +64,7 @@ pub struct Job {
     pub host: Option<String>,
     /// Reporting group.
     pub group: u32,
-    /// Jobs in this row.
+    /// Jobs in this row; 0 where the report does not tell.
     pub members: u32,
     /// First error number; 0 for none.
     pub error: i32,

@@ -230,7 +230,7 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<Job, Read
     if version > 2 {
         output.version = f.word("fio's version")?.into();
     }
-    let mut job = Job { name: f.word("the name of the job")?.into(), members: 1, ..Job::default() };
+    let mut job = Job { name: f.word("the name of the job")?.into(), members: 0, ..Job::default() };
     job.group = f.number("the group")?;
     job.error = f.number("the error")?;
     // One block for unified_rw_reporting, two without discards, three with; the CPU's percentage tells where they end.

@@ -1,167 +1,89 @@
-//! A report of fio as a Record, so that what reads Records reads fio's results too.
+//! A report of fio as a Record: each run of it a step, with its figures as they are printed and its conditions as far as they are known.
 //!
-//! A report has no samples over time. None are made up: an imported Record has summaries alone, its series are empty, and a warning says what
-//! cannot be known. Figures stay fio's own (percentiles are middles of buckets and not their upper ends). The plan is made from the options as
-//! far as the report gives them.
+//! A report has no samples over time, no plan of volproof and no facts about the machine. None are made up: the Record has none. The summaries
+//! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::path::{Path, PathBuf};
 
-use super::json_read::{self, ReadError};
-use super::output::{Job, Latency, Output, Stats};
-use super::{number, option, paste, terse, text_read};
+use super::output::{BELOW, BELOW_MS, Disk, Job, Latency, Output, Samples, Stats};
+use super::runs::{self, Run, parts};
+use super::{conditions, possible::Impossible};
 use crate::environment::Environment;
 use crate::observe::Evidence;
-use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Start, Step};
+use crate::plan::{EngineKind, Plan};
 use crate::record::{
-    CpuRecord, DirectionSummary, ErrorRecord, IMPORTED, LatencySummary, Record, RecordError, SCHEMA,
-    SCHEMA_VERSION, State, StepRecord, StepTarget, Together,
+    Band, Conditions, CpuRecord, DirectionSummary, ErrorRecord, Known, LatencySummary, RateSpread, Record,
+    Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency,
+    ReportedRequests, ReportedStep, ReportedSync, SCHEMA, SCHEMA_VERSION, State, StepRecord, StepTarget,
+    Together,
 };
 use crate::sample::{Direction, Series};
 use crate::stats::percentile::{STANDARD, printable};
 use crate::unit::{Bytes, Nanos};
-use crate::warn::{Severity, Warning};
 
-/// Why a file gives no Record.
-#[derive(Debug, thiserror::Error)]
-pub enum LoadError {
-    /// It is a Record that cannot be read.
-    #[error(transparent)]
-    Record(#[from] RecordError),
-    /// It is something else.
-    #[error("{} is not a volproof Record, and no report of fio either", path.display())]
-    Neither {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It is a report of fio, up to a place.
-    #[error("{}: {source}", path.display())]
-    Report {
-        /// The file.
-        path: PathBuf,
-        /// Where and why.
-        source: ReadError,
-    },
-    /// It is a report that no Record can be made from.
-    #[error("{}: {why}", path.display())]
-    Empty {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: &'static str,
-    },
-}
+/// More steps make no Record that anybody could read.
+const MOST_STEPS: usize = 4096;
+/// Below this a rate that is printed as a whole number is cut by more than a percent.
+const CUT_RATE: f64 = 100.0;
 
-/// All reports in a text of any form: JSON where there is some, since it says most, else fio's text, else terse lines.
-///
-/// # Errors
-/// With line and column, when it has one of these forms and breaks it, or none of them.
-pub fn read_any(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
-    of_plain(&paste::plain(bytes)).map_err(|e| paste::placed(bytes, e))
-}
-
-fn of_plain(bytes: &[u8]) -> Result<Vec<Output>, ReadError> {
-    let nothing = |e: &ReadError| matches!(e, ReadError::Nothing { .. });
-    match json_read::read(bytes) {
-        Err(e) if nothing(&e) => {}
-        found => return found,
+/// A report as a Record, without doubts about its test. It has no step where no job moved any data.
+pub fn to_record(output: &Output, form: ReportForm) -> Record {
+    let found = runs::runs(output);
+    let mut record = empty(output, form);
+    if let Some(report) = record.report.as_mut().filter(|_| found.len() > MOST_STEPS) {
+        report.runs = Some(found.len());
     }
-    match terse::read(bytes) {
-        Err(e) if nothing(&e) => {}
-        found => return found.map(|output| vec![output]),
-    }
-    match text_read::read(bytes) {
-        Err(e) if nothing(&e) => Err(ReadError::Nothing { kind: "report" }),
-        found => found,
-    }
-}
-
-/// What a file holds.
-pub enum Loaded {
-    /// A Record.
-    Record(Box<Record>),
-    /// Reports of fio, and the text that they are in.
-    Reports(Vec<u8>, Vec<Output>),
-}
-
-/// Reads a Record, or reports of fio.
-///
-/// # Errors
-/// See [`LoadError`].
-pub fn open(path: &Path) -> Result<Loaded, LoadError> {
-    let read = |source| RecordError::Read { path: path.to_path_buf(), source };
-    let bytes = crate::input::read(path).map_err(read)?;
-    let ours = bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
-    if let Some(text) = std::str::from_utf8(&bytes).ok().filter(|_| ours) {
-        match Record::parse(text, path.to_path_buf()) {
-            Ok(record) => return Ok(Loaded::Record(Box::new(record))),
-            Err(RecordError::Foreign { .. }) => {}
-            Err(e) => return Err(e.into()),
+    let mut group = None;
+    let mut names = Names::default();
+    for run in found.iter().take(MOST_STEPS) {
+        let job = run.job();
+        let mut step = step(output, run, &job, found.len() == 1);
+        step.name = names.unused(&job.name, job.host.as_deref());
+        // The jobs of a group ran together.
+        if group != Some(job.group) {
+            record.together.push(Together { steps: Vec::new(), evidence: Evidence::default() });
         }
+        group = Some(job.group);
+        record.together.last_mut().expect("pushed with its group").steps.push(step.name.clone());
+        record.steps.push(step);
     }
-    match read_any(&bytes) {
-        Ok(outputs) => Ok(Loaded::Reports(bytes, outputs)),
-        Err(ReadError::Nothing { .. }) => Err(LoadError::Neither { path: path.to_path_buf() }),
-        Err(source) => Err(LoadError::Report { path: path.to_path_buf(), source }),
-    }
+    record.together.retain(|t| t.steps.len() > 1);
+    record
 }
 
-/// Reads a Record, or a report of fio as one, without doubts about its test.
-///
-/// # Errors
-/// See [`LoadError`].
-pub fn load(path: &Path) -> Result<Record, LoadError> {
-    match open(path)? {
-        Loaded::Record(record) => Ok(*record),
-        Loaded::Reports(_, outputs) => {
-            to_record(&outputs).map_err(|why| LoadError::Empty { path: path.to_path_buf(), why })
-        }
-    }
-}
-
-/// A row becomes a step: the sum of all clients does not, nor reads and writes that are reported as one.
-pub fn has_step(output: &Output, job: &Job) -> bool {
-    let sum = job.name == "All clients" && output.jobs.iter().filter(|j| j.host.is_some()).count() > 1;
-    let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
-    !sum && !mixed_only
-}
-
-/// The last of the reports as a Record; the earlier ones are interim.
-///
-/// # Errors
-/// When it says nothing that a Record can hold.
-pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
-    let output = outputs.last().ok_or("it holds no report")?;
-    let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max().unwrap_or(0);
-    let ended = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok()).unwrap_or(0);
-    let ended = jiff::Timestamp::from_millisecond(ended).unwrap_or_default();
-    let started = ended.checked_sub(std::time::Duration::from_secs(elapsed)).unwrap_or(ended);
-    let started = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let hosts: Vec<&str> = output.jobs.iter().filter_map(|j| j.host.as_deref()).collect();
-    let mut record = Record {
+/// A Record of the report without its steps.
+fn empty(output: &Output, form: ReportForm) -> Record {
+    let written = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok());
+    let written =
+        written.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()).filter(|t| t.as_second() > 0);
+    let words = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
+    let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
+    Record {
         schema: SCHEMA.into(),
         schema_version: SCHEMA_VERSION,
         volproof_version: env!("CARGO_PKG_VERSION").into(),
-        started: started.clone(),
+        started: match (began, written) {
+            (Some(at), _) => {
+                Known::assumed(words(at), "the time of the report less the time that it says the run took")
+            }
+            (None, Some(at)) => Known::assumed(words(at), "the time of the report"),
+            (None, None) => Known::Unknown,
+        },
         state: match &output.partial {
             Some(why) => State::Failed(format!("the report is not whole: {why}")),
             None => State::Complete,
         },
-        plan: Plan {
-            name: "imported".into(),
-            targets: Vec::new(),
-            file_size: None,
-            keep: true,
-            overwrite: false,
-            continue_on_error: false,
-            seed: 0,
-            steps: Vec::new(),
-        },
-        environment: Environment {
-            hostname: hosts.first().copied().unwrap_or_default().into(),
-            cpu_model: "unknown".into(),
-            ..Environment::default()
-        },
+        report: Some(Report {
+            tool: if output.version.is_empty() { "fio".into() } else { output.version.clone() },
+            form,
+            written: written.map(words).into(),
+            partial: output.partial.clone(),
+            runs: None,
+            notes: output.notes.clone(),
+        }),
+        plan: Plan::none(),
+        environment: Environment::default(),
         targets: Vec::new(),
         tuning: None,
         steps: Vec::new(),
@@ -169,131 +91,7 @@ pub fn to_record(outputs: &[Output]) -> Result<Record, &'static str> {
         cross_checks: Vec::new(),
         warnings: Vec::new(),
         claimed: None,
-    };
-    if outputs.len() > 1 {
-        record.warnings.push(Warning::new(
-            Severity::Note,
-            "interim-reports",
-            format!("the file holds {} reports, of which the last one is taken", outputs.len()),
-            "read the others with volproof explain",
-        ));
     }
-    let mut group = None;
-    let mut names = Names::default();
-    for job in &output.jobs {
-        if record.steps.len() == MOST_STEPS {
-            record.warnings.push(Warning::new(
-                Severity::Warning,
-                "rows-left-out",
-                format!(
-                    "the report has {} rows; those after the first {MOST_STEPS} are left out",
-                    output.jobs.len()
-                ),
-                "run fio with group_reporting, which makes one row of the clones of a job",
-            ));
-            break;
-        }
-        if !has_step(output, job) {
-            if job.mixed.is_none() {
-                continue; // The sum of the other rows.
-            }
-            record.warnings.push(Warning::new(
-                Severity::Warning,
-                "mixed-row",
-                format!(
-                    "job {}: reads and writes are reported as one (unified_rw_reporting); it is left out",
-                    job.name
-                ),
-                "run it again without unified_rw_reporting",
-            ));
-            continue;
-        }
-        let (mut step, assumed) = step(job, output);
-        step.name = names.unused(&job.name, job.host.as_deref());
-        if seems_time_based(job, output) {
-            let mut w = Warning::new(
-                Severity::Note,
-                "time-based-inferred",
-                "taken as time_based, which fio does not list: it ran for its time and not for its size"
-                    .to_string(),
-                "give the plan an io_size where it should end by size",
-            );
-            w.step = Some(step.name.clone());
-            record.warnings.push(w);
-        }
-        // The jobs of a group ran together.
-        if group == Some(job.group) {
-            step.start = Start::WithPrevious;
-        } else {
-            record.together.push(Together { steps: Vec::new(), evidence: Evidence::default() });
-        }
-        group = Some(job.group);
-        record.together.last_mut().expect("pushed with its group").steps.push(step.name.clone());
-        for target in &step.targets {
-            if !record.plan.targets.contains(target) {
-                record.plan.targets.push(target.clone());
-            }
-        }
-        record.plan.continue_on_error |= job.errors.is_some();
-        record.steps.push(StepRecord { assumed, ..step_record(job, &step, &started) });
-        record.plan.steps.push(step);
-    }
-    record.together.retain(|t| t.steps.len() > 1);
-    record.warnings.insert(0, imported(output, &record));
-    if record.steps.is_empty() {
-        return Err("no row of the report can be told apart into reads and writes");
-    }
-    Ok(record)
-}
-
-fn imported(output: &Output, record: &Record) -> Warning {
-    let version = if output.version.is_empty() { "fio" } else { &output.version };
-    let mut unknown = vec!["samples over time", "the machine", "facts about the target"];
-    let latencies = output.jobs.iter().flat_map(|j| j.directions.0.iter().flatten());
-    if latencies.flat_map(|s| [&s.clat, &s.lat]).flatten().all(|l| l.samples.is_none()) {
-        unknown.push("how many latencies there were");
-    }
-    if output.timestamp_ms.is_none() {
-        unknown.push("when it was");
-    }
-    let assumed = assumed(record);
-    let assumed =
-        if assumed.is_empty() { assumed } else { format!("; assumed, since it does not tell: {assumed}") };
-    Warning::new(
-        Severity::Warning,
-        IMPORTED,
-        format!("the figures are those of a report of {version}; not in it: {}{assumed}", unknown.join(", ")),
-        "no interval, steady state or diagnosis over time can be given; run the plan with volproof for those",
-    )
-}
-
-/// Each assumed fact with its value, and with the steps it is assumed for where that is not all of them.
-fn assumed(record: &Record) -> String {
-    let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
-    for (step, plan) in record.steps.iter().zip(&record.plan.steps) {
-        for fact in &step.assumed {
-            let value = match fact.as_str() {
-                ENGINE => plan.engine.to_string(),
-                DIRECT => if plan.direct { "yes" } else { "no" }.into(),
-                DEPTH => plan.iodepth.to_string(),
-                PATTERN => plan.rw.to_string(),
-                _ => plan.blocks(),
-            };
-            let words = format!("{fact} {value}");
-            match facts.iter_mut().find(|(w, _)| *w == words) {
-                Some((_, steps)) => steps.push(&step.name),
-                None => facts.push((words, vec![&step.name])),
-            }
-        }
-    }
-    let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
-        all if all.len() == record.steps.len() => words.clone(),
-        [a, b, c, rest @ ..] if !rest.is_empty() => {
-            format!("{words} ({a}, {b}, {c} and {} more)", rest.len())
-        }
-        some => format!("{words} ({})", some.join(", ")),
-    };
-    facts.iter().map(of).collect::<Vec<_>>().join(", ")
 }
 
 /// Names of steps, each of which is there once.
@@ -320,156 +118,238 @@ impl Names {
     }
 }
 
-/// More steps make no Record that anybody could read.
-const MOST_STEPS: usize = 4096;
-/// Facts of a step that a report may not tell.
-const ENGINE: &str = "engine";
-const DIRECT: &str = "direct";
-const DEPTH: &str = "depth";
-const PATTERN: &str = "pattern";
-const BLOCK: &str = "block size";
+/// What the report says of a run. `alone`: it is the only one, so that the disk's counters are its own.
+fn reported(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> ReportedStep {
+    let conditions = conditions::of(output, job);
+    let block = conditions.single_block();
+    let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block));
+    let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
+    ReportedStep {
+        name: job.name.clone(),
+        description: job.description.clone(),
+        rows: run.rows.len() as u32,
+        group: job.group,
+        host: job.host.clone(),
+        hosts,
+        began_ms: job.start_ms,
+        elapsed_s: job.elapsed,
+        failure: (job.error != 0 || job.errors.is_some_and(|n| n > 0)).then(|| ReportedFailure {
+            ios: job.errors.filter(|n| *n > 0),
+            number: if job.error != 0 { job.error } else { job.first_error.unwrap_or(0) },
+        }),
+        impossible: job.impossible.iter().map(Impossible::to_string).collect(),
+        rate_impossible: job.impossible.iter().any(Impossible::of_rate),
+        read: of(Direction::Read),
+        write: of(Direction::Write),
+        trim: of(Direction::Trim),
+        mixed: job.mixed.as_ref().map(|s| figures(s, block)),
+        sync: sync(job),
+        bands: bands(job),
+        device: alone.then(|| device(output, &conditions)).flatten(),
+        cpu_share: job.cpu.map(|c| (c.user + c.system).min(1.0)),
+        conditions,
+    }
+}
 
-/// What the options say of the load, and which facts are assumed because nothing tells them.
-///
-/// Where a report lists options, those that it does not list had fio's defaults; only flags are not listed.
-fn step(job: &Job, output: &Output) -> (Step, Vec<String>) {
-    let option = |names: &[&str]| job.option(output, names).filter(|v| !v.is_empty());
-    let flag = |names: &[&str]| job.option(output, names).map(|v| v != "0");
-    let header = job.header.as_ref();
-    let rw = option(&["rw", "readwrite"]).map(|rw| rw.split(':').next().unwrap_or(rw).to_string());
-    let rw = rw.or(header.map(|h| h.rw.clone())).and_then(|rw| rw.parse().ok());
-    let depth = option(&["iodepth"]).and_then(|n| n.parse().ok()).or(header.map(|h| h.depth));
-    let direct = flag(&["direct"]).or(flag(&["buffered"]).map(|b| !b));
-    let engine_name = option(&["ioengine"]).or(header.map(|h| h.engine.as_str()));
-    let listed = !job.options.is_empty() || !output.global_options.is_empty();
-    let blocking = ["psync", "sync", "vsync", "pvsync", "pvsync2"];
-    let same = |name: &str| engine(name) != EngineKind::Psync || blocking.contains(&name);
-    let mut assumed: Vec<&str> = [
-        (ENGINE, engine_name.map_or(listed, same)),
-        (DIRECT, direct.is_some()),
-        (DEPTH, depth.is_some() || (listed && option(&["iodepth"]).is_none())),
-        (PATTERN, rw.is_some()),
-    ]
-    .into_iter()
-    .filter_map(|(fact, known)| (!known).then_some(fact))
-    .collect();
-    let mut step = Step {
-        rw: rw.unwrap_or_else(|| pattern(job)),
-        iodepth: depth.unwrap_or(1),
-        numjobs: job.members.max(1),
-        direct: direct.unwrap_or(false),
-        engine: engine(engine_name.unwrap_or("psync")),
-        runtime: job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default(),
-        fsync: option(&["fsync", "fdatasync"]).and_then(|n| n.parse().ok()).unwrap_or(0),
-        rwmix: option(&["rwmixread"]).and_then(|n| n.parse().ok()).unwrap_or(50),
-        ..Step::default()
+fn host(name: &str, rows: &[&Job]) -> ReportedHost {
+    let all: Vec<&Stats> = rows.iter().flat_map(|j| parts(j)).collect();
+    let sum = |of: fn(&Stats) -> f64| Some(all.iter().map(|s| of(s)).sum::<f64>()).filter(|x| *x > 0.0);
+    let latencies: Vec<(f64, f64)> =
+        all.iter().filter_map(|s| Some((s.ios? as f64, s.lat.as_ref().or(s.clat.as_ref())?.mean))).collect();
+    let n: f64 = latencies.iter().map(|l| l.0).sum();
+    let whole = n > 0.0 && latencies.len() == all.len();
+    ReportedHost {
+        host: name.into(),
+        iops: sum(|s| s.iops).into(),
+        bytes_per_second: sum(|s| s.bytes_per_second).into(),
+        mean_ns: whole.then(|| latencies.iter().map(|(n, mean)| n * mean).sum::<f64>() / n).into(),
+    }
+}
+
+fn figures(s: &Stats, block: Option<Bytes>) -> ReportedFigures {
+    let seconds = s.runtime.as_seconds();
+    let positive = |x: f64| Some(x).filter(|x| *x > 0.0);
+    // fio cuts a rate to a whole number in text; bytes and time say more of a low one.
+    let by_bytes = block
+        .filter(|b| b.0 > 0 && s.bytes.0 > 0 && seconds > 0.0 && s.ios.is_none() && s.iops < CUT_RATE)
+        .map(|b| s.bytes.0 as f64 / b.0 as f64 / seconds);
+    let iops = match (s.ios.filter(|n| *n > 0 && seconds > 0.0), by_bytes) {
+        // Whole I/Os over whole milliseconds are finer than the rate as text has it.
+        (Some(n), _) => Known::Said(n as f64 / seconds),
+        (None, Some(rate)) => {
+            Known::assumed(rate, "bytes over block size and time, since the rate is cut to a whole number")
+        }
+        (None, None) => positive(s.iops).into(),
     };
-    step.runtime = step.runtime.max(Nanos::millis(1));
-    let given = option(&["bs", "blocksize"]).and_then(|b| bytes(b.split(',').next().unwrap_or(b)));
-    let one = header.map(|h| h.block[usize::from(step.rw.directions()[0] == Direction::Write)]);
-    let one = one.filter(|(min, max)| min == max).map(|b| b.0);
-    let mixed = ["bsrange", "blocksize_range", "bssplit"].iter().any(|o| option(&[o]).is_some());
-    let silent = listed && !mixed && option(&["bs", "blocksize"]).is_none();
-    match given.or(one).filter(|b| b.0 > 0 && !mixed) {
-        Some(block) => step.bs = BlockSizes::one(block),
-        None if silent => {}
-        None => assumed.push(BLOCK),
-    }
-    if let Some(names) = option(&["filename"]) {
-        step.targets = names.split(':').map(PathBuf::from).collect();
-    }
-    if flag(&["time_based"]) != Some(true) && !seems_time_based(job, output) {
-        step.io_size = option(&["io_size", "size"]).and_then(bytes);
-    }
-    (step, assumed.into_iter().map(String::from).collect())
-}
-
-/// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
-/// Told by more bytes than the job was to move, or by a run time that was used up.
-pub fn seems_time_based(job: &Job, output: &Output) -> bool {
-    let given = |names: &[&str]| job.option(output, names);
-    if given(&["time_based", "loops"]).is_some() {
-        return false;
-    }
-    let Some(number::Value::Time(asked)) = given(&["runtime", "timeout"])
-        .and_then(|t| number::read(option::find_any("runtime")?, Some(t), 1024).ok())
-        .map(|(value, _)| value)
-    else {
-        return false;
+    let told = |l: &Option<Latency>| {
+        l.as_ref().filter(|l| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0)).map(latency)
     };
-    let moved: u64 = job.moved().map(|(_, s)| s.bytes.0).sum();
-    let whole = given(&["io_size"]).or(given(&["size"])).and_then(bytes);
-    let more = whole.is_some_and(|w| w.0 > 0 && moved > w.0.saturating_mul(u64::from(job.members.max(1))));
-    let longest = job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default();
-    // fio's clock counts whole milliseconds.
-    more || (asked.0 > 0 && longest.0 + Nanos::millis(10).0 >= asked.0)
-}
-
-/// An amount in fio's units; none where it depends on the target.
-fn bytes(text: &str) -> Option<Bytes> {
-    let (value, _) = number::read(option::find_any("size")?, Some(text), 1024).ok()?;
-    if let number::Value::Size(number::Size::Bytes(n)) = value { Some(Bytes(n)) } else { None }
-}
-
-/// From what was done, where nothing says what was asked for.
-fn pattern(job: &Job) -> Pattern {
-    let moved: Vec<Direction> = job.moved().map(|(d, _)| d).collect();
-    match moved.as_slice() {
-        [Direction::Write] => Pattern::RandWrite,
-        [Direction::Trim] => Pattern::RandTrim,
-        [Direction::Read, Direction::Write, ..] => Pattern::RandRw,
-        _ => Pattern::RandRead,
+    ReportedFigures {
+        bytes: s.bytes,
+        ios: s.ios.into(),
+        iops,
+        bytes_per_second: match positive(s.bytes_per_second) {
+            None if seconds > 0.0 && s.bytes.0 > 0 => {
+                Known::assumed(s.bytes.0 as f64 / seconds, "bytes over time")
+            }
+            said => said.into(),
+        },
+        runtime: Some(s.runtime).filter(|t| t.0 > 0).into(),
+        short_ios: s.short.saturating_add(s.dropped),
+        submission: told(&s.slat),
+        completion: told(&s.clat),
+        total: told(&s.lat),
+        rate_spread: s.bandwidth_samples.filter(|b| b.mean > 0.0).map(|b| spread(&b, s.runtime)),
     }
 }
 
-/// Ours for the same system calls; every other engine of fio's counts as blocking calls here.
-fn engine(name: &str) -> EngineKind {
-    match name {
-        "io_uring" | "io_uring_cmd" => EngineKind::IoUring,
-        "libaio" => EngineKind::Libaio,
-        "null" => EngineKind::Null,
-        _ => EngineKind::Psync,
+fn spread(s: &Samples, runtime: Nanos) -> RateSpread {
+    RateSpread {
+        min: s.min,
+        max: s.max,
+        mean: s.mean,
+        deviation: s.deviation,
+        samples: match s.samples {
+            Some(n) => n.into(),
+            None => {
+                Known::assumed((runtime.as_seconds() * 2.0) as u64, "two samples a second, fio's default")
+            }
+        },
     }
 }
 
-fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
-    let of = |d: Direction| job.directions[d].as_ref().and_then(summary);
+fn latency(l: &Latency) -> ReportedLatency {
+    ReportedLatency {
+        samples: l.samples.into(),
+        min: l.min,
+        mean: l.mean,
+        deviation: l.deviation,
+        max: l.max,
+        percentiles: l.percentiles.iter().map(|(p, v)| (p.to_string(), *v)).collect(),
+    }
+}
+
+/// Flushes; how many there were is not told where only those of `fdatasync=` are meant, which fio leaves out of its counts.
+fn sync(job: &Job) -> Option<ReportedSync> {
+    let l = job.sync.as_ref().filter(|l| l.samples != Some(0) && l.mean > 0.0)?;
+    Some(ReportedSync { count: l.samples.or(job.sync_ios).filter(|n| *n > 0).into(), latency: latency(l) })
+}
+
+/// Latencies by bands: fio's bins where they are there, else its table.
+fn bands(job: &Job) -> Vec<Band> {
+    let parts = parts(job);
+    let one = if let [one] = parts[..] { Some(one) } else { None };
+    let bins = one.into_iter().flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.bins.is_empty());
+    if let Some(l) = bins {
+        let total = l.bins.iter().map(|b| b.1 as f64).sum::<f64>().max(1.0);
+        let band = |(middle, n): &(Nanos, u64)| {
+            // A bucket of fio is 1/64 of its power of two wide (shared by `stat.h`, FIO_IO_U_PLAT_BITS).
+            let half = (1u64 << middle.0.max(1).ilog2().saturating_sub(6)) / 2;
+            Band {
+                above: Nanos(middle.0.saturating_sub(half + 1)),
+                up_to: Nanos(middle.0 + half),
+                share: *n as f64 / total,
+            }
+        };
+        return l.bins.iter().map(band).collect();
+    }
+    let mut rows: Vec<(u64, f64)> = Vec::new();
+    let below = |unit: u64, shares: &[f64]| -> Vec<(u64, f64)> {
+        BELOW.iter().zip(shares).map(|(edge, share)| (u64::from(*edge) * unit, *share)).collect()
+    };
+    rows.extend(job.latency_ns.iter().flat_map(|s| below(1, s)));
+    rows.extend(job.latency_us.iter().flat_map(|s| below(1000, s)));
+    let longest = parts.iter().flat_map(|s| [&s.lat, &s.clat]).flatten().map(|l| l.max.0).max();
+    for (key, share) in BELOW_MS.iter().zip(job.latency_ms.iter().flatten()) {
+        let edge = key.parse::<u64>().map_or(longest.unwrap_or(0).max(2_000_000_001), |ms| ms * 1_000_000);
+        rows.push((edge, *share));
+    }
+    let mut above = 0;
+    let mut bands = Vec::new();
+    for (edge, share) in rows {
+        if share > 0.0 {
+            bands.push(Band { above: Nanos(above), up_to: Nanos(edge), share });
+        }
+        above = edge;
+    }
+    bands
+}
+
+/// The counters of the one disk. They count the ramp too, which the figures leave out.
+fn device(output: &Output, conditions: &Conditions) -> Option<ReportedDevice> {
+    let disks: Vec<&Disk> = output.disks.iter().filter(|d| !d.is_below).collect();
+    let [disk] = disks[..] else { return None };
+    if conditions.ramp.get().is_some_and(|r| r.0 > 0) {
+        return None;
+    }
+    let c = &disk.counts;
+    let bytes = |sectors: u64| Bytes(sectors.saturating_mul(512));
+    Some(ReportedDevice {
+        name: disk.name.clone(),
+        reads: ReportedRequests { ios: c.ios.0, merges: c.merges.0, bytes: c.sectors.map(|s| bytes(s.0)) },
+        writes: ReportedRequests { ios: c.ios.1, merges: c.merges.1, bytes: c.sectors.map(|s| bytes(s.1)) },
+    })
+}
+
+/// volproof's engine for the same system calls.
+fn engine(conditions: &Conditions) -> Option<EngineKind> {
+    match conditions.engine.as_ref()?.as_str() {
+        "io_uring" | "io_uring_cmd" => Some(EngineKind::IoUring),
+        "libaio" => Some(EngineKind::Libaio),
+        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2" => Some(EngineKind::Psync),
+        "null" => Some(EngineKind::Null),
+        _ => None,
+    }
+}
+
+fn step(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> StepRecord {
+    let reported = reported(output, run, job, alone);
+    let c = &reported.conditions;
+    let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));
     let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
-    let flushes = job.sync.as_ref().and_then(|l| Some((l, l.samples.or(job.sync_ios).filter(|n| *n > 0)?)));
-    let sync = flushes.map(|(l, n)| DirectionSummary {
-        ios: n,
-        bytes: Bytes(0),
-        iops: n as f64 / step.runtime.as_seconds(),
-        bytes_per_second: 0.0,
-        rate: None,
-        service_latency_ns: latency(l, n),
-        response_latency_ns: None,
-    });
+    let window = reported.window().unwrap_or_default();
+    let sync =
+        reported.sync.as_ref().and_then(|s| Some((s, s.count.get()?))).map(|(s, n)| DirectionSummary {
+            ios: n,
+            bytes: Bytes(0),
+            iops: n as f64 / window.as_seconds().max(1e-9),
+            bytes_per_second: 0.0,
+            rate: None,
+            service_latency_ns: latency_summary(&s.latency, n),
+            response_latency_ns: None,
+        });
     let data = [&read, &write, &trim];
     let ios: u64 = data.into_iter().flatten().map(|s| s.ios).sum();
     // Little's law: what fio's figures say of the requests in flight.
     let in_flight = data.into_iter().flatten().map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
-    let window = step.runtime;
     let time = job.runtime.unwrap_or(Nanos(window.0.saturating_mul(u64::from(job.members.max(1)))));
     let cpu = job.cpu.unwrap_or_default();
     let used = |share: f64| Nanos((share.max(0.0) * time.0 as f64) as u64);
     let (user, system) = (used(cpu.user), used(cpu.system));
     let per_io = |t: Nanos| if ios > 0 { t.0 as f64 / ios as f64 } else { 0.0 };
-    let errors = job.errors.unwrap_or(u64::from(job.error != 0));
-    let series = Series { window_ns: window, ..Series::default() };
+    let targets = c.targets.as_ref().cloned().unwrap_or_default();
+    let target = StepTarget {
+        path: targets.first().cloned().unwrap_or_default(),
+        beside: targets.iter().skip(1).cloned().collect(),
+        read: read.clone(),
+        write: write.clone(),
+        trim: trim.clone(),
+        sync: sync.clone(),
+        in_flight_mean: in_flight,
+        series: Series { window_ns: window, ..Series::default() },
+    };
     StepRecord {
-        name: step.name.clone(),
-        engine: step.engine,
+        name: job.name.clone(),
+        engine: engine(c).into(),
         engine_features: Vec::new(),
-        assumed: Vec::new(),
         fio: None,
-        started: started.into(),
+        started: Known::Unknown,
         set_up_ns: Nanos(0),
         started_after_ns: Nanos(0),
         window_ns: window,
         workers_window_ns: job.runtime.unwrap_or_default(),
         in_flight_mean: in_flight,
-        in_flight_asked: f64::from(step.iodepth) * f64::from(step.numjobs),
+        in_flight_asked: c.in_flight().map(|n| n as f64).into(),
         cpu: CpuRecord {
             user_ns_per_io: per_io(user),
             system_ns_per_io: per_io(system),
@@ -483,7 +363,10 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         },
         pinned_cpus: Vec::new(),
         placement: None,
-        errors: ErrorRecord { count: errors, first: Vec::new() },
+        errors: ErrorRecord {
+            count: reported.failure.as_ref().map_or(0, |f| f.ios.unwrap_or(1)),
+            first: Vec::new(),
+        },
         drained_ios: 0,
         drained_max_ns: Nanos(0),
         end_flushes: 0,
@@ -496,59 +379,49 @@ fn step_record(job: &Job, step: &Step, started: &str) -> StepRecord {
         open_loop: None,
         depth: None,
         trace_left_out_ios: 0,
-        targets: vec![StepTarget {
-            path: step.targets.first().cloned().unwrap_or_else(|| "unknown".into()),
-            beside: step.targets.iter().skip(1).cloned().collect(),
-            read: read.clone(),
-            write: write.clone(),
-            trim: trim.clone(),
-            sync: sync.clone(),
-            in_flight_mean: in_flight,
-            series,
-        }],
+        // Without names of files there is no target to name.
+        targets: if targets.is_empty() { Vec::new() } else { vec![target] },
         read,
         write,
         trim,
         sync,
         evidence: Evidence::default(),
+        reported: Some(Box::new(reported)),
     }
 }
 
-fn summary(s: &Stats) -> Option<DirectionSummary> {
+/// The figures of a direction as a summary, where they suffice for one.
+fn summary(f: &ReportedFigures, block: Option<Bytes>) -> Option<DirectionSummary> {
+    let count = block.filter(|b| b.0 > 0 && f.ios.is_unknown() && f.bytes.0 > 0).map(|b| f.bytes.0 / b.0);
     // Text before 3.x and terse lines do not count I/Os.
-    let ios = s.ios.unwrap_or((s.iops * s.runtime.as_seconds()).round() as u64);
-    // A rate that is not told follows from its count and time, where those are.
-    let rate = |told: f64, amount: u64| match s.runtime.as_seconds() {
-        _ if told > 0.0 => Some(told),
-        t if t > 0.0 && amount > 0 => Some(amount as f64 / t),
-        _ => None,
-    };
+    let ios =
+        f.ios.get().unwrap_or(count.filter(|_| f.iops.said().is_none()).unwrap_or(f.count().round() as u64));
+    let (iops, bytes_per_second) = (f.iops.get()?, f.bytes_per_second.get()?);
     if ios == 0 {
         return None;
     }
-    let (iops, bytes_per_second) = (rate(s.iops, ios)?, rate(s.bytes_per_second, s.bytes.0)?);
-    let known = |l: &&Latency| l.max.0 > 0 || l.samples.is_some_and(|n| n > 0);
-    // The total is what we measure; where it has no percentiles, those of the completion stand for it.
-    let clat = s.clat.as_ref().filter(known);
-    let mut lat = s.lat.as_ref().filter(known).or(clat).cloned().unwrap_or_default();
-    if lat.percentiles.is_empty() {
-        lat.percentiles = clat.map(|l| l.percentiles.clone()).unwrap_or_default();
+    let of = |found: Option<(&'static str, &ReportedLatency)>| found.map(|(_, l)| l.clone());
+    let mut latency = of(f.latency()).unwrap_or_default();
+    // The total is what volproof measures; where it has no percentiles, those of the completion stand for it.
+    if latency.percentiles.is_empty() {
+        latency.percentiles = of(f.percentiles()).map(|l| l.percentiles).unwrap_or_default();
     }
     Some(DirectionSummary {
         ios,
-        bytes: s.bytes,
+        bytes: f.bytes,
         iops,
         bytes_per_second,
         rate: None,
-        service_latency_ns: latency(&lat, ios),
+        service_latency_ns: latency_summary(&latency, ios),
         response_latency_ns: None,
     })
 }
 
-fn latency(l: &Latency, ios: u64) -> LatencySummary {
-    let samples = l.samples.unwrap_or(ios);
+fn latency_summary(l: &ReportedLatency, ios: u64) -> LatencySummary {
+    let samples = if l.max.0 > 0 { l.samples.get().unwrap_or(ios) } else { 0 };
+    let shares = l.shares();
     let carried = |share: f64| {
-        let near = l.percentiles.iter().find(|(p, _)| (p / 100.0 - share).abs() < 1e-9)?;
+        let near = shares.iter().find(|(p, _)| (p - share).abs() < 1e-9)?;
         printable(samples as f64, share).then_some(near.1)
     };
     let percentiles: BTreeMap<String, Nanos> =
@@ -564,4 +437,9 @@ fn latency(l: &Latency, ios: u64) -> LatencySummary {
         percentiles,
         censored: 0,
     }
+}
+
+/// Runs in a report.
+pub fn count(output: &Output) -> usize {
+    runs::runs(output).len()
 }

@@ -110,6 +110,25 @@ pub struct Simulated {
 }
 
 impl Plan {
+    /// No plan: what another tool measured was not planned by volproof.
+    pub fn none() -> Plan {
+        Plan {
+            name: String::new(),
+            targets: Vec::new(),
+            file_size: None,
+            keep: false,
+            overwrite: false,
+            continue_on_error: false,
+            seed: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    /// It plans nothing.
+    pub fn is_none(&self) -> bool {
+        self.steps.is_empty()
+    }
+
     /// Some step changes data on the targets.
     pub fn changes_data(&self) -> bool {
         self.steps.iter().any(|s| s.rw.changes_data() && s.engine != EngineKind::Null)

@@ -169,7 +169,7 @@ impl Step {
     }
 
     /// Block sizes of the directions that occur.
-    pub(super) fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
+    pub fn all_sizes(&self) -> impl Iterator<Item = &BlockSizes> {
         self.rw.directions().iter().map(|d| self.sizes(*d))
     }
 

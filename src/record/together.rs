@@ -1,5 +1,6 @@
 //! Steps that ran together: what a Record says of which ran beside which, on what, and what the kernel counted meanwhile.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -50,17 +51,21 @@ impl Record {
             let ramp = self.plan_step(&s.name).map_or(0, |p| p.ramp.0);
             s.started_after_ns.0..s.started_after_ns.0 + ramp + s.window_ns.0
         };
+        let names: HashSet<&str> = stage.steps.iter().map(String::as_str).collect();
         let mine = load(step);
         let meets = |s: &StepRecord| load(s).start < mine.end && mine.start < load(s).end;
         self.steps
             .iter()
-            .filter(|s| s.name != step.name && stage.steps.contains(&s.name) && meets(s))
+            .filter(|s| s.name != step.name && names.contains(s.name.as_str()) && meets(s))
             .collect()
     }
 
     /// The steps that ran while this one did and used a disk that it used: its rate is not that of the disk.
     pub fn sharing(&self, step: &StepRecord) -> Vec<&StepRecord> {
         let mine = self.targets_of(step);
+        if mine.is_empty() {
+            return Vec::new();
+        }
         let shared = |s: &&StepRecord| {
             self.targets_of(s).into_iter().any(|theirs| mine.iter().any(|m| m.shares_disk(theirs)))
         };

@@ -22,7 +22,7 @@ pub fn record(record: &Record) -> String {
         out.push_str(&super::crosscheck::text(&record.cross_checks));
     } else {
         out.push('\n');
-        out.push_str(&rates(&rows, if record.is_imported() { "not known" } else { "too short" }));
+        out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));
         out.push('\n');
         out.push_str(&latencies("Service latency, from submission to completion", &rows, |s| {
             Some(&s.service_latency_ns)
@@ -53,8 +53,17 @@ pub fn record(record: &Record) -> String {
 
 fn heading(record: &Record) -> String {
     let e = &record.environment;
-    let began = record.began().unwrap_or("time not known");
-    let mut out = format!("volproof {}   plan {}   {began}\n", record.volproof_version, record.plan.name);
+    let began = record.started.as_ref().map_or("time not known", String::as_str);
+    let what = if record.report.is_some() { "report of" } else { "plan" };
+    let mut out = format!("volproof {}   {what} {}   {began}\n", record.volproof_version, record.title());
+    if let Some(report) = &record.report {
+        out.push_str(&wrap("report   ", &format!("it does not hold {}", not_in_it(record))));
+        out.extend(report.notes.iter().map(|note| wrap("note     ", note)));
+        if let Some(runs) = report.runs {
+            let told = format!("it has {runs} runs, of which these are the first {}", record.steps.len());
+            out.push_str(&wrap("note     ", &told));
+        }
+    }
     for target in &record.targets {
         out.push_str(&wrap(
             "target   ",
@@ -64,7 +73,7 @@ fn heading(record: &Record) -> String {
     let kind = if e.virtual_machine { ", virtual machine" } else { "" };
     let what =
         format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
-    if !record.is_imported() {
+    if record.report.is_none() {
         out.push_str(&wrap("machine  ", &what));
     }
     if let Some(tuning) = &record.tuning {
@@ -220,23 +229,22 @@ pub(super) fn compact(n: Nanos) -> String {
 fn costs(record: &Record) -> String {
     let mut out = String::from("How it was driven\n");
     for step in &record.steps {
-        let Some(plan) = record.plan_step(&step.name) else { continue };
-        let pace = match &step.open_loop {
-            Some(o) => format!("{:.0} IOPS offered", o.offered_per_second),
-            None if step.assumes("depth") => format!("{:.1} in flight", step.in_flight_mean),
-            None => format!("depth {:.1} of {}", step.in_flight_mean, step.in_flight_asked),
+        let c = record.conditions(step);
+        let pace = match (&step.open_loop, step.in_flight_asked.get()) {
+            (Some(o), _) => format!("{:.0} IOPS offered", o.offered_per_second),
+            (None, None) => format!("{:.1} in flight", step.in_flight_mean),
+            (None, Some(asked)) => format!("depth {:.1} of {asked}", step.in_flight_mean),
         };
-        let io = if plan.direct || step.assumes("direct") { "" } else { "buffered, " };
-        let engine = if step.assumes("engine") { io.into() } else { format!("{}, {io}", step.engine) };
+        let io = if c.direct.get() == Some(false) { "buffered, " } else { "" };
         let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
+        let engine = c.engine.as_ref().map(|e| format!("{by}{e}, ")).unwrap_or_default();
+        let load = Some(load(record, step)).filter(|l| !l.is_empty()).map(|l| l + ", ").unwrap_or_default();
         let together = together(record, step).map(|t| format!(", {t}")).unwrap_or_default();
         out.push_str(&wrap(
             "  ",
             &format!(
-                "{}: {}{by}{}{pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
+                "{}: {load}{engine}{io}{pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
                 step.name,
-                load(plan, step),
-                engine,
                 step.window_ns.as_seconds(),
                 step.cpu.user_ns_per_io / 1e3,
                 step.cpu.system_ns_per_io / 1e3,
@@ -246,12 +254,47 @@ fn costs(record: &Record) -> String {
     out
 }
 
-/// Block size and pattern, as far as they are known, and a comma.
-fn load(plan: &Step, step: &StepRecord) -> String {
-    let block = (!step.assumes("block size")).then(|| plan.blocks());
-    let pattern = (!step.assumes("pattern")).then(|| plan.rw.to_string());
-    let words: Vec<String> = block.into_iter().chain(pattern).collect();
-    if words.is_empty() { String::new() } else { words.join(" ") + ", " }
+/// Block size and pattern, as far as they are known.
+pub(in crate::report) fn load(record: &Record, step: &StepRecord) -> String {
+    if let Some(plan) = record.plan_step(&step.name) {
+        return format!("{} {}", plan.blocks(), plan.rw);
+    }
+    let c = record.conditions(step);
+    let block = c.block.get().map(|(low, high)| match low == high {
+        true => low.exact(),
+        false => format!("{} to {}", low.exact(), high.exact()),
+    });
+    block.into_iter().chain(c.rw.as_ref().cloned()).collect::<Vec<_>>().join(" ")
+}
+
+/// What no report holds, and what this one leaves out or lets one infer: conditions, with the steps that this is so for where that is not
+/// all of them.
+pub(in crate::report) fn not_in_it(record: &Record) -> String {
+    let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
+    for step in &record.steps {
+        let Some(reported) = &step.reported else { continue };
+        for (fact, why) in reported.conditions.gaps() {
+            let words = match why {
+                Some(why) => format!("{fact} (assumed from {why})"),
+                None => fact.to_string(),
+            };
+            match facts.iter_mut().find(|(w, _)| *w == words) {
+                Some((_, steps)) => steps.push(&step.name),
+                None => facts.push((words, vec![&step.name])),
+            }
+        }
+    }
+    let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
+        all if all.len() == record.steps.len() => words.clone(),
+        [a, b, c, rest @ ..] if !rest.is_empty() => {
+            format!("{words} of {a}, {b}, {c} and {} more", rest.len())
+        }
+        some => format!("{words} of {}", some.join(", ")),
+    };
+    let always = ["samples over time", "the machine", "facts about the target"].map(String::from);
+    let when = record.started.is_unknown().then(|| "when it was".to_string());
+    let all: Vec<String> = always.into_iter().chain(when).chain(facts.iter().map(of)).collect();
+    all.join(", ")
 }
 
 /// Which steps ran while this one did, and how long after the first of them it began.
@@ -428,7 +471,10 @@ fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, 
         quoted(&step.name),
         d.name().into(),
         quoted(target),
-        EngineWord { engine: step.engine, fio: step.fio.is_some() }.to_string(),
+        step.engine
+            .get()
+            .map(|engine| EngineWord { engine, fio: step.fio.is_some() }.to_string())
+            .unwrap_or_default(),
         format!("{:.3}", step.window_ns.as_seconds()),
         s.ios.to_string(),
         s.bytes.0.to_string(),

@@ -127,10 +127,8 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
         Command::Report(args) => report(&args),
         Command::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
-            let (text, failed) = match explain::verdict_of_report(&args).map_err(input)? {
-                Some(judged) => judged,
-                None => judge::answer(&args).map_err(input)?,
-            };
+            let record = explain::load(&args.record).map_err(Failure::input)?;
+            let (text, failed) = judge::answer(&args, record).map_err(input)?;
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }

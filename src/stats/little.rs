@@ -66,6 +66,11 @@ impl Little {
     }
 }
 
+/// Requests in flight on average, of a rate a second and a mean latency in nanoseconds.
+pub fn in_flight(per_second: f64, mean_ns: f64) -> f64 {
+    per_second * mean_ns / 1e9
+}
+
 /// Requests that must be in flight for a rate at a latency: 1,000,000 per second at 640 us need 640.
 pub fn depth_needed(per_second: f64, latency: Nanos) -> u64 {
     // A rounding error just above a whole number asks for no request more.

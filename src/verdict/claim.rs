@@ -1,10 +1,11 @@
 //! One step against one promise.
 
+use super::better::Shows;
 use super::reach::{self, Reach};
 use super::{Claim, Metric, Outcome};
 use crate::diagnose::{Diagnosis, bins, direction};
-use crate::plan::Step;
-use crate::record::{Claimed, Record, StepRecord};
+use crate::plan::Pattern;
+use crate::record::{Claimed, Conditions, Record, StepRecord};
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{AtBlock, Binding, Reading};
@@ -32,8 +33,8 @@ pub struct Judge<'a> {
     pub record: &'a Record,
     /// What is promised.
     pub claimed: &'a Claimed,
-    /// The step as planned.
-    pub plan: &'a Step,
+    /// The load, as far as it is known.
+    pub conditions: &'a Conditions,
     /// The step as measured.
     pub step: &'a StepRecord,
     /// What limited it.
@@ -67,15 +68,24 @@ impl Rates {
 impl Judge<'_> {
     /// The rate against what binds at the block size of the step; `None` where nothing is promised for it.
     pub fn rate(&self) -> Option<Claim> {
-        let d = direction(self.plan)?;
-        let block = self.plan.single_block()?;
+        let pattern = self.conditions.pattern()?;
+        let d = direction(pattern)?;
+        let block = self.conditions.single_block()?;
         let rates = Rates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
-        if self.plan.rw.directions().len() > 1
+        if pattern.directions().len() > 1
             && self.claimed.promise.least(block, level::Direction::Write) != Some(rates.least)
         {
             return None;
         }
+        match &self.step.reported {
+            Some(told) => self.rate_of_spread(told, &rates),
+            None => self.rate_of_samples(&rates),
+        }
+    }
+
+    /// The rate by its own samples, with their interval.
+    fn rate_of_samples(&self, rates: &Rates) -> Option<Claim> {
         let metric = rates.metric();
         let bytes = metric == Metric::Throughput;
         let pick = |at: AtBlock| if bytes { at.bytes } else { at.iops };
@@ -110,9 +120,17 @@ impl Judge<'_> {
     /// Mean latency, where a figure is promised and the step is the one that it is promised for.
     pub fn latency(&self) -> Option<Claim> {
         let promised = latency_promised(self.claimed)?;
-        if !fits_latency(self.claimed, self.plan) {
+        if !fits_latency(self.claimed, self.conditions, self.record.depth_per_target(self.step)) {
             return None;
         }
+        match &self.step.reported {
+            Some(_) => self.latency_of_mean(promised),
+            None => self.latency_of_samples(promised),
+        }
+    }
+
+    /// The mean latency by its own samples, with their interval.
+    fn latency_of_samples(&self, promised: Nanos) -> Option<Claim> {
         let mut columns: Vec<(u64, Nanos)> = Vec::new();
         for series in self.step.targets.iter().map(|t| &t.series) {
             for stream in [Direction::Read, Direction::Write].into_iter().filter_map(|d| series.stream(d)) {
@@ -137,7 +155,14 @@ impl Judge<'_> {
         Some(self.valid(claim, None))
     }
 
-    fn claim(&self, metric: Metric, outcome: Outcome, promised: f64, f: Finding, reason: String) -> Claim {
+    pub(super) fn claim(
+        &self,
+        metric: Metric,
+        outcome: Outcome,
+        promised: f64,
+        f: Finding,
+        reason: String,
+    ) -> Claim {
         Claim {
             step: self.step.name.clone(),
             metric,
@@ -158,7 +183,7 @@ impl Judge<'_> {
     }
 
     /// The claim as it stands, or INVALID: a blocker, or a step that could not have reached the promise.
-    fn valid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
+    pub(super) fn valid(&self, claim: Claim, reach: Option<Reach>) -> Claim {
         let passed = claim.outcome == Outcome::Pass;
         let spared = |code: &str| {
             (passed && ONLY_SLOWS.contains(&code))
@@ -192,7 +217,10 @@ impl Judge<'_> {
         if let Some((code, message, advice)) =
             own.chain(findings).chain(doubts).find(|(code, ..)| !spared(code))
         {
-            let command = (code == "generator-limited").then(|| reach::more_jobs(self));
+            let command = match &self.step.reported {
+                Some(_) => self.better(Shows::Rate),
+                None => (code == "generator-limited").then(|| reach::more_jobs(self)).flatten(),
+            };
             return invalid(code, format!("{}; {advice}", message.trim_end_matches('.')), command);
         }
         match reach {
@@ -210,6 +238,14 @@ impl Judge<'_> {
                 "shared-disk",
                 format!("it ran together with {} on the same disk", first.name),
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
+            ));
+        }
+        let hosts = self.step.reported.as_ref().map_or(0, |r| r.hosts.len());
+        if hosts > 1 && self.claimed.promise.volumes.len() == 1 {
+            why.push((
+                "several-hosts",
+                format!("{hosts} hosts ran it, and nothing tells whether they drove one volume or one each"),
+                "name the volumes of the other hosts with --with, or judge the report of one host",
             ));
         }
         let (driven, all) = (self.record.targets_of(self.step).len(), self.record.targets.len());
@@ -252,16 +288,17 @@ pub fn latency_promised(claimed: &Claimed) -> Option<Nanos> {
 
 /// Whether a step is one that a promised latency is about: one request in flight, small blocks; writes at random where the
 /// provider says so.
-pub fn fits_latency(claimed: &Claimed, plan: &Step) -> bool {
+pub fn fits_latency(claimed: &Claimed, c: &Conditions, depth_per_target: Option<u64>) -> bool {
     let basis = |words: &str| {
         claimed.promise.volumes.iter().any(|v| v.latency_basis.as_ref().is_some_and(|b| b.contains(words)))
     };
     let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
-    plan.depth_per_target() == 1
-        && plan.arrivals_per_second().is_none()
-        && plan.single_block().is_some_and(|b| b <= block)
-        && (!basis("random write") || plan.rw == crate::plan::Pattern::RandWrite)
-        && plan.rw.directions().len() == 1
+    let Some(pattern) = c.pattern() else { return false };
+    depth_per_target == Some(1)
+        && c.offered().is_none()
+        && c.single_block().is_some_and(|b| b <= block)
+        && (!basis("random write") || pattern == Pattern::RandWrite)
+        && pattern.directions().len() == 1
 }
 
 /// A figure of a metric for people.

@@ -6,14 +6,14 @@
 //! not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured: its figures are about the test.
 //! The one exception: what can only slow a run down does not undo a PASS. Method page, §4.3; statistics in [`crate::stats`].
 
+pub mod better;
 mod claim;
-mod figures;
 mod reach;
+mod reported;
 
 use serde::Serialize;
 
 pub use claim::{Rates, figure};
-pub use figures::Figures;
 
 use crate::diagnose::Diagnosis;
 use crate::record::{Claimed, Record};
@@ -155,20 +155,26 @@ impl Verdict {
     pub fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Verdict {
         let mut claims = Vec::new();
         for step in &record.steps {
-            let Some(plan) = record.plan_step(&step.name) else { continue };
+            let conditions = record.conditions(step);
             let Some(diagnosis) = found.iter().find(|d| d.step == step.name) else { continue };
-            let judge = claim::Judge { record, claimed, plan, step, diagnosis };
+            let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis };
             claims.extend(judge.rate());
             claims.extend(judge.latency());
         }
         // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
-        let deep = |c: &Claim| record.plan_step(&c.step).is_some_and(|s| s.depth_per_target() > 1);
+        let deep = |c: &Claim| {
+            let step = record.steps.iter().find(|s| s.name == c.step);
+            step.and_then(|s| record.depth_per_target(s)).is_some_and(|depth| depth > 1)
+        };
         let tested: Vec<Metric> = claims.iter().filter(|c| deep(c)).map(|c| c.metric).collect();
         claims.retain(|c| c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
         let untested = Metric::ALL
             .into_iter()
             .filter(|m| claims.iter().all(|c| c.metric != *m))
-            .filter_map(|m| reach::untested(record, claimed, m))
+            .filter_map(|m| match record.report {
+                Some(_) => reported::untested(record, claimed, found, m),
+                None => reach::untested(record, claimed, m),
+            })
             .collect();
         let mut notes = claimed.notes.clone();
         if !claimed.promise.unit_certain() && claims.iter().any(|c| c.metric == Metric::Throughput) {

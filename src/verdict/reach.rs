@@ -8,7 +8,7 @@ use super::{Metric, Untested};
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Claimed, Record};
+use crate::record::{Claimed, Conditions, Record};
 use crate::spec::level;
 use crate::spec::promise::AtBlock;
 use crate::stats::little::{depth_needed, rate_reachable};
@@ -35,7 +35,7 @@ pub struct Reach {
 
 /// `None` when the step could have reached the rate.
 pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
-    let (plan, step) = (judge.plan, judge.step);
+    let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
     if let Some(open) = &step.open_loop {
         return (open.offered_per_second < promised.iops * (1.0 - judge.claimed.tolerance)).then(|| Reach {
             reason: format!(
@@ -54,7 +54,7 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         return None;
     }
     let own = own_latency(judge)?;
-    let depth = step.in_flight_asked.max(1.0) as u64;
+    let depth = step.in_flight_asked.get()?.max(1.0) as u64;
     let needed = depth_needed(promised.iops, own);
     if depth >= needed {
         return None;
@@ -71,22 +71,21 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
 
 /// Another step with twice or half the depth did no more: the rate does not depend on the depth.
 fn one_ceiling(judge: &Judge<'_>) -> bool {
-    let (mine, depth) = (judge.step.iops(), judge.step.in_flight_asked);
+    let (mine, Some(depth)) = (judge.step.iops(), judge.step.in_flight_asked.get()) else { return false };
     judge.record.steps.iter().any(|other| {
+        let load = judge.record.conditions(other);
         other.name != judge.step.name
             && judge.record.sharing(other).is_empty()
-            && judge
-                .record
-                .plan_step(&other.name)
-                .is_some_and(|p| p.rw == judge.plan.rw && p.blocks() == judge.plan.blocks())
-            && (other.in_flight_asked * 2.0 <= depth)
+            && load.rw == judge.conditions.rw
+            && load.block == judge.conditions.block
+            && other.in_flight_asked.get().is_some_and(|asked| asked * 2.0 <= depth)
             && (other.iops() / mine - 1.0).abs() <= SAME
     })
 }
 
 /// The latency of the volume without what a throttle adds.
 fn own_latency(judge: &Judge<'_>) -> Option<Nanos> {
-    let summary = Summary::of_step(judge.plan, judge.step, &[], None);
+    let summary = Summary::of(judge.record, judge.step);
     let measured = match (Modes::of(&summary), judge.diagnosis.find("throttle")) {
         (Some(modes), _) => modes.passed,
         (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
@@ -108,27 +107,30 @@ fn deeper(plan: &Step, rate: f64, own: Nanos) -> Step {
 }
 
 /// Twice the threads for the same depth.
-pub fn more_jobs(judge: &Judge<'_>) -> String {
-    let plan = judge.plan;
+pub fn more_jobs(judge: &Judge<'_>) -> Option<String> {
+    let plan = judge.record.plan_step(&judge.step.name)?;
     let step = Step { numjobs: plan.numjobs * 2, iodepth: plan.iodepth.div_ceil(2), ..plan.clone() };
-    command(judge.record, judge.claimed, &step)
+    Some(command(judge.record, judge.claimed, &step))
 }
 
 /// Why nothing was judged of a metric that is promised, and the command that tests it.
 pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Untested> {
-    let plan = record.plan.steps.iter().find(|s| crate::diagnose::direction(s).is_some())?;
-    let d = crate::diagnose::direction(plan)?;
+    let plan = record.plan.steps.iter().find(|s| crate::diagnose::direction(s.rw).is_some())?;
+    let d = crate::diagnose::direction(plan.rw)?;
     let first = claimed.promise.volumes.first()?;
     let base = Step { rate_iops: None, rate_bw: None, ..plan.clone() };
     let (reason, step) = match metric {
         Metric::Latency => {
             let promised = latency_promised(claimed)?;
             let basis = first.latency_basis.clone().unwrap_or_else(|| "one request at a time".into());
+            let fits = |step: &Step| {
+                fits_latency(claimed, &Conditions::of_step(step, 1), Some(step.depth_per_target()))
+            };
             let mut step = Step { iodepth: 1, numjobs: 1, bs: BlockSizes::one(Bytes::kib(4)), ..base };
-            if !fits_latency(claimed, &step) {
+            if !fits(&step) {
                 step.rw = if d == level::Direction::Read { Pattern::RandRead } else { Pattern::RandWrite };
             }
-            if !fits_latency(claimed, &step) {
+            if !fits(&step) {
                 step.rw = Pattern::RandWrite;
             }
             (format!("{promised} are promised ({basis}), and no step runs that"), step)
@@ -147,11 +149,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
             let step =
                 deeper(&Step { bs: BlockSizes::one(block), bs_write: None, ..base }, rates.least.iops, own);
-            let reason = match record.is_imported() {
-                true => "an import has no samples over time: judge fio's report itself".into(),
-                false => format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)),
-            };
-            (reason, step)
+            (format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)), step)
         }
     };
     let on_real = record.plan.targets.is_empty() && plan.simulate.is_some();

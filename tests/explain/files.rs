@@ -93,8 +93,8 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
         .map(|r| {
             (
                 r.name.as_str(),
-                r.conditions.as_ref().unwrap().rw.as_deref(),
-                r.conditions.as_ref().unwrap().jobs,
+                r.conditions.rw.as_ref().map(String::as_str),
+                r.conditions.jobs.get().unwrap_or(0),
             )
         })
         .collect();
@@ -103,7 +103,7 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
     let two = format!("a: (g=0): rw=read, {SECTORS}\na: (g=0): rw=randread, {SECTORS}\nfio-3.28\n");
     let of = |text: String| -> Vec<Option<String>> {
         let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
-        found[0].runs.iter().map(|r| r.conditions.as_ref().unwrap().rw.clone()).collect()
+        found[0].runs.iter().map(|r| r.conditions.rw.as_ref().cloned()).collect()
     };
     assert_eq!(
         of(format!("{two}{}{}", row_of("a"), row_of("a"))),

@@ -3,6 +3,7 @@
 mod doubts;
 mod files;
 mod runs;
+mod stored;
 
 #[allow(dead_code)] // Other tests use the rest of it.
 #[path = "../page_record/mod.rs"]

@@ -78,10 +78,11 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
     };
     StepRecord {
         name: name.into(),
-        engine: EngineKind::IoUring,
+        engine: EngineKind::IoUring.into(),
+        reported: None,
         fio: None,
         engine_features: vec!["registered buffers".into()],
-        started: "2026-11-21T06:00:00Z".into(),
+        started: "2026-11-21T06:00:00Z".to_string().into(),
         started_after_ns: Nanos(0),
         set_up_ns: Nanos::millis(3),
         window_ns: Nanos::seconds(seconds),
@@ -91,7 +92,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         trim: None,
         sync: None,
         in_flight_mean: 31.7,
-        in_flight_asked: 32.0,
+        in_flight_asked: 32.0.into(),
         depth: None,
         trace_left_out_ios: 0,
         cpu: CpuRecord {
@@ -129,7 +130,6 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         end_flushes: 0,
         end_flush_max_ns: Nanos(0),
         lost_ios: 0,
-        assumed: Vec::new(),
         stuck_workers: 0,
         accounting: None,
         missed_rate: None,
@@ -200,8 +200,9 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         schema: SCHEMA.into(),
         schema_version: SCHEMA_VERSION,
         volproof_version: "0.1.0".into(),
-        started: "2026-11-21T06:00:00Z".into(),
+        started: "2026-11-21T06:00:00Z".to_string().into(),
         state: State::Complete,
+        report: None,
         plan: Plan {
             name: "by hand".into(),
             targets: vec!["/dev/nvme0n1".into()],

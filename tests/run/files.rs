@@ -149,7 +149,7 @@ fn several_targets_are_driven_together_and_summed() {
     let record = bench.record();
     assert_eq!(record.targets.len(), 2);
     let step = &record.steps[0];
-    assert_eq!(step.in_flight_asked, 8.0);
+    assert_eq!(step.in_flight_asked.get(), Some(8.0));
     let sum: u64 = step.targets.iter().map(|t| t.read.as_ref().unwrap().ios).sum();
     assert_eq!(step.read.as_ref().unwrap().ios, sum);
     for target in &record.targets {

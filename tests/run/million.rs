@@ -15,7 +15,7 @@ fn a_file_is_driven_as_the_script_drives_it() {
     let record = bench.record();
     let step = &record.plan.steps[0];
     assert_eq!((step.iodepth, step.numjobs, step.direct), (4, 1, false));
-    assert_eq!(record.steps[0].engine, volproof::plan::EngineKind::Libaio);
+    assert_eq!(record.steps[0].engine.get(), Some(volproof::plan::EngineKind::Libaio));
 }
 
 #[test]

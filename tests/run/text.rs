@@ -18,7 +18,7 @@ fn simulated(plan: &str, code: i32) -> Record {
     let whole = text::record(&record) + &judge::text(&record);
     assert_eq!(whole, ran.out, "run prints the Record, what was found, and nothing else");
     record.volproof_version = "1.2.3".into();
-    record.started = "2026-01-02T03:04:05Z".into();
+    record.started = "2026-01-02T03:04:05Z".to_string().into();
     record.environment = Environment {
         kernel: "6.12.1".into(),
         cpu_model: "Imaginary 9000 CPU @ 3.00GHz".into(),

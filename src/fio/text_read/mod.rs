@@ -177,7 +177,7 @@ impl Reader {
             self.unfinished
                 .get_or_insert(format!("the first line of a job is missing before line {}", line.number));
             self.open(Row::new(
-                Job { name, members: 1, host: line.host.clone(), ..Job::default() },
+                Job { name, members: 0, host: line.host.clone(), ..Job::default() },
                 line.number,
             ));
         }
@@ -220,7 +220,7 @@ impl Reader {
             group: here.get("(groupid", small).or_else(|| here.get("groupid", small)).unwrap_or(0),
             members: here
                 .get("jobs", |v| small(v.trim_end_matches(|c: char| !c.is_ascii_digit())))
-                .unwrap_or(1),
+                .unwrap_or(0),
             error: here.get("err", signed).unwrap_or(0),
             pid: field(here.text, "pid").and_then(|(_, v)| small(v)),
             ..Job::default()
@@ -464,7 +464,7 @@ fn group(text: &str) -> Option<Job> {
         runtime: Nanos(ms.saturating_mul(1_000_000)),
         ..Stats::default()
     };
-    let mut job = Job { name: "all jobs".into(), members: 1, ..Job::default() };
+    let mut job = Job { name: "all jobs".into(), members: 0, ..Job::default() };
     match word {
         "READ" => job.directions[Direction::Read] = Some(stats),
         "WRITE" => job.directions[Direction::Write] = Some(stats),

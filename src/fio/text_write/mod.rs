@@ -120,7 +120,7 @@ fn row(job: &Job, output: &Output, out: &mut String) {
         "{}: (groupid={}, jobs={}): err={:2}{error}: pid={}: {}",
         job.name,
         job.group,
-        job.members,
+        job.members.max(1),
         job.error,
         job.pid.unwrap_or(0),
         clock(output.timestamp_ms)

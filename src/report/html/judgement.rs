@@ -179,8 +179,8 @@ fn status(v: &Verdict) -> Status {
 fn card(record: &Record, c: &Claim) -> ClaimCard {
     let name = |v: f64| micro(figure(c.metric, v));
     let rates = record.claimed.as_ref().and_then(|claimed| {
-        let plan = record.plan_step(&c.step)?;
-        Rates::of(claimed, plan.single_block()?, diagnose::direction(plan)?)
+        let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
+        Rates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
     });
     let gauge = gauge::of(c, record.claimed.as_ref().map_or(0.0, |c| c.tolerance), rates.as_ref());
     let mut facts = vec![match c.metric {

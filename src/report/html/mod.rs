@@ -100,7 +100,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
     let judged = Some(record).filter(|_| !compared).and_then(|r| judgement::judged(r, &found));
     let judged = judged.unwrap_or_else(|| Judged::without_promise(record));
     let page = Page {
-        title: format!("{}{on}", record.plan.name),
+        title: format!("{}{on}", record.title()),
         headline: judged.headline,
         statuses: judged.statuses,
         claims: judged.claims,

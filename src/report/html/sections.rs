@@ -90,7 +90,7 @@ pub fn headline(record: &Record) -> String {
         // The best of the repeats is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
         [(step, d, s)] => {
-            let size = record.plan_step(&step.name).and_then(|p| p.single_block());
+            let size = record.conditions(step).single_block();
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
             let p99 = s.service_latency_ns.percentiles.get("99");
             let slowest = p99.map(|p| format!(", 99 % of them within {}", nanos(*p))).unwrap_or_default();
@@ -184,9 +184,13 @@ pub fn target(t: &TargetRecord) -> Vec<Fact> {
 /// The machine.
 pub fn environment(record: &Record) -> Vec<Fact> {
     let e = &record.environment;
-    if record.is_imported() {
-        let host = (!e.hostname.is_empty()).then(|| fact("Host", &e.hostname));
-        return host.into_iter().chain([fact("volproof", &record.volproof_version)]).collect();
+    if let Some(report) = &record.report {
+        let mut facts = vec![fact("Measured by", &report.tool)];
+        facts.extend(report.written.as_ref().map(|at| fact("Report of", at)));
+        facts.push(fact("Not in the report", crate::report::text::not_in_it(record)));
+        facts.extend(report.notes.iter().map(|note| fact("Note", note)));
+        facts.push(fact("volproof", &record.volproof_version));
+        return facts;
     }
     let mut facts = vec![fact("Host", &e.hostname), fact("Kernel", format!("Linux {}", e.kernel))];
     facts.extend(e.distribution.as_deref().map(|d| fact("Distribution", d)));

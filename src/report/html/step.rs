@@ -109,13 +109,12 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     };
     let targets: Vec<Place> = step.targets.iter().map(seen_by_fio).collect();
     let fio = match plan {
-        _ if !step.assumed.is_empty() => {
-            Err(format!("None: the report does not tell {}.", step.assumed.join(", ")))
-        }
         Some(p) => {
-            write_jobs::command_line(&Step { engine: step.engine, ..p.clone() }, &targets, record.plan.seed)
+            let engine = step.engine.get().unwrap_or(p.engine);
+            write_jobs::command_line(&Step { engine, ..p.clone() }, &targets, record.plan.seed)
                 .map_err(|e| format!("None: {e}."))
         }
+        None if step.reported.is_some() => Err("None: volproof explain says what to run instead.".into()),
         None => Err("None: the plan in this Record has no step of that name.".into()),
     };
     let errors = step.errors.first.iter().map(|e| {
@@ -124,8 +123,8 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     });
     let section = StepSection {
         name: step.name.clone(),
-        what: plan.map(|p| what(p, step)).unwrap_or_default(),
-        rows: rows(step, &charts, if record.is_imported() { "not known" } else { "too short" }),
+        what: what(record, step),
+        rows: rows(step, &charts, if record.report.is_some() { "not known" } else { "too short" }),
         facts: driven(record, step, plan),
         steady: steadiness(&charts),
         charts: places(step, &charts),
@@ -138,17 +137,16 @@ pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
     (section, charts)
 }
 
-fn what(plan: &Step, step: &StepRecord) -> String {
-    let pace = match &step.open_loop {
-        Some(o) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
-        None if step.assumes("depth") => String::new(),
-        None => format!("depth {}", step.in_flight_asked),
+fn what(record: &Record, step: &StepRecord) -> String {
+    let c = record.conditions(step);
+    let pace = match (&step.open_loop, step.in_flight_asked.get()) {
+        (Some(o), _) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
+        (None, Some(asked)) => format!("depth {asked}"),
+        (None, None) => String::new(),
     };
-    let known = |fact: &str, words: String| if step.assumes(fact) { String::new() } else { words };
-    let load = format!("{} {}", known("block size", plan.blocks()), known("pattern", plan.rw.to_string()));
-    let cached = if plan.direct { String::new() } else { known("direct", "through the page cache".into()) };
-    let words =
-        [load.trim().into(), pace, known("engine", step.engine.to_string()), cached, span(step.window_ns)];
+    let engine = c.engine.as_ref().cloned().unwrap_or_default();
+    let cached = if c.direct.get() == Some(false) { "through the page cache" } else { "" };
+    let words = [crate::report::text::load(record, step), pace, engine, cached.into(), span(step.window_ns)];
     words.into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
@@ -220,16 +218,13 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
         fact("Measured", span(step.window_ns)),
         fact(
             "Requests in flight",
-            match step.assumes("depth") {
-                true => format!("{} on average", significant(step.in_flight_mean)),
-                false => format!(
-                    "{} on average, {} asked for",
-                    significant(step.in_flight_mean),
-                    step.in_flight_asked
-                ),
+            match step.in_flight_asked.get() {
+                None => format!("{} on average", significant(step.in_flight_mean)),
+                Some(asked) => {
+                    format!("{} on average, {asked} asked for", significant(step.in_flight_mean))
+                }
             },
         ),
-        fact("Engine", step.engine_features.iter().fold(step.engine.to_string(), |a, f| a + ", " + f)),
         fact(
             "CPU per I/O",
             format!(
@@ -240,8 +235,11 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
             ),
         ),
     ];
-    facts.retain(|f| f.name != "Engine" || !step.assumes("engine"));
-    if let Some(p) = plan.filter(|_| !step.assumes("depth")) {
+    if let Some(engine) = record.conditions(step).engine.as_ref() {
+        let engine = step.engine_features.iter().fold(engine.clone(), |a, f| a + ", " + f);
+        facts.insert(2, fact("Engine", engine));
+    }
+    if let Some(p) = plan {
         facts.insert(1, fact("Jobs", format!("{} per target, depth {} each", p.numjobs, p.iodepth)));
         if p.ramp.0 > 0 {
             facts.insert(1, fact("Ramp before", nanos(p.ramp)));

@@ -1,11 +1,11 @@
-//! Doubts that a finished step raises by itself: was the depth reached, does Little's law hold, did requests go where they should,
-//! did the schedule hold, is the sample large enough. Rules over the Record, so that `show` finds the same; nothing is measured here.
+//! Doubts that volproof's own measurement raises: was the depth reached, does Little's law hold, did requests go where they should, did the
+//! schedule hold, is the sample large enough.
 //!
 //! Method page §3.2 (validity of an open loop), §5.1 (Little), §7 (pitfalls).
 
-use crate::observe::Evidence;
+use super::Case;
 use crate::plan::{EngineKind, Step};
-use crate::record::{Record, StepRecord, TargetRecord};
+use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::little::{Little, Measured};
 use crate::unit::{Bytes, Nanos, significant};
@@ -14,72 +14,11 @@ use crate::warn::{Severity, Warning};
 /// A depth below this share of what was asked for was not reached (§7).
 const DEPTH_REACHED: f64 = 0.95;
 
-/// What the rules look at.
-struct Case<'a> {
-    /// What was to be done.
-    plan: &'a Step,
-    /// What was measured.
-    step: &'a StepRecord,
-    /// On what.
-    targets: Vec<&'a TargetRecord>,
-    /// What the kernel counted: of this step, or of its whole stage.
-    evidence: &'a Evidence,
-    /// The other steps of its stage, which are in that evidence too.
-    others: Vec<(&'a Step, &'a StepRecord)>,
-    /// Those of them that were on a disk of this step while it ran.
-    sharing: Vec<&'a str>,
+fn is(step: &StepRecord, engine: EngineKind) -> bool {
+    step.engine.get() == Some(engine)
 }
 
-impl Case<'_> {
-    /// This step and the others of its stage.
-    fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
-        self.others.iter().copied().chain([(self.plan, self.step)])
-    }
-}
-
-/// All doubts about one step of a Record, or about one that is to be part of it.
-pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
-    let Some(plan) = record.plan_step(&step.name) else { return Vec::new() };
-    let stage = record.together.iter().find(|t| t.steps.contains(&step.name));
-    let others = record
-        .steps
-        .iter()
-        .filter(|s| s.name != step.name && stage.is_some_and(|t| t.steps.contains(&s.name)));
-    let case = Case {
-        plan,
-        step,
-        targets: record.targets_of(step),
-        evidence: record.evidence(step),
-        others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
-        sharing: record.sharing(step).into_iter().map(|s| s.name.as_str()).collect(),
-    };
-    let rules = [
-        errors,
-        unfinished,
-        missed_rate,
-        shared,
-        depth,
-        little,
-        clock,
-        io_wq,
-        page_cache,
-        other_traffic,
-        open_loop,
-        length,
-        range,
-        steal,
-        quota,
-        drained,
-        trace,
-    ];
-    let mut found = Vec::new();
-    for rule in rules {
-        found.extend(rule(&case).map(|w| w.in_step(&step.name)));
-    }
-    found
-}
-
-fn shared(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn shared(case: &Case<'_>) -> Option<Warning> {
     let (first, rest) = case.sharing.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     Some(Warning::new(
@@ -92,7 +31,8 @@ fn shared(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-fn errors(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn errors(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let first = step.errors.first.first()?;
     Some(Warning::new(
         Severity::Blocker,
@@ -114,7 +54,8 @@ fn errors(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
 /// Code of the doubt about a step that ended for being slow.
 pub const MISSED_RATE: &str = "missed-rate";
 
-fn missed_rate(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn missed_rate(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let missed = step.missed_rate.as_ref()?;
     let (job, direction) = (missed.worker, missed.direction.name());
     Some(Warning::new(
@@ -125,7 +66,8 @@ fn missed_rate(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-fn unfinished(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn unfinished(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));
     let mut found = Vec::new();
     if step.lost_ios > 0 {
@@ -152,7 +94,8 @@ fn unfinished(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
 /// seldom turns it by 100.
 const DRIFT_PPM: f64 = 100.0;
 
-fn clock(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn clock(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let account = step.accounting.as_ref()?;
     let drift = account.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM);
     let mut found = Vec::new();
@@ -173,8 +116,10 @@ fn clock(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn depth(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
-    let reached = step.in_flight_mean / step.in_flight_asked.max(1.0);
+pub(super) fn depth(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step) = (case.plan?, case.step);
+    let asked = step.in_flight_asked.get()?;
+    let reached = step.in_flight_mean / asked.max(1.0);
     // A schedule and pauses leave the queue empty on purpose.
     let meant = plan.arrivals_per_second().is_some() || plan.think.is_some();
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
@@ -188,15 +133,13 @@ fn depth(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     Some(Warning::new(
         Severity::Blocker,
         "depth-not-reached",
-        format!(
-            "{:.1} requests were in flight on average, not {}",
-            step.in_flight_mean, step.in_flight_asked
-        ),
+        format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
         why,
     ))
 }
 
-fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step) = (case.plan?, case.step);
     // What a load thread that never came back had in flight is unknown.
     let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
     let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
@@ -227,12 +170,12 @@ fn little(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn io_wq(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn io_wq(case: &Case<'_>) -> Option<Warning> {
     let own: f64 = case.stage().map(|(_, s)| (s.cpu.user_ns.0 + s.cpu.system_ns.0) as f64).sum();
     // A stage of several has no share of it for each step.
     let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
     let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);
-    (case.step.engine == EngineKind::IoUring && share > 0.05).then(|| {
+    (is(case.step, EngineKind::IoUring) && share > 0.05).then(|| {
         Warning::new(
             Severity::Warning,
             "io-wq",
@@ -242,10 +185,10 @@ fn io_wq(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn page_cache(case: &Case<'_>) -> Option<Warning> {
-    let (plan, step) = (case.plan, case.step);
+pub(super) fn page_cache(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step) = (case.plan?, case.step);
     let read = step.read.as_ref()?;
-    if step.engine == EngineKind::Null || case.evidence.disks.is_empty() {
+    if is(step, EngineKind::Null) || case.evidence.disks.is_empty() {
         return None;
     }
     // Beside steps that go through the page cache, it is they whose reads are missing.
@@ -271,9 +214,9 @@ fn page_cache(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn other_traffic(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn other_traffic(case: &Case<'_>) -> Option<Warning> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
-        step.engine != EngineKind::Null && plan.direct && !plan.rw.changes_data()
+        !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
     };
     if case.evidence.disks.is_empty() || !case.stage().all(quiet) {
         return None;
@@ -291,7 +234,8 @@ fn other_traffic(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn open_loop(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn open_loop(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let open = step.open_loop.as_ref()?;
     let p50 = step
         .directions()
@@ -321,10 +265,11 @@ fn open_loop(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn length(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn length(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step) = (case.plan?, case.step);
     let seconds = step.window_ns.as_seconds();
     let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
-    (seconds < 60.0 && step.engine != EngineKind::Null).then(|| {
+    (seconds < 60.0 && !is(step, EngineKind::Null)).then(|| {
         Warning::new(
             Severity::Note,
             "short-run",
@@ -338,10 +283,10 @@ fn length(&Case { plan, step, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn range(case: &Case<'_>) -> Option<Warning> {
-    let Case { plan, step, targets, .. } = case;
+pub(super) fn range(case: &Case<'_>) -> Option<Warning> {
+    let (plan, step, targets) = (case.plan?, case.step, &case.targets);
     let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
-    if step.engine == EngineKind::Null {
+    if is(step, EngineKind::Null) {
         return None;
     }
     let touched: u64 = step.directions().map(|(_, s)| s.bytes.0).sum::<u64>() / targets.len().max(1) as u64;
@@ -355,7 +300,8 @@ fn range(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn steal(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn steal(case: &Case<'_>) -> Option<Warning> {
+    let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
     (share > 0.01 && plan.simulate.is_none()).then(|| {
@@ -369,7 +315,8 @@ fn steal(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn quota(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn quota(case: &Case<'_>) -> Option<Warning> {
+    let (plan, evidence) = (case.plan?, case.evidence);
     let periods = evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
     Some(Warning::new(
         Severity::Blocker,
@@ -379,7 +326,8 @@ fn quota(&Case { plan, evidence, .. }: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-fn trace(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn trace(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     (step.trace_left_out_ios > 0).then(|| {
         Warning::new(
             Severity::Warning,
@@ -390,7 +338,8 @@ fn trace(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
     })
 }
 
-fn drained(&Case { step, .. }: &Case<'_>) -> Option<Warning> {
+pub(super) fn drained(case: &Case<'_>) -> Option<Warning> {
+    let step = case.step;
     let longest = Direction::ALL
         .iter()
         .filter_map(|d| step.direction(*d))

@@ -1,24 +1,25 @@
 //! Which runs of a report were under way at the same time: one reporting group, start times that overlap, run times that do not fit
 //! behind each other into the whole, or a command that says so.
 
-use super::{Told, text};
-use crate::fio::output::Job;
+use crate::diagnose::cap::megabytes;
+use crate::record::{Record, ReportedStep, StepRecord};
 use crate::unit::{Nanos, grouped};
 use crate::warn::{Severity, Warning};
 
 /// `elapsed` counts whole seconds, and threads begin and end a moment apart.
 const SLACK: Nanos = Nanos::seconds(2);
+/// Runs of a report that are held against each other, each with all others.
+const MOST: usize = 512;
 
 /// Doubts about runs that were under way at the same time, one for each such set.
-pub fn doubts(told: &[Told<'_>]) -> Vec<Warning> {
-    // In client mode the sum of all hosts is a row of its own.
-    let hosts_alone = told.iter().all(|r| r.job.host.is_some());
-    let runs: Vec<&Told<'_>> = told.iter().filter(|r| r.job.host.is_none() || hosts_alone).collect();
+pub fn of_report(record: &Record) -> Vec<Warning> {
+    let runs: Vec<(&StepRecord, &ReportedStep)> =
+        record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
     let mut why: Vec<Vec<&'static str>> = vec![Vec::new(); runs.len()];
     for later in 0..runs.len() {
         for earlier in 0..later {
-            let Some(reason) = reason(runs[earlier], runs[later]) else { continue };
+            let Some(reason) = reason(runs[earlier].1, runs[later].1) else { continue };
             let (from, to) = (set[later], set[earlier]);
             set.iter_mut().filter(|s| **s == from).for_each(|s| *s = to);
             if !why[later].contains(&reason) {
@@ -35,43 +36,40 @@ pub fn doubts(told: &[Told<'_>]) -> Vec<Warning> {
         let mut reasons: Vec<&str> = members.iter().flat_map(|i| why[*i].iter().copied()).collect();
         reasons.sort_unstable();
         reasons.dedup();
-        let of: Vec<&Told<'_>> = members.iter().map(|i| runs[*i]).collect();
+        let of: Vec<(&StepRecord, &ReportedStep)> = members.iter().map(|i| runs[*i]).collect();
         all.push(doubt(&of, &reasons.join(", ")));
     }
     all
 }
 
-fn reason(earlier: &Told<'_>, later: &Told<'_>) -> Option<&'static str> {
-    let (a, b) = (&earlier.job, &later.job);
-    let (from, to) = (longest(a), longest(b));
-    if let (Some(start), Some(other)) = (a.start_ms, b.start_ms) {
+fn reason(a: &ReportedStep, b: &ReportedStep) -> Option<&'static str> {
+    let length = |r: &ReportedStep| r.window().unwrap_or_default();
+    let (from, to) = (length(a), length(b));
+    if let (Some(start), Some(other)) = (a.began_ms, b.began_ms) {
         let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
         let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));
         // A moment at the edge is no company.
         return (both * 10 > from.min(to).0 / 1_000_000).then_some("their start times overlap");
     }
+    let waits = |r: &ReportedStep| r.conditions.stonewall.get();
     if a.group == b.group {
-        let waited = earlier.conditions.stonewall == Some(true) || later.conditions.stonewall == Some(true);
+        let waited = waits(a) == Some(true) || waits(b) == Some(true);
         return (!waited).then_some("one reporting group");
     }
-    let whole = a.elapsed.max(b.elapsed).map(Nanos::seconds);
-    if whole.is_some_and(|whole| from.0 + to.0 > whole.0 + SLACK.0) {
+    let whole = a.elapsed_s.max(b.elapsed_s).map(Nanos::seconds);
+    if whole.is_some_and(|whole| from.0.saturating_add(to.0) > whole.0 + SLACK.0) {
         return Some("their run times do not fit behind each other into the whole run");
     }
-    let given = |name: &str| b.options.iter().any(|(n, _)| n == name);
-    let waits = ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(given);
     // fio's JSON lists no flag without a value: that it lists none says nothing, that it lists this one does.
-    (given("new_group") && !waits && b.group == a.group + 1).then_some("new_group without stonewall")
+    (waits(b) == Some(false) && b.group == a.group + 1).then_some("new_group without stonewall")
 }
 
-fn longest(job: &Job) -> Nanos {
-    super::subject::parts(job).iter().map(|(_, s)| s.runtime).max().unwrap_or_default()
-}
-
-fn doubt(runs: &[&Told<'_>], why: &str) -> Warning {
-    let names: Vec<&str> = runs.iter().map(|r| r.job.name.as_str()).collect();
-    let iops: f64 = runs.iter().filter_map(|r| r.summary.iops).sum();
-    let bytes: f64 = runs.iter().filter_map(|r| r.summary.bytes_per_second).sum();
+fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Warning {
+    let names: Vec<&str> = runs.iter().map(|r| r.1.name.as_str()).collect();
+    let sum = |of: fn(&crate::record::ReportedFigures) -> Option<f64>| -> f64 {
+        runs.iter().flat_map(|r| r.1.parts()).filter_map(|(_, f)| of(f)).sum()
+    };
+    let (iops, bytes) = (sum(|f| f.iops.get()), sum(|f| f.bytes_per_second.get()));
     let shown = match names.as_slice() {
         [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}, {b}, {c} and {} more", rest.len()),
         all => all.join(", "),
@@ -82,7 +80,7 @@ fn doubt(runs: &[&Told<'_>], why: &str) -> Warning {
         format!(
             "{shown} ran at the same time ({why}): each shows only its part, together they did {} IOPS, {}",
             grouped(iops.round() as u64),
-            text::rate(bytes)
+            megabytes(bytes)
         ),
         "add stonewall to each job that is to be measured alone",
     )

@@ -1,0 +1,139 @@
+//! The figures of a run from the report of another tool.
+
+use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
+use crate::record::{
+    Conditions, ReportedDevice, ReportedFigures, ReportedLatency, ReportedRequests, ReportedStep,
+};
+use crate::stats::little;
+use crate::unit::{Bytes, Nanos};
+
+/// What the report says, as far as the rules need it.
+pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
+    let parts = told.parts();
+    // What moved has a rate: where one is not told, neither is the sum.
+    let sum = |of: &dyn Fn(&ReportedFigures) -> Option<f64>| -> Option<f64> {
+        parts.iter().map(|(_, f)| of(f)).sum::<Option<f64>>().filter(|x| *x > 0.0)
+    };
+    let iops = sum(&|f| f.iops.get());
+    let latencies: Vec<(f64, &ReportedLatency)> =
+        parts.iter().filter_map(|(_, f)| Some((f.count(), f.latency()?.1))).collect();
+    let total = told.ios();
+    let mean = match latencies[..] {
+        [(_, one)] if parts.len() == 1 => Some(one.mean),
+        [] => None,
+        _ => (latencies.len() == parts.len() && total > 0.0)
+            .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total),
+    };
+    let asked = conditions.in_flight().map(|n| n as f64);
+    let by_law = mean.zip(iops).map(|(mean, x)| little::in_flight(x, mean)).filter(|n| *n > 0.0);
+    let one = if let [(_, f)] = parts[..] { Some(f) } else { None };
+    let pace = conditions.pace.as_ref();
+    Summary {
+        name: told.name.clone(),
+        reads: (!parts.is_empty()).then(|| parts.iter().any(|(name, _)| name.starts_with("read"))),
+        random: conditions.rw.as_ref().map(|rw| rw.contains("rand")),
+        direct: conditions.direct.get(),
+        blocking: conditions.blocking.get(),
+        iops,
+        bytes_per_second: sum(&|f| f.bytes_per_second.get()),
+        ios: (total > 0.0).then_some(total),
+        block: conditions.single_block(),
+        in_flight: in_flight(asked, by_law),
+        window: told.window(),
+        mean_ns: mean,
+        min: latencies.iter().map(|(_, l)| l.min).min(),
+        max: latencies.iter().map(|(_, l)| l.max).max(),
+        percentiles: one.and_then(|f| f.percentiles()).map(|(_, l)| l.shares()).unwrap_or_default(),
+        bands: told.bands.clone(),
+        cv_of_seconds: None,
+        period: None,
+        range: range(told, conditions),
+        device: told.device.as_ref().map(|d| device(d, conditions)),
+        read_counts: read_counts(told),
+        busiest_thread: told.cpu_share.filter(|_| conditions.polling.get() != Some(true)),
+        offered: conditions.offered(),
+        pace: pace.and_then(|p| p.rate_option.clone()),
+        pauses: pace.and_then(|p| p.pause_option.clone()),
+        // A rate that a status line tells leaves the other options unknown.
+        pace_known: conditions.runtime.is_known(),
+        asked,
+        jobs: conditions.jobs.get().map(f64::from),
+        flushes: told
+            .sync
+            .as_ref()
+            .map(|s| Flushes { count: s.count.get().map(|n| n as f64), mean_ns: s.latency.mean }),
+        samples: one
+            .and_then(|f| f.rate_spread.as_ref())
+            .map(|s| (s.deviation / s.mean, s.samples.get().unwrap_or(0))),
+        promised: None,
+    }
+}
+
+/// Requests in flight: what was asked for where rate and latency agree with it, else what they come to.
+fn in_flight(asked: Option<f64>, by_law: Option<f64>) -> Option<f64> {
+    match (asked, by_law) {
+        (Some(n), Some(x)) if (x / n - 1.0).abs() <= 0.05 => Some(n),
+        // With less than one in flight something else takes the time, and the rate is not that of the I/O.
+        (_, Some(x)) if x < 0.9 => None,
+        (_, Some(x)) => Some(x),
+        (asked, None) => asked,
+    }
+}
+
+/// How much of the target was used: what was asked for, or what was moved when the run ended with it.
+fn range(told: &ReportedStep, conditions: &Conditions) -> Option<Bytes> {
+    conditions.size.get().filter(|b| b.0 > 0).or_else(|| {
+        let jobs = conditions.jobs.get().filter(|_| ended_by_size(told, conditions))?;
+        Some(Bytes(told.bytes().0 / u64::from(jobs.max(1))))
+    })
+}
+
+/// The run ended when its range had been gone over, and not by time.
+pub fn ended_by_size(told: &ReportedStep, c: &Conditions) -> bool {
+    if c.time_based.get() == Some(true) {
+        return false;
+    }
+    let moved = told.bytes().0;
+    let ms = told.window().unwrap_or_default().0 / 1_000_000;
+    let in_time = |limit: Nanos| limit.0 == 0 || ms + 50 < limit.0 / 1_000_000;
+    match (c.runtime.get(), c.size.get().filter(|b| b.0 > 0), c.jobs.get()) {
+        // More than the range, or the whole time: it went round.
+        (Some(limit), Some(size), Some(jobs)) => {
+            let all = size.0.saturating_mul(u64::from(jobs));
+            in_time(limit) && moved >= all / 1000 * 999 && moved <= all.saturating_add(all / 1000)
+        }
+        (Some(limit), ..) => in_time(limit),
+        // Text does not tell the options: whole MiB by exact count, in a time that is no whole number of seconds.
+        (None, ..) => {
+            let exact = c.single_block().map(|b| told.ios() as u64 * b.0);
+            exact.is_some_and(|n| n > 0 && n.is_multiple_of(Bytes::MIB.0)) && !(0..=20).contains(&(ms % 1000))
+        }
+    }
+}
+
+fn counts(r: &ReportedRequests) -> DeviceCounts {
+    DeviceCounts { ios: r.ios as f64, merges: r.merges as f64, bytes: r.bytes.map(|b| b.0 as f64) }
+}
+
+/// The disk's counters of the directions that the load has.
+fn device(d: &ReportedDevice, conditions: &Conditions) -> DeviceCounts {
+    let (reads, writes) = (counts(&d.reads), counts(&d.writes));
+    if conditions.only_reads() {
+        return reads;
+    }
+    DeviceCounts {
+        ios: reads.ios + writes.ios,
+        merges: reads.merges + writes.merges,
+        bytes: reads.bytes.zip(writes.bytes).map(|(r, w)| r + w),
+    }
+}
+
+/// Reads are held against the disk's reads: the writes of a mix, and others' writes, are no part of them.
+fn read_counts(told: &ReportedStep) -> Option<ReadCounts> {
+    let (reads, disk) = (told.read.as_ref().filter(|f| f.moved())?, told.device.as_ref()?);
+    Some(ReadCounts {
+        ios: reads.count(),
+        bytes: (reads.bytes.0 > 0).then_some(reads.bytes.0 as f64),
+        device: counts(&disk.reads),
+    })
+}

@@ -1,0 +1,119 @@
+//! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
+//!
+//! One list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the report of another
+//! tool says (`reported`). What is not known makes no doubt but one that says so.
+
+mod measured;
+mod reported;
+mod together;
+
+use std::collections::HashSet;
+
+use crate::diagnose::Summary;
+use crate::observe::Evidence;
+use crate::plan::Step;
+use crate::record::{Conditions, Record, ReportedStep, StepRecord, TargetRecord};
+use crate::warn::Warning;
+
+pub use measured::MISSED_RATE;
+pub use together::of_report as of_runs_together;
+
+/// What the rules look at.
+struct Case<'a> {
+    /// What was to be done, where volproof measured.
+    plan: Option<&'a Step>,
+    /// What was measured.
+    step: &'a StepRecord,
+    /// What the report says, where another tool measured.
+    told: Option<Told<'a>>,
+    /// That report breaks off.
+    partial: bool,
+    /// On what.
+    targets: Vec<&'a TargetRecord>,
+    /// What the kernel counted: of this step, or of its whole stage.
+    evidence: &'a Evidence,
+    /// The other steps of its stage, which are in that evidence too.
+    others: Vec<(&'a Step, &'a StepRecord)>,
+    /// Those of them that were on a disk of this step while it ran.
+    sharing: Vec<&'a str>,
+}
+
+/// A run of another tool.
+struct Told<'a> {
+    /// Its report.
+    report: &'a ReportedStep,
+    /// The load.
+    conditions: &'a Conditions,
+    /// The figures.
+    summary: Summary,
+}
+
+impl Case<'_> {
+    /// This step and the others of its stage.
+    fn stage(&self) -> impl Iterator<Item = (&Step, &StepRecord)> {
+        self.others.iter().copied().chain(self.plan.map(|plan| (plan, self.step)))
+    }
+}
+
+type Rule = fn(&Case<'_>) -> Option<Warning>;
+
+/// In the order in which doubts are told.
+const RULES: &[Rule] = &[
+    measured::errors,
+    measured::unfinished,
+    measured::missed_rate,
+    measured::shared,
+    measured::depth,
+    measured::little,
+    measured::clock,
+    measured::io_wq,
+    measured::page_cache,
+    measured::other_traffic,
+    measured::open_loop,
+    measured::length,
+    measured::range,
+    measured::steal,
+    measured::quota,
+    measured::drained,
+    measured::trace,
+    reported::failed,
+    reported::impossible,
+    reported::part_missing,
+    reported::null_engine,
+    reported::buffered,
+    reported::cache_unknown,
+    reported::depth_ignored,
+    reported::saturated,
+    reported::ended_by_size,
+    reported::queue_latency,
+    reported::no_ramp,
+    reported::same_range,
+    reported::unwritten,
+    reported::zero_buffers,
+    reported::rate_not_reached,
+    reported::short_ios,
+];
+
+/// All doubts about one step of a Record, or about one that is to be part of it.
+pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
+    // Only what volproof measured has counters that it shares with others.
+    let stage =
+        record.together.iter().filter(|_| step.reported.is_none()).find(|t| t.steps.contains(&step.name));
+    let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();
+    let others = record.steps.iter().filter(|s| s.name != step.name && names.contains(s.name.as_str()));
+    let case = Case {
+        plan: record.plan_step(&step.name),
+        step,
+        told: step.reported.as_deref().map(|report| Told {
+            report,
+            conditions: &report.conditions,
+            summary: Summary::of(record, step),
+        }),
+        partial: record.report.as_ref().is_some_and(|r| r.partial.is_some()),
+        targets: record.targets_of(step),
+        evidence: record.evidence(step),
+        others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
+        sharing: record.sharing(step).into_iter().map(|s| s.name.as_str()).collect(),
+    };
+    RULES.iter().filter_map(|rule| rule(&case)).map(|w| w.in_step(&step.name)).collect()
+}

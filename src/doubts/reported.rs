@@ -1,0 +1,283 @@
+//! Doubts about a test that another tool ran. Only what its report shows is told; codes are stable, and each doubt has advice.
+
+use super::{Case, Told};
+use crate::record::{ReportedFigures, ReportedStep};
+use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::warn::{Severity, Warning};
+
+/// More in flight than this is a queue, whose length sets the latency.
+const DEEP: u64 = 8;
+/// Shorter runs need a ramp more than long ones.
+const LONG: Nanos = Nanos::seconds(300);
+/// Figures that cannot be, told by name; more are counted.
+const IMPOSSIBLE_TOLD: usize = 6;
+/// The last bucket of fio's histogram ends here (2^34 ns, `stat.h`): longer latencies stand in it.
+const LAST_BUCKET: Nanos = Nanos::millis(16_900);
+
+/// A run that drove a device.
+fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
+    case.told.as_ref().filter(|t| !t.conditions.is_null())
+}
+
+pub(super) fn failed(case: &Case<'_>) -> Option<Warning> {
+    let failure = case.told.as_ref()?.report.failure.as_ref()?;
+    let count = failure.ios.map(|n| format!("{} I/Os failed", grouped(n)));
+    Some(Warning::new(
+        Severity::Blocker,
+        "errors",
+        format!("{}, with error {}", count.unwrap_or_else(|| "the job failed".into()), failure.number),
+        "find the cause (dmesg) before any figure is used",
+    ))
+}
+
+pub(super) fn impossible(case: &Case<'_>) -> Option<Warning> {
+    let told = case.told.as_ref()?.report;
+    if told.impossible.is_empty() {
+        return None;
+    }
+    let shown = &told.impossible[..told.impossible.len().min(IMPOSSIBLE_TOLD)];
+    let left = told.impossible.len() - shown.len();
+    let more = if left > 0 { format!(", and {left} more") } else { String::new() };
+    Some(Warning::new(
+        if told.rate_impossible { Severity::Blocker } else { Severity::Warning },
+        "impossible-figures",
+        format!(
+            "the report holds figures that cannot be: {}{more}; what rests on them is left out",
+            shown.join("; ")
+        ),
+        "take the report from fio again, as it was written: this one was edited or damaged, or its fio is faulty",
+    ))
+}
+
+/// A direction that the load has is not in the report, which breaks off.
+pub(super) fn part_missing(case: &Case<'_>) -> Option<Warning> {
+    let told = case.told.as_ref()?;
+    let wanted = told.conditions.pattern()?.directions();
+    let there = told.report.parts();
+    if told.report.mixed.is_some() {
+        return None;
+    }
+    let missing: Vec<&str> =
+        wanted.iter().map(|d| d.name()).filter(|d| there.iter().all(|(name, _)| name != d)).collect();
+    (!missing.is_empty() && !there.is_empty() && case.partial).then(|| {
+        Warning::new(
+            Severity::Blocker,
+            "part-missing",
+            format!(
+                "the load was {}, and the report has no {}s: it breaks off before them",
+                told.conditions.rw.as_ref().map_or("a mix", String::as_str),
+                missing.join("s and no ")
+            ),
+            "copy the report to its end: a part says nothing of the whole",
+        )
+    })
+}
+
+pub(super) fn null_engine(case: &Case<'_>) -> Option<Warning> {
+    case.told.as_ref().filter(|t| t.conditions.is_null())?;
+    Some(Warning::new(
+        Severity::Blocker,
+        "null-engine",
+        "the null engine drives no device: only fio's own speed shows",
+        "use ioengine=io_uring or libaio for a volume",
+    ))
+}
+
+pub(super) fn buffered(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
+    let writes = !t.conditions.only_reads();
+    let synced = t.conditions.fsync.get().is_some_and(|n| n > 0) || t.summary.flushes.is_some();
+    Some(Warning::new(
+        if writes && synced { Severity::Warning } else { Severity::Blocker },
+        "buffered",
+        format!(
+            "I/O went through the page cache (direct=1 was not given): {}",
+            if writes {
+                "writes end in memory, and reach the disk when the kernel likes"
+            } else {
+                "reads that memory holds never reach the disk"
+            }
+        ),
+        "add direct=1; for the cache on purpose, say so and use fsync",
+    ))
+}
+
+pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case).filter(|t| t.conditions.direct.is_unknown())?;
+    // Requests that really waited side by side, and were handed over at once, went past the cache.
+    let handed_over = |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < 0.1);
+    let side_by_side =
+        t.summary.in_flight.is_some_and(|n| n >= 2.0) && t.report.parts().iter().any(handed_over);
+    (!side_by_side).then(|| {
+        Warning::new(
+            Severity::Note,
+            "cache-unknown",
+            "the report does not show whether direct=1 was set: without it the page cache takes the I/O",
+            "look at the command line or job file; fio's JSON holds it",
+        )
+    })
+}
+
+/// The share of a latency that the submitting call took.
+fn share_of_submission(f: &ReportedFigures) -> Option<f64> {
+    let (submission, total) = (f.submission.as_ref()?, f.total.as_ref()?);
+    (total.mean > 0.0 && submission.mean > 0.0).then(|| submission.mean / total.mean)
+}
+
+pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Warning> {
+    let c = on_a_device(case)?.conditions;
+    let depth = c.iodepth.get().filter(|d| *d > 1 && c.one_at_a_time())?;
+    Some(Warning::new(
+        Severity::Warning,
+        "depth-ignored",
+        format!(
+            "iodepth={depth} was given, but the engine {} does one I/O at a time",
+            c.engine.as_ref().map_or("", String::as_str)
+        ),
+        "use ioengine=io_uring or libaio, or more jobs",
+    ))
+}
+
+/// Percentiles of I/Os that took longer than the tool's histogram reaches.
+pub(super) fn saturated(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case)?;
+    let beyond = t.report.parts().into_iter().find_map(|(name, f)| {
+        let (_, table) = f.percentiles()?;
+        let top = table.percentiles.values().max().copied()?;
+        let longest = f.latency()?.1.max;
+        (top >= LAST_BUCKET && longest.0 > top.0 / 100 * 102).then_some((name, top, longest))
+    });
+    let (name, top, longest) = beyond?;
+    Some(Warning::new(
+        Severity::Warning,
+        "percentiles-saturated",
+        format!(
+            "percentiles of {name} end at {top}, where fio's histogram ends, and the longest took {longest}: those at {top} are known only to be that long or longer"
+        ),
+        "quote the mean and the longest; percentiles above that need a log of latencies (write_lat_log)",
+    ))
+}
+
+pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case).filter(|t| crate::diagnose::ended_by_size(t.report, t.conditions))?;
+    let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
+    let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
+    let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
+    let exact = t.conditions.single_block().map(|b| Bytes(t.report.ios() as u64 * b.0));
+    Some(Warning::new(
+        Severity::Warning,
+        "ended-by-size",
+        format!(
+            "the run ended{}, when {} had been gone over{limit}: it says nothing of the time after",
+            time.unwrap_or_default(),
+            exact.unwrap_or(t.report.bytes())
+        ),
+        "add time_based=1 and runtime=300, over the whole device or a far larger file",
+    ))
+}
+
+pub(super) fn queue_latency(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case)?;
+    let s = &t.summary;
+    let n = t.conditions.in_flight().filter(|n| *n > DEEP)?;
+    let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
+    (in_flight > 0.5 * n as f64).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "queue-latency",
+            format!(
+                "{} is what an I/O waits behind {} others, not the latency of the volume: {} / {}/s",
+                Nanos(mean as u64),
+                grouped(n - 1),
+                grouped(n),
+                grouped(x.round() as u64)
+            ),
+            "latency is quoted from one request at a time (iodepth=1, numjobs=1)",
+        )
+    })
+}
+
+pub(super) fn no_ramp(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case).filter(|t| t.conditions.ramp.get() == Some(Nanos(0)))?;
+    t.summary.window.filter(|w| *w < LONG)?;
+    Some(Warning::new(
+        Severity::Note,
+        "no-ramp",
+        "the first seconds are among the figures: credits, cold caches and empty queues weigh most in a short run",
+        "add ramp_time=10",
+    ))
+}
+
+pub(super) fn same_range(case: &Case<'_>) -> Option<Warning> {
+    let c = on_a_device(case)?.conditions;
+    let jobs = c.jobs.get().filter(|n| *n > 1)?;
+    let sequential = c.rw.as_ref().is_some_and(|rw| !rw.contains("rand"));
+    // Without the options it is not known which files the jobs had.
+    let one_range = c.own_files.get() == Some(false) && c.own_offsets.get() == Some(false);
+    (sequential && one_range).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "same-range",
+            format!("{jobs} sequential jobs went over the same range: all but the first find their blocks in caches"),
+            "add offset_increment=10% (or a file per job), or test random I/O",
+        )
+    })
+}
+
+pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case).filter(|t| t.summary.reads == Some(true))?;
+    // fio lays a file out before it reads it.
+    let targets = t.conditions.targets.as_ref().map(Vec::as_slice).unwrap_or_default();
+    let file = targets.first().is_some_and(|t| t.starts_with("/") && !t.starts_with("/dev/"));
+    (!file).then(|| {
+        Warning::new(
+            Severity::Note,
+            "unwritten",
+            "the report does not show whether the blocks that were read had ever been written: others are answered without the medium",
+            "write the whole range once before reading it",
+        )
+    })
+}
+
+pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Warning> {
+    on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
+    Some(Warning::new(
+        Severity::Warning,
+        "zero-buffers",
+        "only zeros were written (zero_buffers): a volume that compresses or drops zeros looks faster",
+        "leave zero_buffers out, or use refill_buffers=1",
+    ))
+}
+
+/// A rate that was kept is a finding; one that was not says that something else limits.
+pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case)?;
+    let (pace, x) = (t.conditions.pace.as_ref()?, t.summary.iops?);
+    let rate = pace.offered_per_second.filter(|rate| x < 0.97 * rate)?;
+    Some(Warning::new(
+        Severity::Note,
+        "rate-not-reached",
+        format!(
+            "{} I/Os a second were asked for ({}), and {} were done: the limit is another one",
+            significant(rate),
+            pace.rate_option.as_deref().unwrap_or("rate_iops"),
+            significant(x)
+        ),
+        "leave the rate out to see what the volume can do",
+    ))
+}
+
+pub(super) fn short_ios(case: &Case<'_>) -> Option<Warning> {
+    let t = on_a_device(case)?;
+    let told: &ReportedStep = t.report;
+    let short: u64 = told.parts().iter().map(|(_, f)| f.short_ios).sum();
+    let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
+    (short > 0 && told.ios() > 0.0 && short as f64 > 0.001 * told.ios() && !flushed).then(|| {
+        Warning::new(
+            Severity::Warning,
+            "short-ios",
+            format!("{} I/Os were cut short or dropped", grouped(short)),
+            "look for the end of the file or device within the range",
+        )
+    })
+}

@@ -1,0 +1,199 @@
+//! The options of a reported job as the conditions of a step: from its options where the report has them, else from its header and its figures.
+
+use std::path::PathBuf;
+
+use super::job::{Given, Job as Asked};
+use super::mistake::Origin;
+use super::number::{self, Size};
+use super::option;
+use super::output::{AskedRate, Job, Output, Stats};
+use crate::record::{Conditions, Known, Pace};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+/// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
+const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
+/// Options of engines that keep a CPU busy whatever the volume does.
+const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];
+
+/// Conditions of a row, or of several that are one run, as [`super::runs::merged`] makes them one.
+pub fn of(output: &Output, job: &Job) -> Conditions {
+    let listed = !job.options.is_empty() || !output.global_options.is_empty();
+    let mut c = if listed { of_options(output, job) } else { Conditions::default() };
+    c.jobs = if job.members > 0 { job.members.into() } else { Known::Unknown };
+    if let Some(header) = &job.header {
+        let moved = job.moved().map(|(d, _)| header.block[(d as usize).min(2)]);
+        let range = moved.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(header.block[0]);
+        c.rw = c.rw.or(|| header.rw.clone().into());
+        c.engine = c.engine.or(|| header.engine.clone().into());
+        c.iodepth = c.iodepth.or(|| header.depth.into());
+        c.block = c.block.or(|| range.into());
+    }
+    if let Some(engine) = c.engine.as_ref() {
+        c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
+        c.null_engine = (engine == "null").into();
+    }
+    if c.block.is_unknown() && job.option(output, &["bssplit", "bsrange", "blocksize_range"]).is_none() {
+        c.block = match of_amounts(job) {
+            Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
+            None => Known::Unknown,
+        };
+    }
+    let count = |d: Direction| job.directions[d].as_ref().and_then(|s| s.ios).filter(|n| *n > 0);
+    if let (true, Some(reads), Some(writes)) =
+        (c.reads_percent.is_unknown(), count(Direction::Read), count(Direction::Write))
+    {
+        // Of a mix, what was done is what was asked for, within a percent.
+        let percent = 100.0 * reads as f64 / (reads as f64 + writes as f64);
+        c.reads_percent = Known::assumed(percent.round() as u32, "the counts of reads and writes");
+    }
+    status_rate(output, job, &mut c);
+    // Without a latency target fio prints the job's own depth there.
+    let depth = job.target.map(|t| t.depth).filter(|d| *d > 0);
+    c.iodepth = c
+        .iodepth
+        .or(|| depth.map_or(Known::Unknown, |d| Known::assumed(d, "the depth of its latency target")));
+    if seems_time_based(job, output) {
+        c.time_based = Known::assumed(true, "it ran for its time and not for its size");
+    }
+    c
+}
+
+/// The rate that a status line says the jobs were given, where they are all of one kind.
+fn status_rate(output: &Output, job: &Job, c: &mut Conditions) {
+    let alone = output.jobs.iter().all(|j| j.name == job.name && j.group == job.group);
+    let Some(rate) = output.asked_rate.filter(|_| alone && c.offered().is_none()) else { return };
+    let (offered, option) = match (rate, c.single_block()) {
+        (AskedRate::Iops(n), _) => (n, "rate_iops"),
+        (AskedRate::Bytes(n), Some(block)) => (n / block.0 as f64, "rate"),
+        _ => return,
+    };
+    let pauses = c.pace.as_ref().and_then(|p| p.pause_option.clone());
+    c.pace =
+        Pace { offered_per_second: Some(offered), rate_option: Some(option.into()), pause_option: pauses }
+            .into();
+}
+
+/// The options as values, those of the row over the globals. An option that is not listed had fio's default; flags without a value are never
+/// listed.
+fn of_options(output: &Output, job: &Job) -> Conditions {
+    let asked = options(output, job);
+    let there = |name: &str| asked.given(name).is_some();
+    let rw = asked.choice("rw").map(|word| match asked.suffix("rw") {
+        Some(suffix) => format!("{word}:{suffix}"),
+        None => word.to_string(),
+    });
+    let split = there("bssplit") || there("bsrange");
+    let blocks = asked.ints("bs").map(|n| n.and_then(|n| u64::try_from(n).ok()).map(Bytes));
+    let of_moved = job.moved().filter_map(|(d, _)| blocks[(d as usize).min(2)]);
+    let block = of_moved.map(|b| (b, b)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|_| !split);
+    let positive = |n: Option<i64>| n.and_then(|n| u32::try_from(n).ok());
+    let fsync = ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).max();
+    let on = |name: &&str| job.option(output, &[name]).is_some_and(|v| v != "0");
+    let files = asked.text("filename").filter(|f| !f.is_empty());
+    let places = files.clone().or_else(|| asked.text("directory")).filter(|t| !t.is_empty());
+    Conditions {
+        rw: rw.into(),
+        block: block.into(),
+        engine: asked.engine().to_string().into(),
+        polling: (POLLING.iter().any(on) || POLLING.contains(&asked.engine())).into(),
+        iodepth: positive(asked.int("iodepth")).into(),
+        direct: asked.direct().into(),
+        targets: places.map(|t| t.split(':').map(PathBuf::from).collect()).into(),
+        // Without names fio gives each job files of its own.
+        own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),
+        own_offsets: there("offset_increment").into(),
+        size: match asked.size("size") {
+            Some(Size::Bytes(b)) if b > 0 => Bytes(b).into(),
+            Some(Size::Bytes(_)) | None => Bytes(0).into(),
+            Some(_) => Known::Unknown,
+        },
+        time_based: there("time_based").then(|| asked.flag("time_based")).into(),
+        runtime: asked.time("runtime").unwrap_or_default().into(),
+        ramp: asked.time("ramp_time").unwrap_or_default().into(),
+        pace: pace(&asked, job, block).into(),
+        reads_percent: asked.reads().into(),
+        stonewall: match ["stonewall", "wait_for_previous", "wait_for"].into_iter().any(there) {
+            true => true.into(),
+            // A report lists no flag without a value: that it lists none says nothing, that it lists this one does.
+            false => job.options.iter().any(|(name, _)| name == "new_group").then_some(false).into(),
+        },
+        zeros: asked.flag("zero_buffers").into(),
+        fsync: fsync.unwrap_or(0).into(),
+        ..Conditions::default()
+    }
+}
+
+fn options(output: &Output, job: &Job) -> Asked {
+    let base = if job.option(output, &["kb_base"]) == Some("1000") { 1000 } else { 1024 };
+    let given = |(name, text): &(String, String)| {
+        let option = option::find_any(name)?;
+        let text = Some(text.as_str()).filter(|t| !t.is_empty());
+        let (value, _) = number::read(option, text, base).ok()?;
+        Some(Given { option, text: text.map(str::to_string), value, origin: Origin::Whole })
+    };
+    Asked {
+        name: job.name.clone(),
+        globals: output.global_options.iter().filter_map(given).collect(),
+        own: job.options.iter().filter_map(given).collect(),
+        stonewall: false,
+        group: job.group,
+        origin: Origin::Whole,
+    }
+}
+
+/// The rate and the pauses that the options ask for.
+fn pace(asked: &Asked, job: &Job, block: Option<(Bytes, Bytes)>) -> Pace {
+    let rate_of = |name: &str| -> f64 {
+        let rates = asked.ints(name);
+        let of_moved = job.moved().filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
+        of_moved.map(|n| n as f64).sum()
+    };
+    let one_block = block.filter(|(low, high)| low == high).map(|(low, _)| low.0 as f64);
+    let by_bytes = one_block.map_or(0.0, |block| rate_of("rate") / block);
+    // The tighter of two holds.
+    let rate = [rate_of("rate_iops"), by_bytes].into_iter().filter(|r| *r > 0.0).min_by(f64::total_cmp);
+    let line = |name: &str| asked.given(name).map(Given::line);
+    Pace {
+        offered_per_second: rate.map(|r| r * f64::from(job.members.max(1))),
+        rate_option: rate.and_then(|r| line(if r == by_bytes { "rate" } else { "rate_iops" })),
+        pause_option: asked.time("thinktime").filter(|t| t.0 > 0).and(line("thinktime")),
+    }
+}
+
+/// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
+/// Told by more bytes than the job was to move, or by a run time that was used up.
+pub fn seems_time_based(job: &Job, output: &Output) -> bool {
+    let given = |names: &[&str]| job.option(output, names);
+    if given(&["time_based", "loops"]).is_some() {
+        return false;
+    }
+    let asked = options(output, job);
+    let Some(limit) = asked.time("runtime").filter(|t| t.0 > 0) else { return false };
+    let moved: u64 = job.moved().map(|(_, s)| s.bytes.0).sum();
+    let bytes = |name: &str| match asked.size(name) {
+        Some(Size::Bytes(b)) if b > 0 => Some(b),
+        _ => None,
+    };
+    let whole = bytes("io_size").or(bytes("size"));
+    let more = whole.is_some_and(|w| moved > w.saturating_mul(u64::from(job.members.max(1))));
+    let longest = job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default();
+    // fio's clock counts whole milliseconds.
+    more || longest.0 + Nanos::millis(10).0 >= limit.0
+}
+
+/// The block size from amounts, where all directions agree on a whole sector within what printing rounds.
+fn of_amounts(job: &Job) -> Option<Bytes> {
+    let of = |s: &Stats| {
+        let ios = s.ios.filter(|n| *n > 0)?;
+        let mean = s.bytes.0 as f64 / ios as f64;
+        let power = 2f64.powf(mean.log2().round());
+        let sector = (mean / 512.0).round() * 512.0;
+        let near = |b: &f64| *b >= 512.0 && (mean / b - 1.0).abs() < 0.006;
+        [power, sector].into_iter().find(near).map(|b| Bytes(b as u64))
+    };
+    let mut sizes =
+        Direction::ALL.iter().filter_map(|d| job.directions[*d].as_ref()).chain(&job.mixed).map(of);
+    let first = sizes.next()??;
+    sizes.all(|s| s == Some(first)).then_some(first)
+}

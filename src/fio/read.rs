@@ -1,0 +1,98 @@
+//! Reports of fio in a text of any form: JSON, terse lines, text for people, or several of them.
+
+use std::collections::HashSet;
+
+use super::json_read::{self, ReadError};
+use super::output::{Job, Output};
+use super::runs::{moved_ios, parts};
+use super::{paste, terse, text_read};
+use crate::record::ReportForm;
+
+/// All reports of a text as it came, JSON first, because it says most; a report that is there in several forms
+/// (`--output-format=json,normal`) is read once.
+///
+/// # Errors
+/// With line and column, when it has one of these forms and breaks it, or none of them.
+pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
+    of_plain(&paste::plain(bytes)).map_err(|e| paste::placed(bytes, e))
+}
+
+fn of_plain(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
+    let mut all: Vec<(ReportForm, Output)> = Vec::new();
+    let mut told: HashSet<JobTimes> = HashSet::new();
+    let mut add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {
+        let known = |o: &Output| !o.jobs.is_empty() && o.jobs.iter().all(|j| told.contains(&times(j)));
+        let new: Vec<Output> = found.into_iter().filter(|o| !known(o)).collect();
+        told.extend(new.iter().flat_map(|o| &o.jobs).map(times));
+        all.extend(new.into_iter().map(|o| (form, o)));
+    };
+    let mut failed = Vec::new();
+    match json_read::read(bytes) {
+        Ok(found) => add(&mut all, ReportForm::Json, found),
+        Err(e) => failed.push(e),
+    }
+    match text_read::read(bytes) {
+        Ok(found) => add(&mut all, ReportForm::Text, found),
+        // Around JSON, status lines are all that there is of the text.
+        Err(_) if !all.is_empty() => {}
+        Err(e) => failed.push(e),
+    }
+    if let Ok(found) = terse::read(bytes) {
+        add(&mut all, ReportForm::Terse, vec![found]);
+    }
+    // What came nearest to a report says where it fails.
+    let placed = failed.into_iter().find(|e| !matches!(e, ReadError::Nothing { .. }));
+    match placed {
+        Some(e) if all.is_empty() => Err(e),
+        None if all.is_empty() => Err(ReadError::Nothing { kind: "report" }),
+        Some(e) => {
+            for (_, output) in &mut all {
+                output
+                    .partial
+                    .get_or_insert_with(|| format!("another report in the file cannot be read: {e}"));
+            }
+            Ok(all)
+        }
+        None => Ok(all),
+    }
+}
+
+/// What two forms of one job have in common: its name and its times, which every form tells in milliseconds.
+type JobTimes = (String, Vec<u64>);
+
+fn times(job: &Job) -> JobTimes {
+    (job.name.clone(), parts(job).iter().map(|s| s.runtime.0 / 1_000_000).collect())
+}
+
+/// Interim reports (`--status-interval`) are left out where the last one of their run is there.
+pub fn last_of_each_run(reports: Vec<(ReportForm, Output)>) -> Vec<(ReportForm, Output)> {
+    let mut last: Vec<(ReportForm, Output)> = Vec::new();
+    for (form, output) in reports {
+        if last
+            .last()
+            .is_some_and(|(before_form, before)| *before_form == form && is_interim(before, &output))
+        {
+            last.pop();
+        }
+        last.push((form, output));
+    }
+    last
+}
+
+fn is_interim(before: &Output, after: &Output) -> bool {
+    let names = |o: &Output| o.jobs.iter().map(|j| (j.name.clone(), j.group)).collect::<Vec<_>>();
+    if names(before) != names(after) {
+        return false;
+    }
+    if before.partial.as_ref().is_some_and(|why| why.starts_with("an interim report")) {
+        return true;
+    }
+    let elapsed = |o: &Output| o.jobs.iter().filter_map(|j| j.elapsed).max();
+    let (Some(from), Some(to)) = (elapsed(before), elapsed(after)) else { return false };
+    let (Some(t0), Some(t1)) = (before.timestamp_ms, after.timestamp_ms) else { return false };
+    let same_clock = (t1 as f64 - t0 as f64) / 1000.0 - (to as f64 - from as f64);
+    let grew = before.jobs.iter().zip(&after.jobs).all(|(a, b)| {
+        moved_ios(a) <= moved_ios(b) && parts(a).iter().zip(parts(b)).all(|(a, b)| a.runtime <= b.runtime)
+    });
+    to >= from && same_clock.abs() <= 1.5 && grew
+}

@@ -1,0 +1,207 @@
+//! Under which conditions a step was measured, whoever measured it: the one form in which doubts, diagnosis and verdict ask for a load.
+//!
+//! The conditions of volproof's own steps follow from the plan; a reader of another tool's report says what the report says.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Known;
+use crate::plan::{BlockSizes, EngineKind, Pattern, Step};
+use crate::unit::{Bytes, Nanos};
+
+/// The load of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conditions {
+    /// The pattern as the tool names it: fio's `randread`, `trimwrite`.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub rw: Known<String>,
+    /// The smallest and the largest block.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub block: Known<(Bytes, Bytes)>,
+    /// The engine, or system call, as the tool names it.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub engine: Known<String>,
+    /// The engine finishes an I/O before it begins the next, so that a depth is nothing to it.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub blocking: Known<bool>,
+    /// The engine drives no device.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub null_engine: Known<bool>,
+    /// Load threads ask without rest whether an I/O is done, so that their CPU time tells nothing.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub polling: Known<bool>,
+    /// The depth that was given to each job.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub iodepth: Known<u32>,
+    /// Jobs, over all targets and hosts.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub jobs: Known<u32>,
+    /// The page cache was bypassed.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub direct: Known<bool>,
+    /// Files or devices.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub targets: Known<Vec<PathBuf>>,
+    /// Each job has files of its own.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub own_files: Known<bool>,
+    /// Jobs begin at offsets of their own.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub own_offsets: Known<bool>,
+    /// Range of one job; 0 for the whole target.
+    #[serde(rename = "size_bytes", skip_serializing_if = "Known::is_unknown")]
+    pub size: Known<Bytes>,
+    /// The run goes on until its time is over.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub time_based: Known<bool>,
+    /// How long the run was to take at most; 0 for no limit.
+    #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
+    pub runtime: Known<Nanos>,
+    /// Time at the start that is left out of the figures.
+    #[serde(rename = "ramp_ns", skip_serializing_if = "Known::is_unknown")]
+    pub ramp: Known<Nanos>,
+    /// By what the load was held back on purpose.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub pace: Known<Pace>,
+    /// Share of reads in a mix, percent.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub reads_percent: Known<u32>,
+    /// It waited for the jobs before it.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub stonewall: Known<bool>,
+    /// Only zeros were written.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub zeros: Known<bool>,
+    /// A flush after so many writes; 0 for none.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub fsync: Known<u32>,
+}
+
+/// A load that is held back on purpose; all absent for one that is not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pace {
+    /// I/Os a second that were asked for, over all jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offered_per_second: Option<f64>,
+    /// The option that sets the rate, as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_option: Option<String>,
+    /// The option that makes the load pause between I/Os, as it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause_option: Option<String>,
+}
+
+impl Conditions {
+    /// Of a step of volproof that drives so many targets.
+    pub fn of_step(step: &Step, targets: usize) -> Conditions {
+        let null = step.engine == EngineKind::Null;
+        let blocks = step.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| (share.0, share.0));
+        Conditions {
+            rw: step.rw.to_string().into(),
+            block: blocks.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).into(),
+            engine: step.engine.to_string().into(),
+            blocking: (step.engine == EngineKind::Psync).into(),
+            null_engine: (null && step.simulate.is_none()).into(),
+            polling: (step.iopoll || step.sqpoll).into(),
+            iodepth: step.iodepth.into(),
+            jobs: (step.numjobs.saturating_mul(targets.max(1) as u32)).into(),
+            direct: step.direct.into(),
+            targets: step.targets.clone().into(),
+            own_files: Known::Unknown,
+            own_offsets: Known::Unknown,
+            size: step.size.unwrap_or_default().into(),
+            time_based: (!step.ends_by_amount()).into(),
+            runtime: step.runtime.into(),
+            ramp: step.ramp.into(),
+            pace: Pace {
+                offered_per_second: step.arrivals_per_second(),
+                rate_option: None,
+                pause_option: step.think.as_ref().map(|_| "think time".into()),
+            }
+            .into(),
+            reads_percent: step.rwmix.into(),
+            stonewall: Known::Unknown,
+            zeros: Known::Unknown,
+            fsync: step.fsync.into(),
+        }
+    }
+
+    /// Each job does one I/O after the other, whatever its depth.
+    pub fn one_at_a_time(&self) -> bool {
+        self.blocking.get() == Some(true)
+    }
+
+    /// The null engine: nothing was driven.
+    pub fn is_null(&self) -> bool {
+        self.null_engine.get() == Some(true)
+    }
+
+    /// Requests that each job was to keep in flight.
+    pub fn depth_of_job(&self) -> Option<u32> {
+        if self.one_at_a_time() { Some(1) } else { Some(self.iodepth.get()?.max(1)) }
+    }
+
+    /// Requests that were to be in flight, over all jobs.
+    pub fn in_flight(&self) -> Option<u64> {
+        Some(u64::from(self.depth_of_job()?) * u64::from(self.jobs.get()?))
+    }
+
+    /// The one block size.
+    pub fn single_block(&self) -> Option<Bytes> {
+        self.block.get().filter(|(low, high)| low == high).map(|(low, _)| low)
+    }
+
+    /// The pattern in volproof's words, where it has one.
+    pub fn pattern(&self) -> Option<Pattern> {
+        self.rw.as_ref()?.split(':').next()?.parse().ok()
+    }
+
+    /// Nothing but reads was asked for.
+    pub fn only_reads(&self) -> bool {
+        self.pattern().is_some_and(|p| !p.changes_data())
+    }
+
+    /// I/Os a second that were asked for.
+    pub fn offered(&self) -> Option<f64> {
+        self.pace.as_ref()?.offered_per_second
+    }
+
+    /// The load as a step of volproof, as far as it is known; the rest is volproof's default.
+    pub fn step(&self) -> Step {
+        let base = Step::default();
+        Step {
+            rw: self.pattern().unwrap_or(base.rw),
+            bs: self.single_block().map_or(base.bs, BlockSizes::one),
+            iodepth: self.depth_of_job().unwrap_or(1),
+            numjobs: self.jobs.get().unwrap_or(1).max(1),
+            rwmix: self.reads_percent.get().unwrap_or(base.rwmix),
+            rate_iops: self.offered(),
+            fsync: self.fsync.get().unwrap_or(0),
+            ..Step::default()
+        }
+    }
+
+    /// Facts that the result does not say: by name, with what an assumed one rests on.
+    pub fn gaps(&self) -> Vec<(&'static str, Option<&str>)> {
+        fn gap<'a, T>(name: &'static str, known: &'a Known<T>) -> Option<(&'static str, Option<&'a str>)> {
+            match known {
+                Known::Said(_) => None,
+                Known::Assumed { why, .. } => Some((name, Some(why))),
+                Known::Unknown => Some((name, None)),
+            }
+        }
+        let all = [
+            gap("pattern", &self.rw),
+            gap("block size", &self.block),
+            gap("engine", &self.engine),
+            gap("depth", &self.iodepth),
+            gap("jobs", &self.jobs),
+            gap("direct", &self.direct),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,351 @@
+//! What the report of another tool says of a run: figures as they are printed, in this project's units. What a report does not say is absent.
+//!
+//! A reader makes these values and derives nothing; the summaries of a [`super::StepRecord`] beside them are made from them. Nothing of one
+//! tool's language is in them, so that readers of other tools fill the same.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Conditions, Known};
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+/// The report that a Record was made of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// The tool that measured, as it names itself: `fio-3.33`.
+    pub tool: String,
+    /// In which form the report came.
+    pub form: ReportForm,
+    /// When it was written, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub written: Known<String>,
+    /// The report is an interim one, or breaks off: why, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<String>,
+    /// Runs in it, where some of them were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<usize>,
+    /// What looked wrong to the reader, with its place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// The form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ReportForm {
+    /// Text for people.
+    Text,
+    /// JSON.
+    Json,
+    /// fio's terse lines.
+    Terse,
+}
+
+/// What a report says of one run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportedStep {
+    /// The load.
+    pub conditions: Conditions,
+    /// Name of the run in the report, which others in it may have too.
+    pub name: String,
+    /// The user's own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Rows of the report that are this run: clones of a job, hosts.
+    pub rows: u32,
+    /// Runs of one group began together, unless one of them waited.
+    pub group: u32,
+    /// The host, where one host ran it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// Each host, where several ran it at the same time; the figures of the step are those of all of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ReportedHost>,
+    /// When it began, milliseconds of the tool's own clock, which all runs of the report share.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_ms: Option<u64>,
+    /// Seconds from the start of all runs to the end of this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elapsed_s: Option<u64>,
+    /// The run, or I/Os of it, failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ReportedFailure>,
+    /// Figures that cannot be, with their place; what rests on them is left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub impossible: Vec<String>,
+    /// A rate would rest on one of those.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rate_impossible: bool,
+    /// Reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<ReportedFigures>,
+    /// Writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<ReportedFigures>,
+    /// Discards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<ReportedFigures>,
+    /// Reads and writes, where the report does not tell them apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<ReportedFigures>,
+    /// Flushes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<ReportedSync>,
+    /// All latencies by bands, ascending; bands without I/O are left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub bands: Vec<Band>,
+    /// The disk's counters of the same time, where they are of this run alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<ReportedDevice>,
+    /// Share of a CPU that each load thread used, 0 to 1: the mean, or of several rows the highest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_share: Option<f64>,
+}
+
+/// The part of one host in a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedHost {
+    /// Its name.
+    pub host: String,
+    /// I/Os a second of all directions.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub iops: Known<f64>,
+    /// Bytes a second.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub bytes_per_second: Known<f64>,
+    /// Mean latency, nanoseconds.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub mean_ns: Known<f64>,
+}
+
+/// How a run failed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedFailure {
+    /// I/Os that failed, where they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ios: Option<u64>,
+    /// Number of the first error (errno).
+    pub number: i32,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportedFigures {
+    /// Bytes moved; 0 where that is not told.
+    pub bytes: Bytes,
+    /// I/Os completed.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub ios: Known<u64>,
+    /// I/Os a second.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub iops: Known<f64>,
+    /// Bytes a second.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub bytes_per_second: Known<f64>,
+    /// How long it took.
+    #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
+    pub runtime: Known<Nanos>,
+    /// I/Os that were cut short or dropped.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub short_ios: u64,
+    /// From the load thread's hand to the kernel (`slat`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub submission: Option<ReportedLatency>,
+    /// From the kernel's hand to completion (`clat`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion: Option<ReportedLatency>,
+    /// From the load thread's hand to completion (`lat`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<ReportedLatency>,
+    /// How the rate in bytes spread over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_spread: Option<RateSpread>,
+}
+
+/// Flushes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedSync {
+    /// How many.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub count: Known<u64>,
+    /// How long each took.
+    pub latency: ReportedLatency,
+}
+
+/// Latencies of one kind, nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReportedLatency {
+    /// How many.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub samples: Known<u64>,
+    /// The shortest.
+    pub min: Nanos,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation; 0 where it is not told.
+    pub deviation: f64,
+    /// The longest.
+    pub max: Nanos,
+    /// All percentiles of the report, by percent: `99.9`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub percentiles: BTreeMap<String, Nanos>,
+}
+
+/// How a rate spread over time, where the report has no samples but says what they came to. Bytes a second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateSpread {
+    /// The smallest sample.
+    pub min: f64,
+    /// The largest sample.
+    pub max: f64,
+    /// Their mean.
+    pub mean: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// How many.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub samples: Known<u64>,
+}
+
+/// Share of the I/Os whose latency lies in a band.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Band {
+    /// Longer than this (or this, for the shortest).
+    #[serde(rename = "above_ns")]
+    pub above: Nanos,
+    /// At most this.
+    #[serde(rename = "up_to_ns")]
+    pub up_to: Nanos,
+    /// Share of all I/Os, 0 to 1.
+    pub share: f64,
+}
+
+/// Counters of one disk, as the tool took them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedDevice {
+    /// Kernel name.
+    pub name: String,
+    /// Reads.
+    pub reads: ReportedRequests,
+    /// Writes.
+    pub writes: ReportedRequests,
+}
+
+/// Requests that a disk completed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReportedRequests {
+    /// Requests.
+    pub ios: u64,
+    /// Requests that were merged with another before.
+    pub merges: u64,
+    /// Bytes, where they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<Bytes>,
+}
+
+impl Report {
+    /// When it was written, in this machine's time zone: `2017-09-26 20:21:01`.
+    pub fn written_here(&self) -> Option<String> {
+        let at: jiff::Timestamp = self.written.as_ref()?.parse().ok()?;
+        Some(at.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M:%S").to_string())
+    }
+
+    /// The day on which it was written.
+    pub fn day(&self) -> Option<String> {
+        Some(self.written_here()?[..10].to_string()).filter(|day| day.as_str() > "2000")
+    }
+}
+
+impl ReportedStep {
+    /// The figures of a direction.
+    pub fn direction(&self, d: Direction) -> Option<&ReportedFigures> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => None,
+        }
+    }
+
+    /// Directions that moved something, or the mix where they are not told apart, with their names.
+    pub fn parts(&self) -> Vec<(&'static str, &ReportedFigures)> {
+        let apart: Vec<_> = [Direction::Read, Direction::Write, Direction::Trim]
+            .into_iter()
+            .filter_map(|d| Some((d.name(), self.direction(d)?)))
+            .filter(|(_, f)| f.moved())
+            .collect();
+        match &self.mixed {
+            Some(mixed) if apart.is_empty() => vec![("reads and writes", mixed)],
+            _ => apart,
+        }
+    }
+
+    /// I/Os of all directions.
+    pub fn ios(&self) -> f64 {
+        self.parts().iter().map(|(_, f)| f.count()).sum()
+    }
+
+    /// Bytes of all directions.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.parts().iter().map(|(_, f)| f.bytes.0).fold(0, u64::saturating_add))
+    }
+
+    /// How long its longest direction took.
+    pub fn window(&self) -> Option<Nanos> {
+        self.parts().iter().filter_map(|(_, f)| f.runtime.get()).max()
+    }
+}
+
+impl ReportedFigures {
+    /// Something was moved.
+    pub fn moved(&self) -> bool {
+        self.bytes.0 > 0 || self.ios.get().unwrap_or(0) > 0
+    }
+
+    /// I/Os, from rate and time where they are not counted.
+    pub fn count(&self) -> f64 {
+        let seconds = self.runtime.get().unwrap_or_default().as_seconds();
+        self.ios.get().map_or(self.iops.get().unwrap_or(0.0) * seconds, |n| n as f64)
+    }
+
+    /// The total latency, or that of completion where only that was taken; with its name.
+    pub fn latency(&self) -> Option<(&'static str, &ReportedLatency)> {
+        [("lat", &self.total), ("clat", &self.completion)]
+            .into_iter()
+            .filter_map(|(name, l)| Some((name, l.as_ref()?)))
+            .find(|(_, l)| l.samples.get() != Some(0) && l.max.0 > 0)
+    }
+
+    /// The table of percentiles, of the total latency or of completion; with its name.
+    pub fn percentiles(&self) -> Option<(&'static str, &ReportedLatency)> {
+        [("lat", &self.total), ("clat", &self.completion)]
+            .into_iter()
+            .filter_map(|(name, l)| Some((name, l.as_ref()?)))
+            .find(|(_, l)| !l.percentiles.is_empty())
+    }
+}
+
+impl ReportedLatency {
+    /// Percentiles as shares from 0 to 1, ascending.
+    pub fn shares(&self) -> Vec<(f64, Nanos)> {
+        let share = |(p, v): (&String, &Nanos)| Some((p.parse::<f64>().ok()? / 100.0, *v));
+        let mut all: Vec<(f64, Nanos)> = self.percentiles.iter().filter_map(share).collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    }
+}

@@ -1,0 +1,149 @@
+//! Claims on the figures of a report: no samples, only means, spreads and percentiles.
+//!
+//! The same promise, the same reach and the same four values as for samples. What is lost is the interval: where the report tells how its
+//! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
+
+use super::better::{self, Shows};
+use super::claim::{Judge, Rates, figure, latency_promised};
+use super::reach::Reach;
+use super::{Claim, Metric, Outcome, Untested};
+use crate::diagnose::{Diagnosis, Summary};
+use crate::record::{Claimed, Record, ReportedStep};
+use crate::stats::level::{self, Answer};
+use crate::stats::little::{depth_needed, rate_reachable};
+use crate::unit::{Nanos, grouped, significant};
+
+/// A rate from a shorter run is not quoted.
+const QUOTABLE: Nanos = Nanos::seconds(60);
+/// Length of a run that decides.
+const ENOUGH: Nanos = Nanos::seconds(300);
+/// Student's one-sided 95 % for ten batches (method page, §4.3).
+const STUDENT: f64 = 1.833;
+/// So many neighbouring samples count as one: rates that follow each other depend on each other.
+const DEPENDENT: f64 = 10.0;
+
+impl Judge<'_> {
+    /// The rate by its mean and the spread that the report tells.
+    pub(super) fn rate_of_spread(&self, told: &ReportedStep, rates: &Rates) -> Option<Claim> {
+        let s = self.summary();
+        let metric = rates.metric();
+        let pick = |iops: f64, bytes: f64| if metric == Metric::Iops { iops } else { bytes };
+        let measured = pick(s.iops?, s.bytes_per_second?);
+        let (least, most) =
+            (pick(rates.least.iops, rates.least.bytes), pick(rates.most.iops, rates.most.bytes));
+        let limit = least * (1.0 - self.claimed.tolerance);
+        let bounds = spread(told).map(|(spread, n)| {
+            let half = STUDENT * spread * measured / (n as f64 / DEPENDENT).max(1.0).sqrt();
+            ((measured - half).max(0.0), measured + half)
+        });
+        let (low, high) = bounds.unwrap_or((measured, measured));
+        let window = s.window?;
+        let mut more = None;
+        let (outcome, reason) = if window < QUOTABLE {
+            more = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
+            let words = if measured >= limit { "it was kept" } else { "it was missed" };
+            let seconds = significant(window.as_seconds());
+            let reason = format!("{words} for these {seconds} s, which is too short to decide");
+            (Outcome::Inconclusive, reason)
+        } else if low >= most * (1.0 - self.claimed.tolerance) {
+            (Outcome::Pass, String::new())
+        } else if high < limit {
+            let owner = rates.least.binding.owner();
+            (Outcome::Fail, format!("less than the {owner} cap; what was found is told with the findings"))
+        } else {
+            more = Some(ENOUGH.as_seconds().max(window.as_seconds()) as u64);
+            let reason = "the figure lies too near to the limit for what the report tells of its spread";
+            (Outcome::Inconclusive, reason.into())
+        };
+        let found = finding(measured, limit, bounds, more);
+        let mut claim = self.claim(metric, outcome, least, found, reason);
+        claim.binding = rates.least.binding.words().into();
+        claim.command = self.better(Shows::Rate).filter(|_| outcome == Outcome::Inconclusive);
+        let short_of = measured < limit;
+        Some(self.valid(claim, short_of.then(|| self.reach_of_figures(&s, rates.least.iops)).flatten()))
+    }
+
+    /// The mean latency as the report tells it.
+    pub(super) fn latency_of_mean(&self, promised: Nanos) -> Option<Claim> {
+        let s = self.summary();
+        let (measured, promised) = (s.mean_ns?, promised.0 as f64);
+        let limit = promised * (1.0 + self.claimed.tolerance);
+        let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
+            (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
+            (true, false) => (Outcome::Pass, String::new()),
+            (false, false) => {
+                (Outcome::Fail, "each I/O alone takes longer than promised: no depth is involved".into())
+            }
+        };
+        let mut claim =
+            self.claim(Metric::Latency, outcome, promised, finding(measured, limit, None, None), reason);
+        claim.binding = "volume latency".into();
+        claim.command = self.better(Shows::Latency).filter(|_| outcome == Outcome::Inconclusive);
+        Some(self.valid(claim, None))
+    }
+
+    /// Why the depth could not have reached the rate, by Little's law at the volume's own latency.
+    fn reach_of_figures(&self, s: &Summary, iops: f64) -> Option<Reach> {
+        let command = self.better(Shows::Rate).unwrap_or_default();
+        if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
+            let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
+            return Some(Reach { reason, command });
+        }
+        let own = s.own_latency(self.diagnosis.find("throttle").is_some())?;
+        let depth = s.in_flight?.round().max(1.0) as u64;
+        let needed = depth_needed(iops, own);
+        (depth < needed).then(|| Reach {
+            reason: format!(
+                "{depth} in flight at {own} each reach {} IOPS by Little's law; {} IOPS need {needed}",
+                grouped(rate_reachable(depth, own).unwrap_or(0.0).round() as u64),
+                grouped(iops.round() as u64)
+            ),
+            command,
+        })
+    }
+
+    /// The figures of the step.
+    pub(super) fn summary(&self) -> Summary {
+        Summary::of(self.record, self.step)
+    }
+
+    /// The command that shows it; the one for the rate where there is none.
+    pub(super) fn better(&self, shows: Shows) -> Option<String> {
+        let all = better::better(self.conditions, &self.summary(), self.diagnosis, &self.claimed.options);
+        let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
+        Some(found.volproof.clone())
+    }
+}
+
+/// How samples of the rate of one job and direction spread: standard deviation over mean, and how many there are.
+fn spread(told: &ReportedStep) -> Option<(f64, u64)> {
+    let [(_, figures)] = told.parts()[..] else { return None };
+    let spread = figures.rate_spread.as_ref().filter(|_| told.conditions.jobs.get() == Some(1))?;
+    Some((spread.deviation / spread.mean, spread.samples.get()?)).filter(|(_, n)| *n > 1)
+}
+
+fn finding(value: f64, limit: f64, bounds: Option<(f64, f64)>, more: Option<u64>) -> level::Finding {
+    level::Finding {
+        answer: Answer::Inconclusive,
+        value,
+        limit,
+        ratio: value / limit,
+        bounds,
+        more_seconds: more,
+    }
+}
+
+/// Why nothing was judged of a latency that is promised, and the command that tests it. What else a report did not test is not told: it was
+/// made by somebody who asked for something else.
+pub fn untested(record: &Record, claimed: &Claimed, found: &[Diagnosis], metric: Metric) -> Option<Untested> {
+    let promised = latency_promised(claimed).filter(|_| metric == Metric::Latency)?;
+    let (step, diagnosis) =
+        record.steps.iter().zip(found).find(|(s, _)| record.conditions(s).pattern().is_some())?;
+    let conditions = record.conditions(step);
+    let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis };
+    Some(Untested {
+        metric,
+        reason: format!("{promised} are promised for one request at a time, and no run did that"),
+        command: judge.better(Shows::Latency),
+    })
+}
