@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use crate::device::Root;
+use crate::device::{Root, Stack};
 use crate::guard;
 use crate::report::check as report;
 
@@ -19,6 +19,9 @@ pub struct CheckArgs {
     /// Consent to overwrite the block device with this serial, as check prints it
     #[arg(long, value_name = "SERIAL")]
     pub destroy: Option<String>,
+    /// Also draws what lies on what around each target
+    #[arg(long, conflicts_with = "json")]
+    pub details: bool,
     /// Writes one line of JSON for each target
     #[arg(long)]
     pub json: bool,
@@ -45,6 +48,7 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
         );
     }
     let output = std::env::current_dir().ok();
+    let mut stack = None;
     let mut answer = Answer { text: String::new(), ready: true };
     for (n, target) in args.targets.iter().enumerate() {
         let check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
@@ -57,6 +61,10 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
                 answer.text.push('\n');
             }
             answer.text.push_str(&report::text(&check));
+            if let Some(thing) = check.facts.thing().filter(|_| args.details) {
+                let stack = stack.get_or_insert_with(|| Stack::read(root));
+                answer.text.push_str(&report::tree(&stack.around(thing)));
+            }
         }
     }
     Ok(answer)

@@ -71,7 +71,7 @@ impl FileUse {
         }
         if found.alone != Some(true) {
             found.unseen.extend(stack.unseen.iter().cloned());
-            found.openers = openers(root, &|t| (t == target).then(|| facts.place.path.display().to_string()));
+            found.openers = openers(root, &[(target, facts.place.path.display().to_string())]);
         }
         found
     }

@@ -36,7 +36,7 @@ pub use opinion::Opinion;
 pub use processes::Opener;
 pub use root::Root;
 pub use signature::{Scan, Signature, WINDOW, Windows};
-pub use stack::{Layer, Relation, Sharing, Shown, Stack, Thing};
+pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, Thing};
 pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
 
 use usage::number_at;
@@ -133,6 +133,15 @@ impl Facts {
             Facts::Block(b) => Some(b.device.direct()),
             Facts::File(f) => f.place.direct,
             Facts::Folder(p) => p.direct,
+        }
+    }
+
+    /// What it is in the graph of what lies on what; a folder stands for the device beneath it.
+    pub fn thing(&self) -> Option<Thing> {
+        match self {
+            Facts::Block(b) => Some(Thing::Device(b.device.number)),
+            Facts::File(f) => Some(Thing::File(FileId { filesystem: f.place.number, inode: f.inode })),
+            Facts::Folder(p) => p.device.as_ref().map(|d| Thing::Device(d.number)),
         }
     }
 

@@ -4,6 +4,7 @@
 //! other mount namespaces make no difference. No filesystem is asked for news (`AT_STATX_DONT_SYNC`), so that a dead network mount
 //! cannot hang the look.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,55 +31,74 @@ pub struct Opener {
 
 /// How often openers are looked for again: udev, blkid and losetup open every device in passing, the last for half a second
 /// when several of it race for the same device.
-const LOOKS: u32 = 10;
+const LOOKS: u32 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Other processes that have one of these open and keep it so; `name` gives the word by which a thing is shown.
-pub(super) fn openers(root: &Root, name: &dyn Fn(Thing) -> Option<String>) -> Vec<Opener> {
-    let mut found = look(root, name);
+/// Other processes that have one of these open or mapped and keep it so. Each thing comes with the name by which it is shown.
+pub(super) fn openers(root: &Root, wanted: &[(Thing, String)]) -> Vec<Opener> {
+    let own = std::process::id().to_string();
+    let pids: Vec<String> = root
+        .names("/proc")
+        .into_iter()
+        .filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && *n != own)
+        .collect();
+    let mut found: Vec<Opener> = pids.iter().flat_map(|pid| of_process(root, pid, wanted)).collect();
     for _ in 0..LOOKS {
         if found.is_empty() || !root.is_system() {
             break;
         }
         std::thread::sleep(BETWEEN_LOOKS);
-        let still = look(root, name);
-        found.retain(|o| still.iter().any(|s| s.pid == o.pid && s.device == o.device));
+        found.retain(|o| of_process(root, &o.pid.to_string(), wanted).iter().any(|s| s.device == o.device));
     }
     found
 }
 
-fn look(root: &Root, name: &dyn Fn(Thing) -> Option<String>) -> Vec<Opener> {
-    let own = std::process::id().to_string();
+fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)]) -> Vec<Opener> {
+    let proc = Path::new("/proc").join(pid);
+    let name = |thing: Thing| wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone());
     let mut found: Vec<Opener> = Vec::new();
-    for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && **n != own) {
-        let proc = Path::new("/proc").join(pid);
-        let mut add = |device, writes| {
-            let pid = pid.parse().unwrap_or_default();
-            match found.iter_mut().find(|o| o.pid == pid && o.device == device) {
-                Some(known) => known.writes |= writes,
-                None => {
-                    let command = root.text(proc.join("comm")).unwrap_or_default();
-                    found.push(Opener { pid, command, device, writes });
-                }
-            }
-        };
-        for fd in root.names(proc.join("fd")) {
-            let Some(device) = thing_at(root, &proc.join("fd").join(&fd)).and_then(name) else { continue };
-            let info = root.text(proc.join("fdinfo").join(&fd)).unwrap_or_default();
-            if let Some(writes) = opened_for_writing(&info) {
-                add(device, writes);
-            }
+    let mut add = |device, writes| match found.iter_mut().find(|o| o.device == device) {
+        Some(known) => known.writes |= writes,
+        None => {
+            let command = root.text(proc.join("comm")).unwrap_or_default();
+            found.push(Opener { pid: pid.parse().unwrap_or_default(), command, device, writes });
         }
-        for range in root.names(proc.join("map_files")) {
-            if let Some(device) = thing_at(root, &proc.join("map_files").join(&range)).and_then(name) {
-                // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
-                let link = std::fs::symlink_metadata(root.path(proc.join("map_files").join(&range)));
-                let mode = link.map_or(0o200, |l| std::os::unix::fs::MetadataExt::mode(&l));
-                add(device, mode & 0o200 != 0);
-            }
+    };
+    for fd in root.names(proc.join("fd")) {
+        let Some(device) = thing_at(root, &proc.join("fd").join(&fd)).and_then(name) else { continue };
+        let info = root.text(proc.join("fdinfo").join(&fd)).unwrap_or_default();
+        if let Some(writes) = opened_for_writing(&info) {
+            add(device, writes);
+        }
+    }
+    for range in mapped_ranges(root, &proc, wanted) {
+        let link = proc.join("map_files").join(&range);
+        if let Some(device) = thing_at(root, &link).and_then(name) {
+            // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
+            let mode = std::fs::symlink_metadata(root.path(&link)).map_or(0o200, |l| l.mode());
+            add(device, mode & 0o200 != 0);
         }
     }
     found
+}
+
+/// The ranges of a process's memory that may be of one of these files: those with its inode (proc_pid_maps(5)).
+fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(Thing, String)]) -> Vec<String> {
+    let inode = |thing: &Thing| match thing {
+        Thing::File(file) => Some(file.inode.to_string()),
+        Thing::Device(_) => None,
+    };
+    let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
+    if inodes.is_empty() {
+        return Vec::new();
+    }
+    let maps = root.text(proc.join("maps")).unwrap_or_default();
+    let of_line = |line: &str| {
+        let mut words = line.split_whitespace();
+        let range = words.next()?;
+        inodes.iter().any(|i| Some(i.as_str()) == words.clone().nth(3)).then(|| range.to_string())
+    };
+    maps.lines().filter_map(of_line).collect()
 }
 
 /// What a link in /proc leads to.

@@ -5,8 +5,10 @@
 //! anything in use, and whether it lies on the system disk, are questions to this graph. It is read by [`read`]; nothing is opened for
 //! writing, and nothing is changed.
 
+mod draw;
 mod read;
 
+pub use draw::Branch;
 pub(super) use read::{open_device, readable};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -133,11 +135,14 @@ pub struct Shown {
 pub enum Relation {
     /// The target itself.
     Itself,
-    /// The target lies on it.
+    /// The target lies on it. The other names are those of earlier Records.
+    #[serde(alias = "parent")]
     Below,
     /// It lies on the target.
+    #[serde(alias = "partition", alias = "holder", alias = "loop")]
     Above,
     /// Neither, and it shares bytes with the target: another loop device over the same file, another path to the same volume.
+    #[serde(alias = "twin")]
     Beside,
 }
 

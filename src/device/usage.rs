@@ -88,6 +88,8 @@ impl Usage {
         let mut unseen = hidden::hidden_parts(root);
         unseen.extend(hidden::hidden_processes(root));
         unseen.extend(stack.unseen.iter().cloned());
+        let wanted: Vec<(Thing, String)> =
+            sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let mounts = stack.mounts.iter();
         Usage {
             relatives: sharing.iter().filter_map(|s| relative(&stack, s)).collect(),
@@ -96,7 +98,7 @@ impl Usage {
                 .collect(),
             swaps: stack.swaps.iter().filter_map(|s| named(*s)).collect(),
             pools: stack.pools.iter().filter_map(|p| named(*p)).collect(),
-            openers: openers(root, &named),
+            openers: openers(root, &wanted),
             system_disk: stack.system_disk(target).is_some(),
             unseen,
             same_serial: namesakes.serial,

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use crate::device::{Block, Facts, Place};
+use crate::device::{Block, Branch, Facts, Place};
 use crate::guard::{Check, Finding, Severity};
 use crate::unit::grouped;
 
@@ -33,6 +33,36 @@ pub fn text(check: &Check) -> String {
         before_writing(&mut out, check);
     }
     out
+}
+
+/// What lies on what around a target: the lowest first.
+pub fn tree(branches: &[Branch]) -> String {
+    let mut out = String::from("\nWhat lies on what, the lowest first:\n");
+    let mut open: Vec<bool> = Vec::new();
+    for branch in branches {
+        open.truncate(branch.depth);
+        let mut line = String::from("  ");
+        for more in open.iter().skip(1) {
+            line += if *more { "│  " } else { "   " };
+        }
+        if branch.depth > 0 {
+            line += if branch.last { "└─ " } else { "├─ " };
+        }
+        let room = usize::from(COLUMNS).saturating_sub(line.chars().count());
+        let _ = writeln!(out, "{line}{}", shortened(&branch.text, room));
+        open.push(!branch.last);
+    }
+    out
+}
+
+/// As much of a text as there is room for; the middle goes first.
+fn shortened(text: &str, room: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= room {
+        return text.to_string();
+    }
+    let (head, tail) = (room / 3, room.saturating_sub(room / 3 + 1));
+    chars[..head].iter().chain(&['…']).chain(&chars[chars.len() - tail..]).collect()
 }
 
 /// Commands stand on lines of their own, so that they can be copied.

@@ -43,9 +43,19 @@ impl Rig {
         let out = Command::new(command[0]).args(&command[1..]).stdin(Stdio::null()).output().unwrap();
         assert!(out.status.success(), "{command:?}: {}", String::from_utf8_lossy(&out.stderr));
         if let Some((program, args)) = undo {
-            self.undo.push((program, args.iter().map(OsString::from).collect()));
+            self.undo(program, args);
         }
         out.stdout
+    }
+
+    /// A command that takes something back at the end.
+    pub fn undo(&mut self, program: &'static str, args: &[&OsStr]) {
+        self.undo.push((program, args.iter().map(OsString::from).collect()));
+    }
+
+    /// A process that is ended at the end.
+    pub fn keep(&mut self, child: Child) {
+        self.children.push(child);
     }
 
     pub fn loop_over(&mut self, file: &Path, options: &[&str]) -> PathBuf {
@@ -87,8 +97,17 @@ impl Drop for Rig {
             let _ = child.wait();
         }
         for (program, args) in self.undo.iter().rev() {
-            let done = Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).status();
-            if !done.is_ok_and(|d| d.success()) {
+            // A mount namespace goes a moment after its last process.
+            let done = (0..50).any(|_| {
+                let done =
+                    Command::new(program).args(args).stdin(Stdio::null()).stderr(Stdio::null()).status();
+                let done = done.is_ok_and(|d| d.success());
+                if !done {
+                    std::thread::sleep(std::time::Duration::from_millis(100));
+                }
+                done
+            });
+            if !done {
                 eprintln!("could not be taken back: {program} {args:?}");
             }
         }

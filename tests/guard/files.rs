@@ -1,8 +1,10 @@
 //! The guard on files and folders: new files, existing ones, links, and the kinds of access that do not fit.
 
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use volproof::device::{Facts, Root};
 use volproof::guard::{Access, Clearance, Code, GuardError, Severity, check, clear};
@@ -132,6 +134,87 @@ fn each_access_fits_one_kind_of_target() {
             [Code::NotThatKind],
             "{access:?}"
         );
+    }
+}
+
+/// The codes that stand in the way of writing over a file, without and with `--overwrite=shared`.
+fn in_the_way(path: &Path) -> [Vec<Code>; 2] {
+    [false, true].map(|shared| {
+        let found = match clear(&Root::system(), path, Access::Overwrite { shared }, false) {
+            Ok(mut clearance) => return clearance.confirm().err().map(codes).unwrap_or_default(),
+            Err(GuardError::Refused(check)) => check.findings,
+            Err(other) => panic!("{other}"),
+        };
+        let refusing = found.into_iter().filter(|f| f.severity > Severity::Note);
+        refusing
+            .map(|f| {
+                let way_out = ["--overwrite=shared", "chattr"].iter().any(|w| f.advice.contains(w));
+                assert!(way_out, "{f:?}");
+                f.code
+            })
+            .collect()
+    })
+}
+
+#[test]
+fn a_file_that_others_use_asks_for_a_second_word() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data");
+    std::fs::write(&path, [7; 8192]).unwrap();
+    assert_eq!(in_the_way(&path), [vec![], vec![]]);
+
+    // Open for reading is open.
+    let file = std::fs::File::open(&path).unwrap();
+    let mut reader = Command::new("sleep").arg("600").stdin(file).spawn().unwrap();
+    let open = in_the_way(&path);
+    reader.kill().unwrap();
+    reader.wait().unwrap();
+    assert_eq!(open, [vec![Code::OpenElsewhere], vec![]]);
+
+    let script = "exec flock \"$0\" sh -c 'echo locked; exec sleep 600 >/dev/null'";
+    let mut locker =
+        Command::new("sh").args(["-c", script]).arg(&path).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(locker.stdout.take().unwrap()).read_line(&mut said).unwrap();
+    let mut locked = in_the_way(&path);
+    // flock keeps the file open itself, and so does the command that it runs.
+    locked[0].dedup();
+    let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", locker.id())).unwrap();
+    for pid in children.split_whitespace() {
+        let _ = Command::new("kill").arg(pid).status();
+    }
+    let _ = locker.kill();
+    locker.wait().unwrap();
+    assert_eq!(locked, [vec![Code::OpenElsewhere, Code::Locked], vec![]]);
+
+    std::fs::hard_link(&path, dir.path().join("other")).unwrap();
+    assert_eq!(in_the_way(&path), [vec![Code::OtherNames], vec![]]);
+    std::fs::remove_file(dir.path().join("other")).unwrap();
+
+    // A program that runs is mapped, and its file closed.
+    let program = dir.path().join("program");
+    std::fs::copy("/bin/sleep", &program).unwrap();
+    let mut running = Command::new(&program).arg("600").spawn().unwrap();
+    let mapped = check(&Root::system(), &program, None, None).unwrap();
+    running.kill().unwrap();
+    running.wait().unwrap();
+    let finding = mapped.findings.iter().find(|f| f.code == Code::OpenElsewhere).unwrap();
+    assert!(finding.what.contains(&format!("process {}", running.id())), "{finding:?}");
+}
+
+#[test]
+fn an_immutable_file_is_told_how_to_change_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("data");
+    std::fs::write(&path, [7; 8192]).unwrap();
+    for flag in ["i", "a"] {
+        let set = Command::new("chattr").arg(format!("+{flag}")).arg(&path).stderr(Stdio::null()).status();
+        if !set.is_ok_and(|s| s.success()) {
+            return eprintln!("skipped: this filesystem or user sets no attributes");
+        }
+        let found = in_the_way(&path);
+        assert!(Command::new("chattr").arg(format!("-{flag}")).arg(&path).status().unwrap().success());
+        assert_eq!(found, [vec![Code::Immutable], vec![Code::Immutable]], "{flag}");
     }
 }
 

@@ -4,6 +4,7 @@ mod attacks;
 mod files;
 mod loops;
 mod race;
+mod stacks;
 #[path = "../traced_loop/mod.rs"]
 mod traced_loop;
 mod trees;

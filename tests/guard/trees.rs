@@ -292,7 +292,7 @@ fn the_answer_says_ready_for_all_targets_or_not() {
     let tree = Tree::unpack("lvm");
     let ask = |targets: &[&str], destroy: Option<&str>, json: bool| {
         let targets = targets.iter().map(Into::into).collect();
-        answer(&CheckArgs { targets, destroy: destroy.map(Into::into), json }, &tree.root())
+        answer(&CheckArgs { targets, destroy: destroy.map(Into::into), details: false, json }, &tree.root())
     };
     let good = ask(&["/dev/vdd"], Some("data-d"), true).unwrap();
     let value: serde_json::Value = serde_json::from_str(&good.text).unwrap();
@@ -306,6 +306,27 @@ fn the_answer_says_ready_for_all_targets_or_not() {
         ask(&["/dev/vdd", "/dev/vdb"], Some("data-d"), false).unwrap_err().to_string().contains("one by one")
     );
     assert!(ask(&["/dev/none"], None, false).unwrap_err().to_string().contains("/dev/none"));
+}
+
+#[test]
+fn what_lies_on_what_is_drawn() {
+    let draw = |name: &str, target: &str| {
+        let args = CheckArgs { targets: vec![target.into()], details: true, ..CheckArgs::default() };
+        let said = answer(&args, &Tree::unpack(name).root()).unwrap().text;
+        assert!(said.lines().all(|l| l.chars().count() <= 80), "{said}");
+        said[said.find("What lies").unwrap()..].to_string()
+    };
+    insta::assert_snapshot!([draw("md", "/dev/sdb"), draw("lvm", "/dev/vdb")].join("\n"), @r"
+    What lies on what, the lowest first:
+      sdb  <- the target
+      └─ sdb1, partition
+         └─ md0 (raid1)
+            └─ md0p1, partition, swapped to
+
+    What lies on what, the lowest first:
+      vdb  <- the target
+      └─ dm-1 (vg1-data), xfs on /var/lib/postgresql
+    ");
 }
 
 #[test]

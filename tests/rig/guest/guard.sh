@@ -164,6 +164,31 @@ use stack-seen-from-the-partition "mount" stack unstack "$partition"
 use stack-seen-from-the-array "mount" stack unstack /dev/md0
 use stack-seen-from-the-volume "mount" stack unstack /dev/rig/volume
 
+# Two mapped devices over the same sectors, and a loop device beside one of them: each shares the mounted bytes.
+map() { dmsetup create "$1" --table "0 $3 linear $disk $2"; }
+use mapped-over-the-same-sectors "mount" \
+  "filesystem && map rig-one 0 819200 && map rig-two 4096 65536 && mount /dev/mapper/rig-one /mnt" \
+  "umount /mnt && dmsetup remove rig-two && dmsetup remove rig-one" /dev/mapper/rig-two
+use loop-beside-a-mapped-device "mount" \
+  "filesystem && map rig-one 0 819200 && mount /dev/mapper/rig-one /mnt && losetup /dev/loop1 $disk" \
+  "losetup -d /dev/loop1; umount /mnt && dmsetup remove rig-one" /dev/loop1
+
+# free NAME TARGET: nothing in use shares a byte with it, whatever lies beside it.
+free() {
+  string=$(volproof check "$2" --json | jq -r .consent)
+  wants 0 "" volproof run "$2" $write --destroy "$string"
+  conclude "guard/free/$1"
+}
+wipe
+filesystem && map rig-one 0 819200 && map rig-two 900000 65536 && mount /dev/mapper/rig-one /mnt || because "not mapped"
+free mapped-beside-a-mounted-one /dev/mapper/rig-two
+umount /mnt && dmsetup remove rig-two && dmsetup remove rig-one
+wipe
+lvm vgcreate -q -y rig "$disk" && lvm lvcreate -q -y -n one -L 64M rig && lvm lvcreate -q -y -n two -L 64M rig &&
+  mke2fs -q -F -t ext4 /dev/rig/one && mount /dev/rig/one /mnt || because "no volume group"
+free volume-beside-a-mounted-one /dev/rig/two
+umount /mnt && lvm vgchange -q -an rig && lvm vgremove -q -ff rig
+
 # What cannot be read cannot be seen to be blank; no consent helps.
 wipe
 dmsetup create rig-unreadable --table "0 2048 error
