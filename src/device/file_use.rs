@@ -71,7 +71,8 @@ impl FileUse {
         }
         if found.alone != Some(true) {
             found.unseen.extend(stack.unseen.iter().cloned());
-            found.openers = openers(root, &[(target, facts.place.path.display().to_string())]);
+            let named = [(target, facts.place.path.display().to_string())];
+            found.openers = openers(root, &named, true);
         }
         found
     }

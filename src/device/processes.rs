@@ -34,26 +34,29 @@ pub struct Opener {
 const LOOKS: u32 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Other processes that have one of these open or mapped and keep it so. Each thing comes with the name by which it is shown.
-pub(super) fn openers(root: &Root, wanted: &[(Thing, String)]) -> Vec<Opener> {
+/// Other processes that have one of these open and keep it so, and with `mapped` also those that have closed it and keep it in memory. Each
+/// thing comes with the name by which it is shown.
+pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
     let own = std::process::id().to_string();
     let pids: Vec<String> = root
         .names("/proc")
         .into_iter()
         .filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && *n != own)
         .collect();
-    let mut found: Vec<Opener> = pids.iter().flat_map(|pid| of_process(root, pid, wanted)).collect();
+    let mut found: Vec<Opener> = pids.iter().flat_map(|pid| of_process(root, pid, wanted, mapped)).collect();
     for _ in 0..LOOKS {
         if found.is_empty() || !root.is_system() {
             break;
         }
         std::thread::sleep(BETWEEN_LOOKS);
-        found.retain(|o| of_process(root, &o.pid.to_string(), wanted).iter().any(|s| s.device == o.device));
+        found.retain(|o| {
+            of_process(root, &o.pid.to_string(), wanted, mapped).iter().any(|s| s.device == o.device)
+        });
     }
     found
 }
 
-fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)]) -> Vec<Opener> {
+fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
     let proc = Path::new("/proc").join(pid);
     let name = |thing: Thing| wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone());
     let mut found: Vec<Opener> = Vec::new();
@@ -71,7 +74,8 @@ fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)]) -> Vec<Opener>
             add(device, writes);
         }
     }
-    for range in mapped_ranges(root, &proc, wanted) {
+    let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
+    for range in ranges {
         let link = proc.join("map_files").join(&range);
         if let Some(device) = thing_at(root, &link).and_then(name) {
             // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
@@ -89,9 +93,6 @@ fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(Thing, String)]) -> Vec<St
         Thing::Device(_) => None,
     };
     let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
-    if inodes.is_empty() {
-        return Vec::new();
-    }
     let maps = root.text(proc.join("maps")).unwrap_or_default();
     let of_line = |line: &str| {
         let mut words = line.split_whitespace();

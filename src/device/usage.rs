@@ -98,7 +98,7 @@ impl Usage {
                 .collect(),
             swaps: stack.swaps.iter().filter_map(|s| named(*s)).collect(),
             pools: stack.pools.iter().filter_map(|p| named(*p)).collect(),
-            openers: openers(root, &wanted),
+            openers: openers(root, &wanted, false),
             system_disk: stack.system_disk(target).is_some(),
             unseen,
             same_serial: namesakes.serial,
