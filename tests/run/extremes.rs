@@ -84,7 +84,8 @@ fn any_figure_of_a_report_gives_outputs() {
                 numbers_alone(&text, what);
             }
         }
-        if let Ok(record) = to_record::to_record(&outputs_of_fio) {
+        if let Some(output) = outputs_of_fio.last() {
+            let record = to_record::to_record(output, volproof::record::ReportForm::Json);
             outputs(&record).iter().for_each(|text| numbers_alone(text, what));
             // A Record that cannot be read again is none.
             let mut json = Vec::new();
