@@ -249,7 +249,10 @@ impl Builder {
     /// The first name goes, where another one is left that is no bind mount of it.
     fn unlink(&mut self) {
         for names in &mut self.model.names {
-            if names.len() > 1 && self.random.next_u64() % 3 == 0 && fs::remove_file(&names[0]).is_ok() {
+            if names.len() > 1
+                && self.random.next_u64().is_multiple_of(3)
+                && fs::remove_file(&names[0]).is_ok()
+            {
                 names.remove(0);
             }
         }
@@ -318,7 +321,7 @@ fn random_stacks_are_judged_as_a_plain_model_does() {
     let (mut allowed, mut denied) = (0, 0);
     for seed in first..first + from_environment("VOLPROOF_STACKS").unwrap_or(200) {
         let Some(b) = Builder::build(seed) else { return };
-        if seed % 50 == 0 {
+        if seed.is_multiple_of(50) {
             println!("seed {seed}");
         }
         let mut compare = |target: &Path, access: Access<'_>, due: bool| {
@@ -342,7 +345,7 @@ fn random_stacks_are_judged_as_a_plain_model_does() {
         for (n, names) in b.model.names.iter().enumerate() {
             let name = &names[seed as usize % names.len()];
             let (hard, soft) = (b.model.refuses_file(n), b.model.shared_file(n));
-            let shared = seed % 2 == 0;
+            let shared = seed.is_multiple_of(2);
             compare(name, Access::Overwrite { shared }, hard || (soft && !shared));
         }
     }
