@@ -1,6 +1,6 @@
 //! Tools that read fio read ours, unmodified: fio-plot from PyPI, and the parsers that Debian's fio package installs.
 //!
-//! What the tools need from PyPI is put into a folder under the build folder; without a network those parts are skipped, and say so.
+//! `./test` puts what the tools need from PyPI under the build folder; where it is not, those parts are skipped, and say so.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ended};
@@ -13,32 +13,19 @@ use volproof::record::Record;
 use volproof::sample::Direction;
 use volproof::unit::Nanos;
 
-/// Python with what the tools import; none where it cannot be had.
+/// Python with what the tools import; none where it is not installed.
 fn python() -> Option<&'static Path> {
     static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
     let found = PYTHON.get_or_init(|| {
-        let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fio-tools");
-        let python = home.join("bin/python");
-        let works = || ran(Command::new(&python).args(["-c", "import fio_plot, numpy, pandas, six"]));
-        if !works() {
-            let made = ran(Command::new("python3").args(["-m", "venv"]).arg(&home));
-            let _ = made
-                && ran(
-                    Command::new(&python).args(["-m", "pip", "install", "-q", "fio-plot", "pandas", "six"])
-                );
-        }
-        works().then_some(python)
+        let python = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap().join("fio-tools/bin/python");
+        let mut command = Command::new(&python);
+        command.args(["-c", "import fio_plot, numpy, pandas, six"]);
+        command.output().is_ok_and(|o| o.status.success()).then_some(python)
     });
     if found.is_none() {
-        println!(
-            "skipped: fio-plot, pandas and six are not here and cannot be installed (no network or no python3-venv)"
-        );
+        println!("skipped: fio-plot, pandas and six are not here (./test fetches them)");
     }
     found.as_deref()
-}
-
-fn ran(command: &mut Command) -> bool {
-    command.output().is_ok_and(|o| o.status.success())
 }
 
 /// One of the scripts that Debian keeps compressed beside the documentation.
