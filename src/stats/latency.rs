@@ -1,13 +1,13 @@
 //! Mean latency with its error, for promises such as "0.2 ms on average at depth 1".
 //!
-//! The mean over I/Os is a ratio: summed latency over number of I/Os. Both vary from batch to batch, and together, so the
-//! error comes from the batch residuals latency - mean x I/Os (ratio estimator, Cochran 1977, 6.3), in the same batches
-//! as the rate. Input is on the 100 ms grid; nanoseconds throughout.
+//! The mean over I/Os is a ratio: summed latency over number of I/Os. Both vary from second to second, and together, so the
+//! error comes from the residuals latency - mean x I/Os of single seconds (ratio estimator, Cochran 1977, 6.3), whose
+//! spread is that of [`super::spread`]. Input is on the 100 ms grid; nanoseconds throughout.
 
 use serde::{Deserialize, Serialize};
 
-use super::moments::{autocorrelation, student, variance};
-use super::{BATCHES, CONFIDENCE};
+use super::CONFIDENCE;
+use super::spread::{FEWEST, Spread, quantile};
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
@@ -19,12 +19,10 @@ pub struct MeanLatency {
     pub mean_ns: f64,
     /// Length of the window.
     pub seconds: f64,
-    /// The 95 % interval; absent below ten seconds and when fewer than ten I/Os completed.
+    /// The 95 % interval; absent below ten seconds, when fewer than ten I/Os completed, and when the latency varies too
+    /// slowly for a run of this length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Bounds>,
-    /// Correlation of neighbouring batches; above 0.42 the interval is too narrow, and the run should last twice as long.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch_correlation: Option<f64>,
 }
 
 /// Interval of a mean latency.
@@ -37,7 +35,7 @@ pub struct Bounds {
     pub low_ns: f64,
     /// Upper end.
     pub high_ns: f64,
-    /// Standard error, with nine degrees of freedom.
+    /// Standard error of the mean.
     pub standard_error_ns: f64,
 }
 
@@ -49,41 +47,34 @@ impl MeanLatency {
             return None;
         }
         let mean_ns = bins.iter().map(|b| b.1.0 as f64).sum::<f64>() / ios;
-        let mut found = MeanLatency {
-            mean_ns,
-            seconds: bins.len() as f64 / PER_SECOND as f64,
-            interval: None,
-            batch_correlation: None,
-        };
+        let mut found =
+            MeanLatency { mean_ns, seconds: bins.len() as f64 / PER_SECOND as f64, interval: None };
         let second = PER_SECOND as usize;
-        let length = bins.len() / second / BATCHES * second;
-        if length == 0 || ios < BATCHES as f64 {
-            return Some(found);
-        }
-        let used = &bins[bins.len() - length * BATCHES..];
+        let used = &bins[bins.len() % second..];
         let used_ios: f64 = used.iter().map(|b| b.0 as f64).sum();
-        if used_ios == 0.0 {
+        if ios < FEWEST as f64 || used_ios == 0.0 {
             return Some(found);
         }
         let residuals: Vec<f64> = used
-            .chunks_exact(length)
+            .chunks_exact(second)
             .map(|c| c.iter().map(|b| b.1.0 as f64 - mean_ns * b.0 as f64).sum())
             .collect();
-        let error = (variance(&residuals) / BATCHES as f64).sqrt() / (used_ios / BATCHES as f64);
-        let half = student((1.0 + CONFIDENCE) / 2.0, (BATCHES - 1) as f64) * error;
-        found.interval = Some(Bounds {
-            confidence: CONFIDENCE,
-            low_ns: (mean_ns - half).max(0.0),
-            high_ns: mean_ns + half,
-            standard_error_ns: error,
-        });
-        found.batch_correlation = autocorrelation(&residuals, 1).map(|r| r[1]);
+        if let Some(spread) = Spread::of(&residuals).filter(|s| s.holds) {
+            let error = spread.standard_error / (used_ios / residuals.len() as f64);
+            let half = quantile((1.0 + CONFIDENCE) / 2.0) * error;
+            found.interval = Some(Bounds {
+                confidence: CONFIDENCE,
+                low_ns: (mean_ns - half).max(0.0),
+                high_ns: mean_ns + half,
+                standard_error_ns: error,
+            });
+        }
         Some(found)
     }
 
     /// Lower and upper bound in nanoseconds, each alone held with the given confidence.
     pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
-        let half = student(confidence, (BATCHES - 1) as f64) * self.interval?.standard_error_ns;
+        let half = quantile(confidence) * self.interval?.standard_error_ns;
         Some(((self.mean_ns - half).max(0.0), self.mean_ns + half))
     }
 }

@@ -23,9 +23,6 @@ pub const TOLERANCE: f64 = 0.02;
 const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
 /// Bins in a minute.
 const MINUTE: usize = 60 * PER_SECOND as usize;
-/// Above this correlation of neighbouring batches an interval is too narrow (see `rate`).
-const CORRELATED: f64 = 0.42;
-
 /// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -121,9 +118,8 @@ pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Fin
         bounds: found.one_sided(ONE_SIDED),
         more_seconds: None,
     };
-    let correlated = found.batch_correlation.is_some_and(|r| r > CORRELATED);
     match finding.bounds {
-        Some(bounds) if !correlated && found.seconds >= super::rate::MINUTE => {
+        Some(bounds) if found.seconds >= super::rate::MINUTE => {
             decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, Side::AtMost)
         }
         _ => {

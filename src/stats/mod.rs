@@ -18,12 +18,12 @@ pub mod little;
 pub mod moments;
 pub mod percentile;
 pub mod rate;
+pub mod spread;
 pub mod steady;
 pub mod warmup;
 
 /// Confidence of every two-sided interval that is printed.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// Batches into which a run is cut to learn how much its mean varies. Ten keep the 95 % interval honest up to a lag-1
-/// correlation of 0.9 between seconds at 300 s; twenty cover only 0.83 there (simulated, see `tests/stats/rate.rs`).
+/// Blocks into which the seconds of a run are put where latencies are resampled (see `bootstrap`).
 pub const BATCHES: usize = 10;

@@ -1,10 +1,9 @@
 //! A rate with its error: I/Os or bytes per second from counts on the 100 ms grid.
 //!
-//! Method: non-overlapping batch means (Fishman and Yarberry 1997). The run is cut into [`BATCHES`] equal batches, each a
-//! whole number of periods of whatever beats in the series (a token bucket refilled every 100 ms to some seconds, found
-//! by autocorrelation), and the spread of the batch means gives the error of the mean, whatever the correlation within a
-//! batch. The interval is wrong only when a batch is too short to forget the one before; that is checked, and said in
-//! [`Estimate::too_short`] together with how long the run should be.
+//! The series is cut into seconds (or whole periods of whatever beats in it: a token bucket refilled every 100 ms to some
+//! seconds, found by autocorrelation), and [`super::spread`] gives the error of their mean whatever the correlation between
+//! them. Where the series remembers its past for too long, there is no interval, and [`Estimate::too_short`] says why and
+//! how long the run should be.
 //!
 //! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
 //! drain at the end must be cut off before (see `warmup`).
@@ -12,8 +11,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::moments::{autocorrelation, mean, student, variance};
-use super::{BATCHES, CONFIDENCE};
+use super::CONFIDENCE;
+use super::moments::{autocorrelation, mean, variance};
+use super::spread::{FEWEST, FREQUENCIES, Spread, quantile};
 use crate::sample::PER_SECOND;
 
 /// Grid bins in a second.
@@ -26,16 +26,17 @@ const PERIOD_CORRELATION: f64 = 0.3;
 const PERIOD_PROMINENCE: f64 = 0.15;
 /// A run shorter than this has no interval that should be quoted.
 pub const MINUTE: f64 = 60.0;
+/// A run of so many times its memory has an interval worth having.
+const ENOUGH: f64 = 16.0;
 
 /// Rate of one run, with its error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// Events over the whole window, divided by its length.
     pub mean_per_second: f64,
     /// Length of the window.
     pub seconds: f64,
-    /// The 95 % interval; absent when the window holds fewer than ten whole seconds (or periods).
+    /// The 95 % interval; absent where [`Estimate::too_short`] says that none holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Bounds>,
     /// How many independent seconds the window is worth (at most its length). Absent without an interval.
@@ -53,9 +54,6 @@ pub struct Estimate {
     /// Period that was found in the series, 200 ms to 5 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_ms: Option<u64>,
-    /// Correlation of neighbouring batch means. Absent without an interval and when the batches are equal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch_correlation: Option<f64>,
     /// Why the interval should not be quoted; empty when it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub too_short: Vec<Reason>,
@@ -66,11 +64,10 @@ pub struct Estimate {
 
 /// Interval of a rate.
 ///
-/// Its width is 0 only if all 100 ms bins hold the same count. Where the batches agree exactly but their bins vary (a
+/// Its width is 0 only if all 100 ms bins hold the same count. Where the seconds agree exactly but their bins vary (a
 /// quota handed out once a second), shifting the window by part of a period still gains or loses up to one bin, so the
 /// half-width is never below (largest bin - smallest bin) / window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Bounds {
     /// Share of such intervals that hold the true rate: 0.95.
     pub confidence: f64,
@@ -78,12 +75,11 @@ pub struct Bounds {
     pub low_per_second: f64,
     /// Upper end.
     pub high_per_second: f64,
-    /// Standard error of the mean, with `batches - 1` degrees of freedom.
+    /// Standard error of the mean.
     pub standard_error_per_second: f64,
-    /// Number of batches.
-    pub batches: u32,
-    /// Length of a batch.
-    pub batch_seconds: f64,
+    /// Degrees of freedom of Student's quantile that goes with it.
+    #[serde(alias = "batches")]
+    pub degrees_of_freedom: u32,
 }
 
 /// Why a run is too short for its own interval.
@@ -94,9 +90,7 @@ pub enum Reason {
     NoInterval,
     /// Shorter than a minute.
     BelowAMinute,
-    /// Neighbouring batches resemble each other.
-    BatchesCorrelate,
-    /// The series remembers its past for longer than a batch lasts.
+    /// The series remembers its past for longer than a third of the run lasts: no interval.
     LongMemory,
     /// The level moved while it was measured (steady-state rule or change point).
     NotSteady,
@@ -108,8 +102,7 @@ impl Reason {
         match self {
             Reason::NoInterval => "fewer than ten whole seconds or periods were measured",
             Reason::BelowAMinute => "less than a minute was measured",
-            Reason::BatchesCorrelate => "neighbouring tenths of the run resemble each other",
-            Reason::LongMemory => "the rate varies more slowly than a tenth of the run lasts",
+            Reason::LongMemory => "the rate varies too slowly for a run of this length",
             Reason::NotSteady => "the rate moved to another level while it was measured",
         }
     }
@@ -138,14 +131,13 @@ impl Estimate {
             worst_second: None,
             p1_second: None,
             period_ms: None,
-            batch_correlation: None,
             too_short: Vec::new(),
             extend_to_seconds: None,
         };
         found.describe_seconds(bins);
         let period = period(bins);
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
-        found.cut_batches(bins, period.map_or(BINS, |p| p * BINS.div_ceil(p)));
+        found.bound(bins, period.map_or(BINS, |p| p * BINS.div_ceil(p)));
         if found.interval.is_some() && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
             found.ask(Reason::BelowAMinute, 2.0 * found.seconds);
         }
@@ -157,10 +149,10 @@ impl Estimate {
         self.ask(reason, 2.0 * self.seconds);
     }
 
-    /// Lower and upper bound, each alone held with the given confidence: `one_sided(0.95)` uses t = 1.833.
+    /// Lower and upper bound, each alone held with the given confidence: `one_sided(0.95)` uses t = 1.860.
     pub fn one_sided(&self, confidence: f64) -> Option<(f64, f64)> {
         let b = self.interval.as_ref()?;
-        let half = student(confidence, f64::from(b.batches - 1)) * b.standard_error_per_second;
+        let half = quantile(confidence) * b.standard_error_per_second;
         Some(((self.mean_per_second - half).max(0.0), self.mean_per_second + half))
     }
 
@@ -187,48 +179,34 @@ impl Estimate {
         }
     }
 
-    /// Interval from batch means; `unit` is the number of bins that a batch must hold a multiple of.
-    fn cut_batches(&mut self, bins: &[u64], unit: usize) {
+    /// Interval from units of so many bins.
+    fn bound(&mut self, bins: &[u64], unit: usize) {
         let unit_seconds = unit as f64 / BINS as f64;
-        // What does not fill a unit, or a batch, is left out at the old end: that is where warm-up lingers.
+        // What does not fill a unit is left out at the old end: that is where warm-up lingers.
         let per_unit: Vec<f64> = bins[bins.len() % unit..]
             .chunks_exact(unit)
             .map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / unit_seconds)
             .collect();
-        let m = per_unit.len() / BATCHES;
-        if m == 0 {
-            self.ask(Reason::NoInterval, (BATCHES as f64 * unit_seconds).max(2.0 * self.seconds));
+        let Some(spread) = Spread::of(&per_unit) else {
+            self.ask(Reason::NoInterval, (FEWEST as f64 * unit_seconds).max(2.0 * self.seconds));
+            return;
+        };
+        self.effective_seconds = Some(self.seconds / spread.memory);
+        if !spread.holds {
+            let wanted = ENOUGH * spread.memory * unit_seconds;
+            self.ask(Reason::LongMemory, wanted.clamp(2.0 * self.seconds, 10.0 * self.seconds));
             return;
         }
-        let used = &per_unit[per_unit.len() - m * BATCHES..];
-        let batches: Vec<f64> = used.chunks_exact(m).map(mean).collect();
-        let spread = variance(&batches);
-        let t = student((1.0 + CONFIDENCE) / 2.0, (BATCHES - 1) as f64);
         let range = bins.iter().max().unwrap_or(&0) - bins.iter().min().unwrap_or(&0);
-        let half = (t * (spread / BATCHES as f64).sqrt()).max(range as f64 / self.seconds);
-        let batch_seconds = m as f64 * unit_seconds;
+        let t = quantile((1.0 + CONFIDENCE) / 2.0);
+        let half = (t * spread.standard_error).max(range as f64 / self.seconds);
         self.interval = Some(Bounds {
             confidence: CONFIDENCE,
             low_per_second: (self.mean_per_second - half).max(0.0),
             high_per_second: self.mean_per_second + half,
             standard_error_per_second: half / t,
-            batches: BATCHES as u32,
-            batch_seconds,
+            degrees_of_freedom: FREQUENCIES as u32,
         });
-        let (independent, real) = (variance(used), m as f64 * spread);
-        self.effective_seconds =
-            Some(if real > independent { self.seconds * independent / real } else { self.seconds });
-
-        self.batch_correlation = autocorrelation(&batches, 1).map(|r| r[1]);
-        // Ten independent values have a lag-1 correlation of -0.1 +- 1/sqrt(10): one in twenty exceeds this bound.
-        let bound = 1.645 / (BATCHES as f64).sqrt() - 0.1;
-        if self.batch_correlation.is_some_and(|r| r > bound) {
-            self.ask(Reason::BatchesCorrelate, 2.0 * self.seconds);
-        }
-        let memory = memory(used) * unit_seconds;
-        if memory > batch_seconds {
-            self.ask(Reason::LongMemory, (BATCHES as f64 * memory).min(10.0 * self.seconds));
-        }
     }
 }
 
@@ -259,14 +237,6 @@ pub fn period(bins: &[u64]) -> Option<usize> {
     peaks.iter().find(|p| p.1 >= 0.9 * highest).map(|p| p.0)
 }
 
-/// Integrated correlation time in units of the series: (1 + r) / (1 - r) of a first-order process with its lag-1
-/// correlation r, freed of its downward bias (1 + 3 r) / n (Marriott and Pope 1954). 1 when there is no memory.
-fn memory(units: &[f64]) -> f64 {
-    let Some(r) = autocorrelation(units, 1) else { return 1.0 };
-    let r = (r[1] + (1.0 + 3.0 * r[1]) / units.len() as f64).clamp(0.0, 0.999);
-    (1.0 + r) / (1.0 - r)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,7 +248,7 @@ mod tests {
         assert_eq!((b.low_per_second, e.mean_per_second, b.high_per_second), (20_000.0, 20_000.0, 20_000.0));
         assert_eq!((e.effective_seconds, e.cv_of_seconds), (Some(300.0), Some(0.0)));
         assert_eq!((e.worst_second, e.p1_second), (Some(20_000), Some(20_000)));
-        assert_eq!((e.batch_correlation, e.period_ms, e.extend_to_seconds), (None, None, None));
+        assert_eq!((e.period_ms, e.extend_to_seconds), (None, None));
         assert!(e.too_short.is_empty());
     }
 
@@ -311,8 +281,7 @@ mod tests {
         let e = Estimate::of(&bins).unwrap();
         assert_eq!(e.period_ms, Some(1500));
         let b = e.interval.unwrap();
-        assert_eq!(b.batch_seconds, 30.0);
-        // The batches agree exactly; one bin more or less at the edge is what remains.
+        // The periods agree exactly; one bin more or less at the edge is what remains.
         assert!((b.high_per_second - e.mean_per_second - 10_000.0 / 300.0).abs() < 1e-6);
         assert!(e.too_short.is_empty(), "{:?}", e.too_short);
     }
@@ -323,8 +292,7 @@ mod tests {
             |i: usize| (1000.0 + 300.0 * (i as f64 / 3000.0 * 2.0 * std::f64::consts::PI).sin()) as u64;
         let bins: Vec<u64> = (0..3000).map(wave).collect();
         let e = Estimate::of(&bins).unwrap();
-        assert!(e.too_short.contains(&Reason::BatchesCorrelate), "{:?}", e.too_short);
-        assert!(e.too_short.contains(&Reason::LongMemory), "{:?}", e.too_short);
+        assert_eq!((&e.interval, &e.too_short[..]), (&None, &[Reason::LongMemory][..]));
         assert!(e.extend_to_seconds.unwrap() >= 600);
         assert!(e.effective_seconds.unwrap() < 20.0);
     }

@@ -92,7 +92,7 @@ impl Judge<'_> {
         let all = bins(self.step, bytes);
         let burst = Burst::of(&all);
         let sustained = burst.map_or(&all[..], |b| &all[b.baseline_from_bin..]);
-        let (estimate, _) = steady::assess(sustained)?;
+        let estimate = steady::assess(sustained)?.whole;
         let tolerance = self.claimed.tolerance;
         let lenient = answer::rate(&estimate, pick(rates.least), tolerance);
         let strict = answer::rate(&estimate, pick(rates.most), tolerance);

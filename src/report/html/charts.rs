@@ -170,7 +170,7 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
     let counted = moved.iter().filter(|(d, _)| *d != Direction::Sync).flat_map(|(_, s)| s);
     let mut total = sum(counted.map(|s| &s.track.ios));
     total.truncate((window * 10.0 + 1e-6) as usize);
-    if let Some((_, steadiness)) = steady::assess(&total) {
+    if let Some(steady::Assessment { steadiness, .. }) = steady::assess(&total) {
         charts.steady_from = steadiness.warmup.settled.then_some(steadiness.warmup.cut_seconds);
         charts.changes = steadiness
             .changes
