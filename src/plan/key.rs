@@ -14,8 +14,8 @@ use serde_json::Value;
 
 use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, EngineWord, Fadvise,
-    MemoryPolicy, NodeList, Pattern, Priority, PriorityShare, Simulated, Start, Step, Stride, Think,
-    WordError, Zones, removed,
+    MemoryPolicy, NodeList, Pattern, Priority, PriorityShare, Start, Step, Stride, Think, WordError, Zones,
+    removed,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -265,7 +265,6 @@ table_words! {
     Dedupe, "TABLE", vec![];
     EngineKind, "ENGINE", vec![];
     Fadvise, "ORDER", vec!["random", "sequential"];
-    Simulated, "TABLE", vec![];
     String, "NAME", vec![];
     Think, "TABLE", vec![];
     Vec<PathBuf>, "LIST", vec![];

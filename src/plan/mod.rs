@@ -14,6 +14,7 @@ mod presets;
 mod priority;
 mod problem;
 pub mod removed;
+mod simulated;
 mod stages;
 mod step;
 mod workload;
@@ -31,6 +32,7 @@ pub use options::{StepOptions, keys};
 pub use order::Start;
 pub use presets::{PRESETS, Preset};
 pub use priority::{Priority, PriorityShare};
+pub use simulated::{Simulated, Uneven};
 pub use step::Step;
 pub use workload::{
     Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern, Stride, Think,
@@ -38,7 +40,7 @@ pub use workload::{
 };
 pub use zones::Zones;
 
-use crate::unit::{Bytes, Nanos, text};
+use crate::unit::{Bytes, text};
 
 /// What a run does, in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -65,48 +67,6 @@ pub struct Plan {
     pub seed: u64,
     /// The steps, one after another.
     pub steps: Vec<Step>,
-}
-
-/// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Simulated {
-    /// Time from service start to completion.
-    #[serde(with = "text")]
-    #[schemars(with = "String")]
-    pub latency: Nanos,
-    /// Every latency is drawn evenly from `latency` to `latency` + `jitter`.
-    #[serde(default, with = "text")]
-    #[schemars(with = "String")]
-    pub jitter: Nanos,
-    /// A token bucket lets so many I/Os a second through.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub iops_cap: Option<f64>,
-    /// The bucket is refilled once in this time; 100 ms when absent.
-    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub cap_period: Option<Nanos>,
-    /// A token bucket lets so many bytes a second through.
-    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub bytes_cap: Option<Bytes>,
-    /// While credits last, so many I/Os a second pass instead of `iops_cap`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst_iops: Option<f64>,
-    /// Credits at the start, and the most that a pause earns back: I/Os beyond `iops_cap`.
-    #[serde(default)]
-    pub burst_ios: u64,
-    /// Nothing completes from here ...
-    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<String>")]
-    pub stall_at: Option<Nanos>,
-    /// ... for so long.
-    #[serde(default, with = "text")]
-    #[schemars(with = "String")]
-    pub stall_for: Nanos,
-    /// Every so many I/Os fail with EIO; 0 for none.
-    #[serde(default)]
-    pub error_every: u64,
 }
 
 impl Plan {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::key::{Key, Place, Word, each_key, from_text};
-use super::{EngineWord, Step};
+use super::{EngineKind, EngineWord, Step};
 
 /// Keys that set what other keys keep.
 const OTHER_NAMES: &[Key] = &[
@@ -75,6 +75,9 @@ impl StepOptions {
         for (key, value) in &self.given {
             // Each value was checked when it was read.
             (key.read)(step, value).expect("a checked value");
+        }
+        if self.has("simulate") && !self.has("engine") {
+            (step.engine, step.fio) = (EngineKind::Null, false);
         }
     }
 

@@ -208,18 +208,9 @@ fn zones(s: &Step) -> Option<String> {
 fn simulated(s: &Step) -> Option<String> {
     let device = s.simulate.as_ref()?;
     if s.engine != EngineKind::Null {
-        Some("a simulated device needs engine null".into())
-    } else if device.latency.0 == 0 {
-        Some("a simulated device needs a latency above 0: virtual time would stand still".into())
-    } else if device.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0) {
-        Some("a simulated iops-cap below 1 lets nothing through".into())
-    } else if device.bytes_cap == Some(Bytes(0)) {
-        Some("a simulated bytes-cap of 0 lets nothing through".into())
-    } else if device.burst_iops.is_some() && device.iops_cap.is_none() {
-        Some("a simulated burst needs the iops-cap that holds after it".into())
-    } else {
-        None
+        return Some("a simulated device needs engine null".into());
     }
+    device.problem()
 }
 
 impl Plan {

@@ -144,8 +144,8 @@ declare! {
         File cmdprio: Vec<PriorityShare> = Vec::new(), "[{ percent = 20, prio = 'rt/0' }]";
         /// Keep every I/O for logs, which are written beside the Record
         File trace: bool = false, "true";
-        /// A device played in virtual time, with engine null: a way to try volproof without a volume
-        File simulate: Option<Simulated> = None, "{ latency = '200us' }";
+        /// Try volproof without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
+        Both simulate: Option<Simulated> = None, "{ latency = '200us' }";
     }
 }
 

@@ -84,7 +84,7 @@ pub fn run_command(plan: &Plan, promise: Option<&Claimed>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{self, Arrival, Distribution, EngineKind, PRESETS, Pattern, Simulated};
+    use crate::plan::{self, Arrival, Distribution, EngineKind, PRESETS, Pattern, Simulated, Uneven};
     use crate::unit::{Bytes, Nanos};
 
     fn one(step: Step) -> Plan {
@@ -133,7 +133,17 @@ mod tests {
                 cap_period: Some(Nanos::millis(50)),
                 stall_at: Some(Nanos::seconds(1)),
                 stall_for: Nanos::millis(200),
+                stall_every: Some(Nanos::seconds(9)),
                 error_every: 3,
+                first_touch: Nanos::millis(20),
+                slow_share: 0.01,
+                slow_latency: Nanos::millis(3),
+                uneven: Uneven {
+                    rise_from: 0.5,
+                    rise_for: Nanos::seconds(7),
+                    noise: 0.05,
+                    ..Uneven::default()
+                },
             }),
             ..Step::default()
         };

@@ -1,0 +1,233 @@
+//! The simulated device: what a plan file says under `[step.simulate]` and the command line after `--simulate`, with the same
+//! keys in both.
+
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::WordError;
+use super::key::Word;
+use crate::unit::{Bytes, Nanos, text};
+
+/// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
+///
+/// Keys of earlier versions, with underscores, are still read.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Simulated {
+    /// Time from service start to completion.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
+    pub latency: Nanos,
+    /// Every latency is drawn evenly from `latency` to `latency` + `jitter`.
+    #[serde(default, with = "text")]
+    #[schemars(with = "String")]
+    pub jitter: Nanos,
+    /// A token bucket lets so many I/Os a second through.
+    #[serde(default, alias = "iops_cap", skip_serializing_if = "Option::is_none")]
+    pub iops_cap: Option<f64>,
+    /// The bucket is refilled once in this time; 100 ms when absent.
+    #[serde(default, alias = "cap_period", with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub cap_period: Option<Nanos>,
+    /// A token bucket lets so many bytes a second through.
+    #[serde(default, alias = "bytes_cap", with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub bytes_cap: Option<Bytes>,
+    /// While credits last, so many I/Os a second pass instead of `iops-cap`.
+    #[serde(default, alias = "burst_iops", skip_serializing_if = "Option::is_none")]
+    pub burst_iops: Option<f64>,
+    /// Credits at the start, and the most that a pause earns back: I/Os beyond `iops-cap`.
+    #[serde(default, alias = "burst_ios")]
+    pub burst_ios: u64,
+    /// Nothing completes from here ...
+    #[serde(default, alias = "stall_at", with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub stall_at: Option<Nanos>,
+    /// ... for so long ...
+    #[serde(default, alias = "stall_for", with = "text")]
+    #[schemars(with = "String")]
+    pub stall_for: Nanos,
+    /// ... and again after every so much time.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub stall_every: Option<Nanos>,
+    /// Every so many I/Os fail with EIO; 0 for none.
+    #[serde(default, alias = "error_every")]
+    pub error_every: u64,
+    /// The first I/O to each MiB takes so much longer, as with a volume that is loaded from a snapshot.
+    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[schemars(with = "String")]
+    pub first_touch: Nanos,
+    /// This share of the I/Os (0 to 1), drawn at random, takes `slow-latency` instead of `latency`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slow_share: f64,
+    /// Latency of these.
+    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[schemars(with = "String")]
+    pub slow_latency: Nanos,
+    /// How its speed changes with time.
+    #[serde(flatten)]
+    pub uneven: Uneven,
+}
+
+/// How the speed of a simulated device changes with time: factors on its caps, and divisors of its latency, that multiply.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub struct Uneven {
+    /// The speed begins at this share of the full one ...
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rise_from: f64,
+    /// ... and rises in a straight line for so long.
+    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[schemars(with = "String")]
+    pub rise_for: Nanos,
+    /// The speed changes by this share of the full one each minute; -0.01 loses one percent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub drift: f64,
+    /// From here ...
+    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[schemars(with = "String")]
+    pub dip_at: Nanos,
+    /// ... for so long ...
+    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[schemars(with = "String")]
+    pub dip_for: Nanos,
+    /// ... the speed is this share of the full one ...
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dip_to: f64,
+    /// ... and again after every so much time.
+    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub dip_every: Option<Nanos>,
+    /// Deviation of the speed from second to second, as a share of it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub noise: f64,
+    /// Correlation of neighbouring seconds, 0 to below 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub noise_memory: f64,
+}
+
+fn is_nothing(time: &Nanos) -> bool {
+    time.0 == 0
+}
+
+fn is_zero(share: &f64) -> bool {
+    *share == 0.0
+}
+
+impl Simulated {
+    /// What cannot be simulated, in words.
+    pub fn problem(&self) -> Option<String> {
+        let u = &self.uneven;
+        let say = |wrong: bool, words: &str| wrong.then(|| words.to_string());
+        let share = |v: f64| !(0.0..=1.0).contains(&v);
+        let dip = u.dip_for.0 > 0;
+        say(self.latency.0 == 0, "a simulated device needs a latency above 0: virtual time would stand still")
+            .or_else(|| say(self.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0), "a simulated iops-cap below 1 lets nothing through"))
+            .or_else(|| say(self.bytes_cap == Some(Bytes(0)), "a simulated bytes-cap of 0 lets nothing through"))
+            .or_else(|| say(self.burst_iops.is_some() && self.iops_cap.is_none(), "a simulated burst needs the iops-cap that holds after it"))
+            .or_else(|| say(self.stall_every.is_some_and(|e| e <= self.stall_for), "a simulated stall must end before the next begins: stall-every is above stall-for"))
+            .or_else(|| say(u.dip_every.is_some_and(|e| e <= u.dip_for), "a simulated dip must end before the next begins: dip-every is above dip-for"))
+            .or_else(|| say(share(self.slow_share) || share(u.dip_to) || share(u.rise_from), "slow-share, dip-to and rise-from are shares from 0 to 1"))
+            .or_else(|| say(dip && u.dip_to == 0.0, "a simulated dip needs dip-to above 0; without any speed it is a stall (stall-at, stall-for)"))
+            .or_else(|| say(self.slow_share > 0.0 && self.slow_latency.0 == 0, "slow-share needs slow-latency"))
+            .or_else(|| say(!(0.0..1.0).contains(&u.noise_memory), "noise-memory is a correlation from 0 to below 1"))
+            .or_else(|| say(!(0.0..=0.3).contains(&u.noise), "noise is a share from 0 to 0.3"))
+            .or_else(|| say(!u.drift.is_finite(), "drift is a share of the speed for each minute"))
+    }
+}
+
+impl FromStr for Simulated {
+    type Err = String;
+
+    /// Reads `latency=200us,iops-cap=20000`: the keys of `[step.simulate]`.
+    fn from_str(words: &str) -> Result<Simulated, String> {
+        let mut table = Map::new();
+        for pair in words.split(',').map(str::trim).filter(|p| !p.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(|| {
+                format!("'{pair}' is no KEY=VALUE: write it as latency=200us,iops-cap=20000")
+            })?;
+            let (key, value) = (key.trim(), value.trim());
+            let value = match (value.parse::<u64>(), value.parse::<f64>()) {
+                (Ok(whole), _) => whole.into(),
+                (_, Ok(number)) => number.into(),
+                _ => value.into(),
+            };
+            if table.insert(key.into(), value).is_some() {
+                return Err(format!("{key} is given twice"));
+            }
+        }
+        let device = of_table(table)?;
+        device.problem().map_or(Ok(device), Err)
+    }
+}
+
+fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
+    let known = known();
+    if let Some(key) = table.keys().find(|k| !known.contains(&k.replace('_', "-"))) {
+        return Err(format!("a simulated device has no '{key}'; it has {}", known.join(", ")));
+    }
+    serde_json::from_value(Value::Object(table)).map_err(|e| e.to_string())
+}
+
+impl Word for Simulated {
+    const VALUE: &'static str = "KEY=VALUE,...";
+
+    fn read(value: &Value) -> Result<Simulated, WordError> {
+        match value {
+            Value::Object(table) => of_table(table.clone()),
+            Value::String(words) => words.parse(),
+            other => Err(format!("{other} is no simulated device: write it as latency=200us,iops-cap=20000")),
+        }
+        .map_err(WordError)
+    }
+
+    fn show(&self) -> Option<Value> {
+        serde_json::to_value(self).ok()
+    }
+
+    fn schema(generator: &mut SchemaGenerator) -> Schema {
+        generator.subschema_for::<Simulated>()
+    }
+}
+
+/// All keys.
+fn known() -> Vec<String> {
+    let schema = schemars::schema_for!(Simulated).to_value();
+    let keys = schema["properties"].as_object().map(|p| p.keys().cloned().collect());
+    keys.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_keys_is_a_device() {
+        let d: Simulated =
+            "latency=200us, iops-cap=20000,stall_at=10s,stall-for=2s,noise=0.05".parse().unwrap();
+        assert_eq!(
+            (d.latency, d.iops_cap, d.stall_at),
+            (Nanos::micros(200), Some(20_000.0), Some(Nanos::seconds(10)))
+        );
+        assert_eq!(d.uneven.noise, 0.05);
+        let toml = toml::to_string(&d).unwrap();
+        assert!(toml.contains("iops-cap = 20000") && !toml.contains('_'), "{toml}");
+        assert_eq!(toml::from_str::<Simulated>(&toml).unwrap(), d);
+    }
+
+    #[test]
+    fn what_cannot_be_simulated_is_told() {
+        let told = |words: &str| words.parse::<Simulated>().unwrap_err();
+        assert!(told("latency=200us,speed=3").contains("no 'speed'; it has"));
+        assert!(told("latency").contains("KEY=VALUE"));
+        assert!(told("iops-cap=7").contains("latency"), "{}", told("iops-cap=7"));
+        assert!(told("latency=soon").contains("soon"));
+        assert!(told("latency=1ms,latency=2ms").contains("twice"));
+        assert!(told("latency=1ms,dip-for=3s").contains("dip-to"));
+        assert!(told("latency=1ms,slow-share=2").contains("0 to 1"));
+    }
+}
