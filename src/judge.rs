@@ -58,6 +58,12 @@ pub struct ClaimArgs {
     /// Does not ask the metadata service which instance this machine is
     #[arg(long, requires = "kind", help_heading = "Verdict")]
     pub offline: bool,
+    /// Judge the burst of the type, instead of the baseline that it falls back to
+    #[arg(long, requires = "kind", help_heading = "Verdict")]
+    pub promise_burst: bool,
+    /// Judge a simulated device as if it were a volume
+    #[arg(long, help_heading = "Verdict")]
+    pub judge_simulated: bool,
     /// Percent by which a promise may be missed [default: 2]
     #[arg(long, value_name = "PCT", value_parser = parse_tolerance, help_heading = "Verdict")]
     pub tolerance: Option<f64>,
@@ -142,6 +148,8 @@ pub fn claimed(
         tolerance: args.tolerance.unwrap_or(TOLERANCE),
         promise,
         notes,
+        judge_burst: args.promise_burst,
+        judge_simulated: args.judge_simulated,
     }))
 }
 
@@ -194,6 +202,8 @@ fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
     add("--at", args.at.clone());
     add("--catalog", args.catalog.as_ref().map(|p| p.display().to_string()));
     add("--tolerance", args.tolerance.map(|t| (t * 100.0).to_string()));
+    let given = [("--promise-burst", args.promise_burst), ("--judge-simulated", args.judge_simulated)];
+    words.extend(given.into_iter().filter(|(_, given)| *given).map(|(name, _)| name.to_string()));
     words
 }
 
@@ -236,8 +246,9 @@ pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String,
     match claimed_by(&args.claim, &record)? {
         Some(claimed) => record.claimed = Some(claimed),
         None => {
-            if let (Some(claimed), Some(tolerance)) = (&mut record.claimed, args.claim.tolerance) {
-                claimed.tolerance = tolerance;
+            if let Some(claimed) = &mut record.claimed {
+                claimed.tolerance = args.claim.tolerance.unwrap_or(claimed.tolerance);
+                claimed.judge_simulated |= args.claim.judge_simulated;
             }
         }
     }

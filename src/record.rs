@@ -153,6 +153,12 @@ pub struct Claimed {
     /// What the reader must know beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// The burst of the type is judged, and not its baseline.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub judge_burst: bool,
+    /// A simulated device is judged as if it were a volume.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub judge_simulated: bool,
 }
 
 /// How a run ended.
@@ -516,6 +522,11 @@ impl Record {
             Some(reported) => reported.conditions.in_flight(),
             None => self.plan_step(&step.name).map(Step::depth_per_target),
         }
+    }
+
+    /// A device that exists in virtual time alone was played in some step.
+    pub fn is_simulated(&self) -> bool {
+        self.plan.steps.iter().any(|s| s.simulate.is_some())
     }
 
     /// The step of that name in the plan.

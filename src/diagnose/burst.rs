@@ -12,6 +12,11 @@ fn found(case: &Case<'_>) -> Option<(Burst, f64)> {
     Some((b, run.step.window_ns.as_seconds()))
 }
 
+/// The rate fell from one level to another: figures of the whole run are those of neither.
+pub fn fell(case: &Case<'_>) -> bool {
+    found(case).is_some_and(|(b, _)| b.seconds >= 1.0)
+}
+
 /// The rate fell from one stable level to another.
 pub fn credits(case: &Case<'_>) -> Option<Finding> {
     let (b, seconds) = found(case).filter(|(b, _)| b.seconds >= 1.0)?;

@@ -7,6 +7,7 @@
 mod burst;
 pub mod cap;
 mod kernel;
+mod lapse;
 mod load;
 mod modes;
 mod reported;
@@ -211,6 +212,8 @@ const RULES: &[(About, Rule)] = &[
     (Any, validity::cpu_quota),
     (Any, kernel::generator),
     (Any, kernel::steal),
+    (Any, lapse::stall),
+    (Any, lapse::brown_out),
     (Any, load::limited),
     (Any, load::flushes),
     (Disk, cap::own_cgroup),

@@ -1,4 +1,9 @@
 //! The fingerprints of a throttle: a token bucket refilled now and then, or a queue served at a constant rate.
+//!
+//! Other explanations of two speeds are a cache that hits and misses, a tier, and a device that collects garbage: Little's law
+//! holds for all of them, since it is an identity, and so does the period that it gives. They are excluded by a period that is
+//! seen in the rate itself and agrees, or by a comb: requests held for one, two and three periods. Without either a throttle is
+//! `likely` when the rate is flat, the promise's, or of a period that throttles use, and otherwise `possible`.
 
 use super::{Case, Confidence, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
@@ -51,7 +56,10 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = Bucket::of(s)?;
     let (n, x) = (s.in_flight?, s.iops?);
-    let mut signs = 1;
+    if super::burst::fell(case) {
+        return None;
+    }
+    let mut independent = false;
     let held = match (b.modes.held_from.to_string(), b.modes.held_to.to_string()) {
         (from, to) if from == to => from,
         (from, to) => format!("{from} to {to}"),
@@ -71,7 +79,6 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
         significant(b.period * 1e3),
     );
     let known = KNOWN_PERIODS.iter().any(|k| (b.period / k - 1.0).abs() < 0.05);
-    signs += usize::from(known);
     evidence.push(if known { law + ", a period that throttles use" } else { law });
     if let Some(open) = b.open_rate {
         evidence.push(format!(
@@ -81,31 +88,32 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
         ));
     }
     if let Some(p) = s.period.filter(|p| multiple(p.as_seconds(), b.period)) {
-        signs += 1;
+        independent = true;
         evidence.push(format!("the rate repeats itself every {p}"));
     }
-    if let Some(cv) = s.cv_of_seconds.filter(|cv| *cv < FLAT) {
-        signs += 1;
+    if let Some(teeth) = comb(s, &b) {
+        independent = true;
+        evidence
+            .push(format!("requests are held for {teeth} periods, and next to none for anything in between"));
+    }
+    let flat = s.cv_of_seconds.filter(|cv| *cv < FLAT);
+    if let Some(cv) = flat {
         evidence.push(format!("one-second rates differ by {} %", significant(cv * 100.0)));
     }
     let (near, words) = against_promise(s);
-    signs += usize::from(near);
     evidence.extend(words);
+    let confidence = match (independent, flat.is_some() || near || known) {
+        (true, true) => Confidence::Proven,
+        (true, false) | (false, true) => Confidence::Likely,
+        (false, false) => Confidence::Possible,
+    };
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
-    let by_iops = |p: &&super::Promised| p.binding.counts_ios();
-    let (met, under) = match s.promised.as_ref().filter(by_iops) {
-        Some(p) if x >= (1.0 - AT_PROMISE) * p.iops => {
-            (format!("The promised {} IOPS are met: a", rate(p.iops)), String::new())
-        }
-        Some(p) => ("A".into(), format!(", below the promised {}", rate(p.iops))),
-        None => ("A".into(), String::new()),
-    };
     let finding = Finding::new(
         "throttle",
-        Confidence::of_signs(signs),
+        confidence,
         format!(
-            "{met} token bucket of about {} ms sets the rate, {}/s{under}; without it the volume takes {}.",
+            "A token bucket of about {} ms sets the rate, {}/s; without it the volume takes {}.",
             significant(b.period * 1e3),
             rate(x),
             b.modes.passed
@@ -120,6 +128,32 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
     Some(evidence.into_iter().fold(finding, Finding::because))
 }
 
+/// How many periods the requests are held for, as `1 and 2`, when the latencies of those that were held are a comb: narrow teeth
+/// one period apart.
+fn comb(s: &Summary, b: &Bucket) -> Option<String> {
+    let held: Vec<(f64, f64)> = s
+        .bands
+        .iter()
+        .filter(|band| band.above >= b.modes.held_from || band.up_to > b.modes.held_from)
+        .map(|band| ((band.above.0 + band.up_to.0) as f64 / 2e9, band.share))
+        .collect();
+    let first = held.first()?.0;
+    let mut teeth = std::collections::BTreeMap::new();
+    let mut off = 0.0;
+    for (at, share) in &held {
+        let n = ((at - first) / b.period).round();
+        if (at - first - n * b.period).abs() < 0.1 * b.period {
+            *teeth.entry(n as u64).or_insert(0.0) += share;
+        } else {
+            off += share;
+        }
+    }
+    let all: f64 = held.iter().map(|h| h.1).sum();
+    teeth.retain(|_, share| *share > 0.02 * all);
+    let words: Vec<String> = teeth.keys().map(|n| (n + 1).to_string()).collect();
+    (words.len() >= 2 && off < 0.02 * all).then(|| words.join(", "))
+}
+
 /// A queue served at a constant rate: all wait alike, at many times the shortest latency.
 pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
@@ -129,7 +163,7 @@ pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
     // A machine that is itself uneven spreads the waiting; then the rate has to be all the flatter.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
-    if !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
+    if super::burst::fell(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
         return None;
     }
     let mut signs = 1;
@@ -158,20 +192,28 @@ pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
     let (near, words) = against_promise(s);
     signs += usize::from(near);
     let finding = words.into_iter().fold(finding, Finding::because);
-    Some(Finding { confidence: Confidence::of_signs(signs), ..finding })
+    // Deep queues of any device look alike: what excludes them would be a rate that stays when the volume is asked for less.
+    Some(Finding { confidence: Confidence::of_signs(signs).min(Confidence::Likely), ..finding })
 }
 
-/// Without any other sign: the rate is what is promised, and does not move.
+/// Without any other sign: the rate is what is promised. A volume that happens to be as fast as its cap looks alike, so this is
+/// `likely` where the rate does not move, and else `possible`.
 pub fn at_the_promise(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
-    let cv = s.cv_of_seconds.filter(|cv| *cv < FLAT)?;
+    if s.offered.is_some() || super::burst::fell(case) {
+        return None;
+    }
     let (true, words) = against_promise(s) else { return None };
-    let x = s.iops?;
+    let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| cv.is_finite())?);
+    let (confidence, moves) = match cv < FLAT {
+        true => (Confidence::Likely, " and does not move"),
+        false => (Confidence::Possible, ""),
+    };
     let finding = Finding::new(
         "throttle",
-        Confidence::Likely,
-        format!("The rate, {}/s, is that of the promised cap and does not move.", rate(x)),
-        "the cap is reached: buy a higher one if it is not enough",
+        confidence,
+        format!("The rate, {}/s, is that of the cap{moves}.", rate(x)),
+        "the cap is the limit: buy a higher one if it is not enough",
     )
     .number("rate_per_second", x)
     .because(format!("one-second rates differ by {} %", significant(cv * 100.0)));
@@ -179,37 +221,37 @@ pub fn at_the_promise(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// One or two in flight: the rate is the latency.
+///
+/// It says how the load was made, which is known, and not what more depth would give: only a deeper step shows that.
 pub fn one_at_a_time(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (n, x, mean) = (s.in_flight?, s.iops?, s.mean_ns?);
-    if n > 2.05 || s.offered.is_some() || mean <= 0.0 {
+    let asked = s.asked.unwrap_or(n);
+    // Flushes and pauses between the I/Os take their own part of the time.
+    let others = s.flushes.is_some() || s.pauses.is_some();
+    if n > 2.05 || asked > 2.05 || s.offered.is_some() || mean <= 0.0 || others {
         return None;
     }
-    let (more, advice) = match s.blocking {
+    let advice = match s.blocking {
         // Such an engine does one I/O at a time whatever its depth.
-        Some(true) => (
-            "more jobs give more",
-            "this shows latency, not what the volume can do: for its rate use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs",
-        ),
-        _ => (
-            "more depth gives more",
-            "this shows latency, not what the volume can do: raise --iodepth for its rate",
-        ),
+        Some(true) => {
+            "this shows latency, not what the volume can do: for its rate use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs"
+        }
+        _ => "this shows latency, not what the volume can do: raise --iodepth for its rate",
+    };
+    let kept = if asked < 1.5 {
+        "One request at a time was".into()
+    } else {
+        format!("{} requests at a time were", significant(asked))
     };
     Some(
         Finding::new(
             "one-at-a-time",
-            Confidence::Proven,
-            format!("With {} in flight the rate is the latency: {more}.", significant(n)),
+            Confidence::Likely,
+            format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )
-        .because(format!(
-            "{} in flight / {} = {}/s, as Little's law says, and {}/s were measured",
-            significant(n),
-            Nanos(mean as u64),
-            rate(n / mean * 1e9),
-            rate(x)
-        ))
+        .because(format!("{} in flight, {} each, {}/s", significant(n), Nanos(mean as u64), rate(x)))
         .number("mean_latency_ms", mean / 1e6),
     )
 }

@@ -215,6 +215,9 @@ pub fn merges(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Blocks that are fetched from a snapshot when they are first read.
+///
+/// `possible` at most: any slow start that ends little by little looks alike. A stall, a burst, a change of level and a throttle
+/// are excluded: the rate must rise from fifth to fifth, and nothing may have stood still.
 pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.step.write.is_none())?;
     let s = &case.summary;
@@ -225,17 +228,23 @@ pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
         || tail < Nanos::millis(50)
         || tail.0 < 20 * middle.0
         || super::throttle::Bucket::of(s).is_some()
+        || !super::lapse::events(run.step).is_empty()
     {
         return None;
     }
     let fifth = seconds.len() / 5;
-    let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
-    let (first, last) = (mean(&seconds[..fifth]), mean(&seconds[seconds.len() - fifth..]));
-    (last > 1.2 * first).then(|| {
+    let rates: Vec<f64> =
+        seconds.chunks_exact(fifth).take(5).map(|c| c.iter().sum::<u64>() as f64 / fifth as f64).collect();
+    let (first, last) = (rates[0], rates[4]);
+    // A step from one level to another leaves at most one fifth in between.
+    let between = rates[1..4]
+        .iter()
+        .filter(|r| **r > first + 0.1 * (last - first) && **r < last - 0.1 * (last - first));
+    (last > 1.2 * first && between.count() >= 2 && rates.is_sorted()).then(|| {
         Finding::new(
             "lazy-loading",
             Confidence::Possible,
-            "Reads became faster as the run went on, as with a volume that loads from a snapshot.",
+            "Reads became faster little by little, as with a volume that loads from a snapshot.",
             "read the whole volume once (128 KiB blocks at depth 32), then test again",
         )
         .because(format!("the last fifth of the run did {}/s, the first {}/s", rate(last), rate(first)))

@@ -71,6 +71,30 @@ fn claim(c: &Claim) -> String {
             ),
         ));
     }
+    if let Some(cut) = &c.cut {
+        out.push_str(&wrap(
+            &lead,
+            &format!(
+                "the first {} s are a warm-up and were judged with the rest, which did {}",
+                significant(cut.seconds),
+                figure(c.metric, cut.per_second)
+            ),
+        ));
+    }
+    if let Some(d) = &c.delivered {
+        let of_it = match d.promised {
+            Some(p) => format!("; the provider promises {} %", significant(p * 100.0)),
+            None => "; the provider promises no share of time".into(),
+        };
+        out.push_str(&wrap(
+            &lead,
+            &format!(
+                "{} % of the seconds delivered 90 % of it (at least {} % at 95 %){of_it}",
+                percent(d.share),
+                percent(d.low)
+            ),
+        ));
+    }
     if !c.reason.is_empty() {
         out.push_str(&wrap(&lead, &c.reason));
     }
@@ -81,6 +105,11 @@ fn claim(c: &Claim) -> String {
 /// The command that can decide; broken at blanks, so that it stays one when it is copied with a backslash.
 fn command(line: Option<&str>) -> String {
     line.map_or_else(String::new, |line| wrap(&format!("{}-> ", " ".repeat(COLUMN + 2)), line))
+}
+
+/// A share as percent that never rounds up to all of it.
+fn percent(share: f64) -> String {
+    if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).floor() / 10.0) }
 }
 
 fn significant_short(v: f64) -> String {

@@ -64,12 +64,16 @@ impl Burst {
         let end = window.clone().rev().find(|&i| bins[i] as f64 > middle).map_or(from, |i| i + 1);
         let head = if points.len() == 1 { &bins[..end] } else { head };
         let surplus = head.iter().map(|&n| n as f64 - base / PER_SECOND as f64).filter(|s| *s > 0.0).sum();
-        Some(Burst {
+        // The change lies within a second that belongs to neither level.
+        let baseline_from_bin = from.max(head.len());
+        let baseline = &bins[baseline_from_bin..];
+        let total: f64 = baseline.iter().map(|&n| n as f64).sum();
+        (total > 0.0).then(|| Burst {
             seconds: head.len() as f64 / PER_SECOND as f64,
             level_per_second: level,
-            baseline_per_second: base,
+            baseline_per_second: total / (baseline.len() as f64 / PER_SECOND as f64),
             surplus,
-            baseline_from_bin: from.max(head.len()),
+            baseline_from_bin,
         })
     }
 

@@ -2,7 +2,7 @@
 //!
 //! A level claim compares a one-sided 95 % bound with the promise less its tolerance, so an answer is wrong at most once in
 //! twenty, and a run that is too short for its own interval answers nothing. An availability claim ("90 % of the rate for
-//! 99 % of the time") counts minutes. Whether a result may be judged at all (blockers, wrong depth, wrong block size) and
+//! 99 % of the time") counts seconds. Whether a result may be judged at all (blockers, wrong depth, wrong block size) and
 //! what the promise is belong to the verdict, not here.
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 use super::BATCHES;
 use super::latency::MeanLatency;
 use super::percentile::{ABOVE, Percentile, printable};
-use super::rate::Estimate;
+use super::rate::{Estimate, period, unit};
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
 
@@ -21,8 +21,6 @@ pub const ONE_SIDED: f64 = 0.95;
 pub const TOLERANCE: f64 = 0.02;
 /// Waiting longer than this is no advice: a week.
 const LONGEST_SECONDS: f64 = 7.0 * 86_400.0;
-/// Bins in a minute.
-const MINUTE: usize = 60 * PER_SECOND as usize;
 /// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -157,46 +155,80 @@ fn patience(seconds: f64) -> Option<u64> {
     (seconds <= LONGEST_SECONDS).then(|| seconds.max(1.0).ceil() as u64)
 }
 
-/// Answer to an availability claim.
+/// The share of the time in which a level was reached, with its bounds (Clopper and Pearson 1934, each one-sided at 95 %).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Availability {
-    /// Fail when refuted, pass when shown, otherwise "not refuted": a short run can refute but not confirm.
-    pub answer: Answer,
-    /// Minutes that reached the level.
-    pub good_minutes: u64,
-    /// Whole minutes measured.
-    pub minutes: u64,
-    /// Lower 95 % bound (Clopper and Pearson 1934, one-sided) of the share of good minutes.
-    pub low_share: f64,
-    /// Upper 95 % bound.
-    pub high_share: f64,
-    /// How many more minutes, all good, would show the claim; only without a decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub more_minutes: Option<u64>,
+pub struct TimeShare {
+    /// Units that reached the level.
+    pub good: u64,
+    /// Whole units measured.
+    pub units: u64,
+    /// Length of a unit: a second, or whole periods of what beats in the rate.
+    pub unit_seconds: f64,
+    /// Lower bound of the share.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
 }
 
-/// Whole minutes in counts of 100 ms whose rate reaches `per_second`, and all whole minutes.
-pub fn good_minutes(bins: &[u64], per_second: f64) -> (u64, u64) {
-    let minutes = bins.chunks_exact(MINUTE);
-    let all = minutes.len() as u64;
-    let good = minutes.filter(|m| m.iter().map(|&n| n as f64).sum::<f64>() >= 60.0 * per_second).count();
-    (good as u64, all)
-}
+impl TimeShare {
+    /// Share of the time in which counts of 100 ms reach a rate; `None` below one unit.
+    ///
+    /// Under a throttle that lets its quota through once in a while, single seconds say nothing; then a unit is as long as
+    /// that beat needs.
+    pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
+        let length = unit(period(bins));
+        let unit_seconds = length as f64 / PER_SECOND as f64;
+        let units = bins.chunks_exact(length);
+        let all = units.len() as u64;
+        let reached = |u: &&[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
+        let good = units.filter(reached).count() as u64;
+        (all > 0).then(|| TimeShare::counted(good, all, unit_seconds))
+    }
 
-/// "The level is reached for at least a share `promised` of the time", from minutes taken as independent.
-pub fn availability(good: u64, minutes: u64, promised: f64) -> Availability {
-    let good = good.min(minutes);
-    let (low_share, high_share) = (lower(good, minutes), 1.0 - lower(minutes - good, minutes));
-    let answer = if minutes > 0 && high_share < promised {
-        Answer::Fail
-    } else if low_share >= promised {
-        Answer::Pass
-    } else {
-        Answer::Inconclusive
-    };
-    let more_minutes = if answer == Answer::Inconclusive { needed(good, minutes, promised) } else { None };
-    Availability { answer, good_minutes: good, minutes, low_share, high_share, more_minutes }
+    fn counted(good: u64, units: u64, unit_seconds: f64) -> TimeShare {
+        TimeShare {
+            good,
+            units,
+            unit_seconds,
+            low: lower(good, units),
+            high: 1.0 - lower(units - good, units),
+        }
+    }
+
+    /// The share.
+    pub fn share(&self) -> f64 {
+        self.good as f64 / self.units.max(1) as f64
+    }
+
+    /// "The level is reached for at least a share `promised` of the time": a short run can refute it but not confirm it.
+    pub fn answer(&self, promised: f64) -> Answer {
+        if self.high < promised {
+            Answer::Fail
+        } else if self.low >= promised {
+            Answer::Pass
+        } else {
+            Answer::Inconclusive
+        }
+    }
+
+    /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million units.
+    pub fn more_seconds(&self, promised: f64) -> Option<u64> {
+        let enough = |more: u64| lower(self.good + more, self.units + more) >= promised;
+        let (mut low, mut high) = (0, 1);
+        while !enough(high) {
+            low = high;
+            high *= 2;
+            if high > 10_000_000 {
+                return None;
+            }
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if enough(middle) { high = middle } else { low = middle }
+        }
+        Some((high as f64 * self.unit_seconds).ceil() as u64)
+    }
 }
 
 /// Lower Clopper-Pearson bound of `k` out of `n`.
@@ -207,24 +239,6 @@ fn lower(k: u64, n: u64) -> f64 {
         _ if k == n => (1.0 - ONE_SIDED).powf(1.0 / n as f64),
         _ => Beta::new(k as f64, (n - k + 1) as f64).map_or(0.0, |b| b.inverse_cdf(1.0 - ONE_SIDED)),
     }
-}
-
-/// Fewest further good minutes that bring the lower bound to the promised share; `None` beyond ten million.
-fn needed(good: u64, minutes: u64, promised: f64) -> Option<u64> {
-    let enough = |more: u64| lower(good + more, minutes + more) >= promised;
-    let (mut low, mut high) = (0, 1);
-    while !enough(high) {
-        low = high;
-        high *= 2;
-        if high > 10_000_000 {
-            return None;
-        }
-    }
-    while high - low > 1 {
-        let middle = low + (high - low) / 2;
-        if enough(middle) { high = middle } else { low = middle }
-    }
-    Some(high)
 }
 
 #[cfg(test)]
@@ -303,32 +317,45 @@ mod tests {
         assert_eq!((found.answer, found.more_seconds), (Answer::Inconclusive, Some(40)));
     }
 
+    fn share(good: u64, units: u64) -> TimeShare {
+        TimeShare::counted(good, units, 1.0)
+    }
+
     #[test]
-    fn availability_takes_299_good_minutes_for_99_percent() {
-        assert_eq!(availability(299, 299, 0.99).answer, Answer::Pass);
-        assert_eq!(availability(298, 298, 0.99).answer, Answer::Inconclusive);
-        assert_eq!(availability(0, 0, 0.99).more_minutes, Some(299));
-        assert_eq!(availability(10, 10, 0.999).more_minutes, Some(2_985));
-        assert_eq!(availability(2_995, 2_995, 0.999).answer, Answer::Pass);
+    fn it_takes_299_good_seconds_for_99_percent() {
+        assert_eq!(share(299, 299).answer(0.99), Answer::Pass);
+        assert_eq!(share(298, 298).answer(0.99), Answer::Inconclusive);
+        assert_eq!(share(10, 10).more_seconds(0.999), Some(2_985));
+        assert_eq!(share(2_995, 2_995).answer(0.999), Answer::Pass);
     }
 
     #[test]
     fn a_short_run_refutes_but_does_not_confirm() {
-        let refuted = availability(8, 10, 0.99);
-        assert_eq!((refuted.answer, refuted.more_minutes), (Answer::Fail, None));
+        let refuted = share(8, 10);
         // Tables of Clopper-Pearson: 8 of 10, 90 % two-sided: 0.4931 to 0.9632.
-        assert!((refuted.low_share - 0.4931).abs() < 1e-4 && (refuted.high_share - 0.9632).abs() < 1e-4);
-        assert_eq!(availability(10, 10, 0.99).answer, Answer::Inconclusive);
-        // One bad minute costs more than a good one brings: 473 for 99 % by the tables of acceptance sampling.
-        let one = availability(9, 10, 0.99);
-        assert_eq!((one.answer, one.more_minutes.map(|m| m + 10)), (Answer::Inconclusive, Some(473)));
+        assert!((refuted.low - 0.4931).abs() < 1e-4 && (refuted.high - 0.9632).abs() < 1e-4);
+        assert_eq!((refuted.answer(0.99), share(10, 10).answer(0.99)), (Answer::Fail, Answer::Inconclusive));
+        // One bad second costs more than a good one brings: 473 for 99 % by the tables of acceptance sampling.
+        let one = share(9, 10);
+        assert_eq!(
+            (one.answer(0.99), one.more_seconds(0.99).map(|m| m + 10)),
+            (Answer::Inconclusive, Some(473))
+        );
     }
 
     #[test]
-    fn minutes_are_whole_and_counted_at_their_level() {
-        let bins: Vec<u64> = (0..1900).map(|i| if i < 600 { 90 } else { 100 }).collect();
-        assert_eq!(good_minutes(&bins, 950.0), (2, 3));
-        assert_eq!(good_minutes(&bins, 900.0), (3, 3));
-        assert_eq!(good_minutes(&[], 900.0), (0, 0));
+    fn seconds_are_whole_and_counted_at_their_level() {
+        let bins: Vec<u64> = (0..1905).map(|i| if i < 600 { 90 } else { 100 }).collect();
+        let of = |per_second| TimeShare::of(&bins, per_second).map(|s| (s.good, s.units));
+        assert_eq!((of(950.0), of(900.0)), (Some((130, 190)), Some((190, 190))));
+        assert_eq!(TimeShare::of(&[], 900.0), None);
+    }
+
+    #[test]
+    fn a_slow_bucket_is_counted_by_its_own_beat() {
+        // 3,000 every 1.5 s: single seconds hold one quota or none.
+        let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
+        let s = TimeShare::of(&bins, 1_900.0).unwrap();
+        assert_eq!((s.good, s.units, s.unit_seconds), (200, 200, 1.5));
     }
 }

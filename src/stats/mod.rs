@@ -12,6 +12,7 @@ pub mod bootstrap;
 pub mod burst;
 pub mod change;
 pub mod compare;
+pub mod event;
 pub mod latency;
 pub mod level;
 pub mod little;

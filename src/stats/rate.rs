@@ -137,7 +137,7 @@ impl Estimate {
         found.describe_seconds(bins);
         let period = period(bins);
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
-        found.bound(bins, period.map_or(BINS, |p| p * BINS.div_ceil(p)));
+        found.bound(bins, unit(period));
         if found.interval.is_some() && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
             found.ask(Reason::BelowAMinute, 2.0 * found.seconds);
         }
@@ -214,6 +214,11 @@ impl Estimate {
 pub fn per_second(bins: &[u64]) -> Vec<u64> {
     // Saturating, because a stored Record may hold any number.
     bins.chunks_exact(BINS).map(|c| c.iter().fold(0, |sum: u64, n| sum.saturating_add(*n))).collect()
+}
+
+/// Bins that are counted together: a second, or as many whole periods as fill one.
+pub fn unit(period: Option<usize>) -> usize {
+    period.map_or(BINS, |p| p * BINS.div_ceil(p))
 }
 
 /// Period of the series in bins: the shortest lag whose correlation peak comes close to the highest one.

@@ -4,7 +4,7 @@
 //! Lazarus, Lewis, Stock and Watson 2018), and the quantile is Student's with as many degrees of freedom. Slow noise has
 //! less power at those frequencies than at frequency 0; what is missing follows from the correlation of neighbours as that
 //! of a first-order process, and is added. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to
-//! 0.9 (simulated in `tests/stats_rate.rs`). Values have no unit here.
+//! 0.9 (simulated in `tests/stats/rate.rs`). Values have no unit here.
 
 use std::f64::consts::PI;
 

@@ -2,7 +2,8 @@
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
 //! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run the fifths of what follows the warm-up are taken as rounds, and change points are looked for beside.
+//! run the fifths of what follows the warm-up are taken as rounds, and change points are looked for beside. The rate is
+//! always that of the whole window; what it is without the warm-up stands beside it, so that a cut decides nothing unseen.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
 //! limit is per check interval) and is not what is meant here.
@@ -152,21 +153,32 @@ fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
         .collect()
 }
 
-/// The whole judgement of a run: its steadiness, and the rate of what follows the warm-up, doubted when it was not steady.
-///
-/// Warm-up is cut only when the run settled; otherwise the rate is that of all of it, and says so. `None` without bins.
-pub fn assess(bins: &[u64]) -> Option<(Estimate, Steadiness)> {
+/// The whole judgement of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// The rate of the whole window, doubted when it was not steady.
+    pub whole: Estimate,
+    /// The rate of what follows the warm-up, where there was one.
+    pub settled: Option<Estimate>,
+    /// How steady it was.
+    pub steadiness: Steadiness,
+}
+
+/// Judges a run from its counts on the 100 ms grid. `None` without bins.
+pub fn assess(bins: &[u64]) -> Option<Assessment> {
     let steadiness = Steadiness::of(bins);
-    let cut = if steadiness.warmup.settled { steadiness.warmup.cut_bins as usize } else { 0 };
-    let mut estimate = Estimate::after(cut, bins)?;
+    let cut = steadiness.warmup.cut_bins as usize;
     // Below a second per fifth the rule has nothing to say, and the estimate is too short anyway.
-    if bins.len() - cut >= ROUNDS * PER_SECOND as usize
-        && estimate.mean_per_second > 0.0
-        && !steadiness.steady()
-    {
-        estimate.doubt(Reason::NotSteady);
-    }
-    Some((estimate, steadiness))
+    let moved = bins.len() - cut >= ROUNDS * PER_SECOND as usize && !steadiness.steady();
+    let rate = |cut: usize| {
+        let mut estimate = Estimate::after(cut, bins)?;
+        if moved && estimate.mean_per_second > 0.0 {
+            estimate.doubt(Reason::NotSteady);
+        }
+        Some(estimate)
+    };
+    let settled = if cut > 0 { rate(cut) } else { None };
+    Some(Assessment { whole: rate(0)?, settled, steadiness })
 }
 
 #[cfg(test)]
@@ -220,25 +232,34 @@ mod tests {
 
     #[test]
     fn burst_then_baseline_is_a_change_of_level() {
-        let bins: Vec<u64> = (0..3000).map(|i| if i < 1200 { 3000 } else { 1000 } + i * 7 % 13).collect();
-        let (e, s) = assess(&bins).unwrap();
-        // The best cut is at the end of the burst, 120 s, which is within the first half.
-        assert_eq!((s.warmup.cut_seconds, s.steady()), (120.0, true));
-        assert!(e.too_short.is_empty() && (e.mean_per_second - 10_060.0).abs() < 1.0);
-        let late: Vec<u64> = (0..3000).map(|i| if i < 1800 { 3000 } else { 1000 } + i * 7 % 13).collect();
-        let (e, s) = assess(&late).unwrap();
-        assert!(!s.steady() && e.too_short.contains(&Reason::NotSteady));
-        let found = s.changes.iter().find(|c| c.at_seconds == 180.0).expect("the end of the burst");
-        assert!((found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
+        for end in [1200, 1800] {
+            let bins: Vec<u64> = (0..3000).map(|i| if i < end { 3000 } else { 1000 } + i * 7 % 13).collect();
+            let a = assess(&bins).unwrap();
+            assert!(!a.steadiness.steady() && a.whole.too_short.contains(&Reason::NotSteady));
+            assert_eq!(a.settled, None, "a burst of minutes is no warm-up");
+            let at = end as f64 / 10.0;
+            let found =
+                a.steadiness.changes.iter().find(|c| c.at_seconds == at).expect("the end of the burst");
+            assert!((found.after_per_second - 10_060.0).abs() < 1.0, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_warm_up_gives_two_figures() {
+        let bins: Vec<u64> = (0..3000).map(|i| if i < 100 { 500 } else { 1000 } + i * 7 % 13).collect();
+        let a = assess(&bins).unwrap();
+        let settled = a.settled.expect("ten seconds of warm-up");
+        assert_eq!((a.whole.seconds, settled.seconds), (300.0, 290.0));
+        assert!(a.steadiness.steady() && a.whole.mean_per_second < 0.99 * settled.mean_per_second);
     }
 
     #[test]
     fn constant_and_empty_runs_are_answered() {
-        let (e, s) = assess(&[500; 600]).unwrap();
-        assert!(s.steady() && e.too_short.is_empty());
-        assert_eq!(s.window.unwrap().range_pct, 0.0);
+        let a = assess(&[500; 600]).unwrap();
+        assert!(a.steadiness.steady() && a.whole.too_short.is_empty());
+        assert_eq!(a.steadiness.window.unwrap().range_pct, 0.0);
         assert_eq!(assess(&[]), None);
-        assert!(assess(&[0; 600]).unwrap().1.window.is_none());
-        assert!(assess(&[5; 7]).unwrap().1.window.is_none());
+        assert!(assess(&[0; 600]).unwrap().steadiness.window.is_none());
+        assert!(assess(&[5; 7]).unwrap().steadiness.window.is_none());
     }
 }

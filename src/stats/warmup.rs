@@ -1,8 +1,11 @@
-//! Where warm-up ends: MSER-5 (White 1997, "An effective truncation heuristic for bias reduction in simulation output").
+//! Where warm-up ends: MSER-5 (White 1997, "An effective truncation heuristic for bias reduction in simulation output"),
+//! held to what a warm-up is: a transient at the start that ends.
 //!
 //! The series is put into groups of five bins (half a second), and the cut is where the mean of the rest has the smallest
-//! squared standard error: cutting a start that differs lowers the spread, cutting more than that loses samples. A best
-//! cut at half of the run means that the series never settled. Works on counts of the 100 ms grid; cuts nothing itself.
+//! squared standard error. That point alone says nothing of what lies before it: a stall early in the run moves the cut behind
+//! it. So a cut must pay clearly, takes at most a tenth of the window and 60 s, holds no silence, and its level does not come
+//! back later. A run whose best cut lies beyond those limits is not steady, and nothing of it is cut. Works on counts of the
+//! 100 ms grid; cuts nothing itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +13,16 @@ use crate::sample::PER_SECOND;
 
 /// Bins in a group: the 5 in MSER-5.
 const GROUP: usize = 5;
+/// The longest warm-up: this share of the window ...
+const LONGEST_SHARE: usize = 10;
+/// ... and a minute.
+const LONGEST: usize = 60 * PER_SECOND as usize / GROUP;
+/// A cut pays when it leaves at most this share of the squared error; noise alone leaves more.
+const PAYS: f64 = 0.75;
+/// A cut within the limits is as good as the best one when its squared error is at most so much larger.
+const AS_GOOD: f64 = 1.25;
+/// Less than this share of the later rate is silence.
+const SILENCE: f64 = 0.05;
 
 /// Where the warm-up of a run ends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,7 +32,7 @@ pub struct Warmup {
     pub cut_bins: u64,
     /// The same as time.
     pub cut_seconds: f64,
-    /// False when the best cut lies at half of the run: there is no steady part in it.
+    /// False when the run changes at its start for longer than a warm-up may last: there is no steady part to speak of.
     pub settled: bool,
 }
 
@@ -28,20 +41,48 @@ impl Warmup {
     pub fn of(bins: &[u64]) -> Warmup {
         let groups: Vec<f64> =
             bins.chunks_exact(GROUP).map(|c| c.iter().map(|&n| n as f64).sum::<f64>()).collect();
-        let cut = cut(&groups);
-        let last = groups.len() / 2;
-        let bins = (cut * GROUP) as u64;
-        Warmup {
-            cut_bins: bins,
-            cut_seconds: bins as f64 / PER_SECOND as f64,
-            settled: cut == 0 || cut < last,
+        let errors = errors(&groups);
+        let none = Warmup { cut_bins: 0, cut_seconds: 0.0, settled: true };
+        let within = (groups.len() / LONGEST_SHARE).min(LONGEST);
+        let (best, near) = (least(&errors), least(&errors[..errors.len().min(within + 1)]));
+        if best == 0 || errors[best] > PAYS * errors[0] {
+            return none;
         }
+        if errors[near] > AS_GOOD * errors[best] {
+            return Warmup { settled: !is_transient(&groups, best), ..none };
+        }
+        if near == 0 || !is_transient(&groups, near) {
+            return none;
+        }
+        let bins = (near * GROUP) as u64;
+        Warmup { cut_bins: bins, cut_seconds: bins as f64 / PER_SECOND as f64, settled: true }
     }
 }
 
-/// Number of groups to drop, in `0..=groups / 2`; the smallest of equally good cuts.
-fn cut(groups: &[f64]) -> usize {
-    let (mut best, mut best_error) = (0, f64::INFINITY);
+/// Whether what lies before the cut is a transient that ends: it is not silent, and its level does not come back.
+fn is_transient(groups: &[f64], cut: usize) -> bool {
+    let (head, rest) = groups.split_at(cut);
+    let (of_head, of_rest) = (middle(head), middle(rest));
+    let silent = |v: &f64| *v < SILENCE * of_rest;
+    let returns = |v: &f64| if of_head < of_rest { *v <= of_head } else { *v >= of_head };
+    !head.iter().any(silent) && rest.iter().filter(|v| returns(v)).count() < 2.max(cut / 4)
+}
+
+/// The median; 0 for nothing.
+fn middle(x: &[f64]) -> f64 {
+    let mut sorted = x.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// The smallest of the best cuts.
+fn least(errors: &[f64]) -> usize {
+    (0..errors.len()).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap_or(0)
+}
+
+/// Squared standard error of the mean of what each cut leaves, for cuts of `0..=groups / 2`.
+fn errors(groups: &[f64]) -> Vec<f64> {
+    let mut errors = vec![0.0; groups.len() / 2 + 1];
     let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
     // From the end to the front, so that mean and squares of every tail come from the one before (Welford 1962).
     for (d, z) in groups.iter().enumerate().rev() {
@@ -49,12 +90,11 @@ fn cut(groups: &[f64]) -> usize {
         let before = z - mean;
         mean += before / n;
         squares += before * (z - mean);
-        let error = squares / (n * n);
-        if d <= groups.len() / 2 && error <= best_error {
-            (best, best_error) = (d, error);
+        if d < errors.len() {
+            errors[d] = squares / (n * n);
         }
     }
-    best
+    errors
 }
 
 #[cfg(test)]
@@ -77,12 +117,12 @@ mod tests {
     #[test]
     fn an_exponential_approach_is_cut_within_its_tail() {
         // Time constant 3 s: after 12 s 98 % of the way is done.
-        let bins: Vec<u64> = wobble(1000, 1000)
+        let bins: Vec<u64> = wobble(1000, 3000)
             .enumerate()
             .map(|(i, n)| n - (500.0 * (-(i as f64) / 30.0).exp()) as u64)
             .collect();
         let w = Warmup::of(&bins);
-        assert!(w.settled && (6.0..=20.0).contains(&w.cut_seconds), "{w:?}");
+        assert!(w.settled && (6.0..=30.0).contains(&w.cut_seconds), "{w:?}");
     }
 
     #[test]
@@ -94,14 +134,40 @@ mod tests {
     #[test]
     fn a_steady_series_loses_nothing() {
         assert_eq!(Warmup::of(&[1000; 600]), Warmup { cut_bins: 0, cut_seconds: 0.0, settled: true });
-        assert!(Warmup::of(&wobble(1000, 600).collect::<Vec<_>>()).cut_seconds < 3.0);
+        assert_eq!(Warmup::of(&wobble(1000, 600).collect::<Vec<_>>()).cut_bins, 0);
         assert_eq!(Warmup::of(&[]).cut_bins, 0);
         assert!(Warmup::of(&[1, 2, 3]).settled);
     }
 
     #[test]
-    fn a_climb_that_never_ends_is_not_settled() {
-        let bins: Vec<u64> = (0..600).map(|i| 1000 + 2 * i).collect();
-        assert!(!Warmup::of(&bins).settled);
+    fn a_start_beyond_the_limits_is_not_settled_and_not_cut() {
+        let climb: Vec<u64> = (0..600).map(|i| 1000 + 2 * i).collect();
+        assert_eq!((Warmup::of(&climb).settled, Warmup::of(&climb).cut_bins), (false, 0));
+        // Half the level for 30 s of 120 s; for 70 s of 900 s.
+        for (low, all) in [(300, 1200), (700, 9000)] {
+            let bins: Vec<u64> = wobble(500, low).chain(wobble(1000, all - low)).collect();
+            let w = Warmup::of(&bins);
+            assert_eq!((w.settled, w.cut_bins), (false, 0), "{low} of {all}");
+        }
+    }
+
+    #[test]
+    fn a_stall_is_no_warm_up() {
+        // Silence from 2 s to 7 s, from the first moment on, and in the middle of the run.
+        for (from, to) in [(20, 70), (0, 50), (300, 400)] {
+            let bins: Vec<u64> = wobble(1000, 3000)
+                .enumerate()
+                .map(|(i, n)| if (from..to).contains(&i) { 0 } else { n })
+                .collect();
+            assert_eq!(Warmup::of(&bins).cut_bins, 0, "{from}");
+        }
+    }
+
+    #[test]
+    fn a_level_that_returns_is_no_warm_up() {
+        // 5 s at half the rate, every 50 s.
+        let bins: Vec<u64> =
+            wobble(1000, 3000).enumerate().map(|(i, n)| if i % 500 < 50 { n / 2 } else { n }).collect();
+        assert_eq!(Warmup::of(&bins).cut_bins, 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::better::Shows;
 use super::reach::{self, Reach};
+use super::window::{Terms, Window};
 use super::{Claim, Metric, Outcome};
 use crate::diagnose::{Diagnosis, bins, direction};
 use crate::plan::Pattern;
@@ -9,10 +10,9 @@ use crate::record::{Claimed, Conditions, Record, StepRecord};
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{AtBlock, Binding, Reading};
-use crate::stats::burst::Burst;
+use crate::stats::event::Load;
 use crate::stats::latency::MeanLatency;
 use crate::stats::level::{self as answer, Answer, Finding};
-use crate::stats::steady;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
@@ -88,32 +88,27 @@ impl Judge<'_> {
     fn rate_of_samples(&self, rates: &Rates) -> Option<Claim> {
         let metric = rates.metric();
         let bytes = metric == Metric::Throughput;
-        let pick = |at: AtBlock| if bytes { at.bytes } else { at.iops };
-        let all = bins(self.step, bytes);
-        let burst = Burst::of(&all);
-        let sustained = burst.map_or(&all[..], |b| &all[b.baseline_from_bin..]);
-        let estimate = steady::assess(sustained)?.whole;
-        let tolerance = self.claimed.tolerance;
-        let lenient = answer::rate(&estimate, pick(rates.least), tolerance);
-        let strict = answer::rate(&estimate, pick(rates.most), tolerance);
-        let whole = all.iter().map(|&n| n as f64).sum::<f64>() / (all.len() as f64 / 10.0);
-        let (outcome, finding, reason) = match (lenient.answer, strict.answer) {
-            (Answer::Fail, _) => (Outcome::Fail, lenient, self.why_it_failed(rates.least.binding)),
-            (_, Answer::Pass) => (Outcome::Pass, strict, String::new()),
-            (Answer::Pass, Answer::Fail) => (
-                Outcome::Inconclusive,
-                Finding { more_seconds: None, ..strict },
-                "one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is".into(),
-            ),
-            (Answer::Pass, _) => (Outcome::Inconclusive, strict, longer(&strict)),
-            _ => (Outcome::Inconclusive, lenient, longer(&lenient)),
+        let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
+        let load = Load::of(self.step.targets.iter().map(|t| &t.series));
+        let terms = Terms::of(self.claimed, &rates.least, &rates.most, pick);
+        let w = Window::of(&bins(self.step, bytes), &load, &terms)?;
+        let outcome = match w.answer {
+            Answer::Pass => Outcome::Pass,
+            Answer::Fail => Outcome::Fail,
+            Answer::Inconclusive => Outcome::Inconclusive,
         };
-        let promised = if outcome == Outcome::Pass { pick(rates.most) } else { pick(rates.least) };
-        let mut claim = self.claim(metric, outcome, promised, finding, reason);
+        let reason = match (outcome, w.reasons.is_empty()) {
+            (Outcome::Fail, true) => self.why_it_failed(rates.least.binding, &w),
+            _ => w.reasons.join("; "),
+        };
+        let short_of = w.finding.value < w.finding.limit;
+        let mut claim = self.claim(metric, outcome, w.promised, w.finding, reason);
         claim.binding = rates.least.binding.words().into();
-        claim.whole_window = whole;
-        claim.burst = burst;
-        let short_of = estimate.mean_per_second < lenient.limit;
+        claim.whole_window = w.whole;
+        claim.burst = w.burst;
+        claim.lapses = w.lapses;
+        claim.delivered = w.delivered;
+        claim.cut = w.cut;
         Some(self.valid(claim, short_of.then(|| reach::of(self, &rates.least)).flatten()))
     }
 
@@ -175,6 +170,9 @@ impl Judge<'_> {
             ratio: f.value / promised,
             bounds: f.bounds,
             burst: None,
+            lapses: Vec::new(),
+            delivered: None,
+            cut: None,
             more_seconds: f.more_seconds.filter(|_| outcome == Outcome::Inconclusive),
             blocker: None,
             reason,
@@ -233,6 +231,13 @@ impl Judge<'_> {
     /// drove some of them only. Code, message, advice.
     fn not_the_volumes(&self) -> Vec<(&'static str, String, &'static str)> {
         let mut why = Vec::new();
+        if self.record.is_simulated() && !self.claimed.judge_simulated {
+            why.push((
+                "simulated",
+                "the device was simulated: nothing was measured of any volume".into(),
+                "to see what a verdict would look like, add --judge-simulated",
+            ));
+        }
         if let [first, ..] = self.record.sharing(self.step).as_slice() {
             why.push((
                 "shared-disk",
@@ -260,8 +265,11 @@ impl Judge<'_> {
     }
 
     /// What keeps the rate down, from the diagnosis.
-    fn why_it_failed(&self, binding: Binding) -> String {
+    fn why_it_failed(&self, binding: Binding, w: &Window) -> String {
         let owner = binding.owner();
+        if w.burst.is_some_and(|b| b.seconds >= 1.0) {
+            return format!("{owner} cap: the baseline after the burst is less than promised");
+        }
         match self.diagnosis.find("throttle").and_then(|f| Some((f, f.numbers.get("rate_per_second")?))) {
             Some((f, rate)) => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",

@@ -2,7 +2,7 @@
 //! latency.
 //!
 //! Works on a Record alone, fresh or stored. A promise is that of the lesser of volumes and instance, at the block size of
-//! the step: there either the IOPS or the bytes bind, and only what binds is judged. A burst is taken off. A step that could
+//! the step: there either the IOPS or the bytes bind, and only what binds is judged. The whole window is judged; see [`window`]. A step that could
 //! not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured: its figures are about the test.
 //! The one exception: what can only slow a run down does not undo a PASS. Method page, §4.3; statistics in [`crate::stats`].
 
@@ -10,14 +10,17 @@ pub mod better;
 mod claim;
 mod reach;
 mod reported;
+mod window;
 
 use serde::Serialize;
 
 pub use claim::{Rates, figure};
+pub use window::{Cut, Delivered};
 
 use crate::diagnose::Diagnosis;
 use crate::record::{Claimed, Record};
 use crate::stats::burst::Burst;
+use crate::stats::event::Event;
 
 /// The four values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -96,7 +99,7 @@ pub struct Claim {
     pub limit: f64,
     /// Which limit binds: `volume IOPS`, `instance throughput`, ...
     pub binding: String,
-    /// What was measured, without warm-up and burst.
+    /// What is held against the promise: the rate of the whole window, or of the baseline after a burst.
     pub measured: f64,
     /// Over the whole window, burst and all.
     pub whole_window: f64,
@@ -108,6 +111,15 @@ pub struct Claim {
     /// What came on top at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
+    /// Stalls and brown-outs in the window.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub lapses: Vec<Event>,
+    /// Share of the seconds that delivered 90 % of the promise; only for a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<Delivered>,
+    /// A warm-up at the start. It is part of what was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Cut>,
     /// How much longer the step should be; only when inconclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_seconds: Option<u64>,

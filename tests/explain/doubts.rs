@@ -171,7 +171,7 @@ fn what_never_reached_the_disk_is_not_limited_by_it() {
     assert_eq!((found("0", "12"), found("1", "12")), (None, None));
     // Depth is nothing to an engine that blocks.
     let alone = found("1", "6000000").unwrap();
-    insta::assert_snapshot!(alone.headline, @"With 1.00 in flight the rate is the latency: more jobs give more.");
+    insta::assert_snapshot!(alone.headline, @r#"One request at a time was asked for: the rate is what the latency allows."#);
     assert!(
         alone.advice.contains("more --numjobs") && !alone.advice.contains("raise --iodepth"),
         "{}",

@@ -191,6 +191,8 @@ pub fn claimed() -> Claimed {
         tolerance: 0.02,
         promise: Promise::of(Catalogue::shipped(), &request).unwrap(),
         notes: Vec::new(),
+        judge_burst: false,
+        judge_simulated: false,
     }
 }
 

@@ -7,7 +7,7 @@ use volproof::stats::change::{Rule, points};
 use volproof::stats::latency::MeanLatency;
 use volproof::stats::level;
 use volproof::stats::percentile::{STANDARD, measure, table};
-use volproof::stats::steady::assess;
+use volproof::stats::steady::{Assessment, assess};
 use volproof::unit::Nanos;
 
 /// JSON has no NaN: serde_json writes `null`, which an absent figure never is.
@@ -35,15 +35,17 @@ proptest! {
     fn any_counts_have_a_judgement(bins in series()) {
         match assess(&bins) {
             None => prop_assert!(bins.is_empty()),
-            Some((estimate, steadiness)) => {
+            Some(Assessment { whole: estimate, settled, steadiness }) => {
                 stored(&estimate);
                 stored(&steadiness);
+                prop_assert_eq!(settled.is_some(), steadiness.warmup.cut_bins > 0);
+                prop_assert!(steadiness.warmup.cut_bins as usize <= bins.len() / 10);
                 stored(&level::rate(&estimate, 1000.0, 0.02));
                 prop_assert_eq!(estimate.too_short.is_empty(), estimate.extend_to_seconds.is_none());
                 if let Some(b) = &estimate.interval {
                     let mean = estimate.mean_per_second;
                     prop_assert!(b.low_per_second <= mean && mean <= b.high_per_second);
-                    let same = bins[steadiness.warmup.cut_bins as usize..].windows(2).all(|w| w[0] == w[1]);
+                    let same = bins.windows(2).all(|w| w[0] == w[1]);
                     if b.low_per_second == b.high_per_second {
                         prop_assert!(same || mean > 1e12, "certain without being constant");
                     }

@@ -1,0 +1,66 @@
+//! Times in which requests waited and the volume did nothing, or far too little.
+//!
+//! `likely` at most: the engine saw requests in flight and no completion, but a guest that was paused as a whole, or load threads
+//! that got no CPU, look the same from inside. The evidence of CPU time and steal is told by rules of its own.
+
+use super::{Case, Confidence, Finding};
+use crate::record::StepRecord;
+use crate::stats::event::{Event, Lapse, Load};
+use crate::unit::{grouped, significant};
+
+/// Events told one by one; the others are counted.
+const TOLD: usize = 5;
+
+/// Stalls and brown-outs of a step, over all its targets.
+pub fn events(step: &StepRecord) -> Vec<Event> {
+    Load::of(step.targets.iter().map(|t| &t.series)).events()
+}
+
+/// Nothing completed for a time.
+pub fn stall(case: &Case<'_>) -> Option<Finding> {
+    of(case, Lapse::Stall, "stall", "nothing completed")
+}
+
+/// Less than half of the usual rate for a time.
+pub fn brown_out(case: &Case<'_>) -> Option<Finding> {
+    of(case, Lapse::BrownOut, "brown-out", "less than half of the median rate completed")
+}
+
+fn of(case: &Case<'_>, lapse: Lapse, code: &str, words: &str) -> Option<Finding> {
+    let step = case.run?.step;
+    let all: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == lapse).collect();
+    let longest = all.iter().map(|e| e.length_ns).max()?;
+    let lost: f64 = all.iter().map(|e| e.length_ns.as_seconds()).sum();
+    let share = lost / step.window_ns.as_seconds().max(1e-9);
+    let headline = match all.len() {
+        1 => format!("For {} s {words}, although requests waited.", significant(lost)),
+        n => format!(
+            "In {n} stretches, {} s in all, {words}, although requests waited; the longest took {} s.",
+            significant(lost),
+            significant(longest.as_seconds())
+        ),
+    };
+    let mut finding = Finding::new(
+        code,
+        Confidence::Likely,
+        headline,
+        "look at the kernel log and the provider's events of that time; if the machine itself was not paused, send this Record to the provider's support",
+    )
+    .number("events", all.len() as f64)
+    .number("lost_seconds", lost)
+    .number("lost_share", share)
+    .number("longest_seconds", longest.as_seconds());
+    for e in all.iter().take(TOLD) {
+        finding = finding.because(format!(
+            "from {} s on, for {} s, {} % of the run, with {} requests in flight",
+            significant(e.start_ns.as_seconds()),
+            significant(e.length_ns.as_seconds()),
+            significant(100.0 * e.length_ns.as_seconds() / step.window_ns.as_seconds().max(1e-9)),
+            grouped(e.requests.round() as u64)
+        ));
+    }
+    Some(match all.len().checked_sub(TOLD) {
+        Some(more) if more > 0 => finding.because(format!("and {more} more")),
+        _ => finding,
+    })
+}

@@ -1,0 +1,230 @@
+//! Stalls and brown-outs: times in which a volume did nothing, or far too little, although requests waited for it.
+//!
+//! A stall is a time with requests in flight in which none completed, for longer than the load explains: three times as long
+//! as nearly all gaps between completions of the same run. A slow device and a throttle that lets its quota through once in
+//! seconds have long gaps all the time, so their gaps are no stalls. A brown-out is one or several seconds below half the
+//! median rate while the queue was as full as usual. Both are seen on the 100 ms grid: a stall below half a second is
+//! left to the percentiles.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::burst::Burst;
+use super::rate::per_second;
+use crate::sample::{Direction, GRID, PER_SECOND, Series};
+use crate::unit::Nanos;
+
+/// A shorter gap is no stall, in bins.
+const SHORTEST: usize = 5;
+/// A stall is so many times as long as the gaps that are usual.
+const TIMES: usize = 3;
+/// Share of the gaps that are usual.
+const USUAL: f64 = 0.98;
+/// Below this share of the median rate a second is a brown-out.
+const HALF: f64 = 0.5;
+/// The queue is as full as usual above this share of the median.
+const FULL: f64 = 0.8;
+
+/// How a volume failed to deliver for a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lapse {
+    /// Nothing completed.
+    Stall,
+    /// Less than half of the usual completed.
+    BrownOut,
+}
+
+/// A time in which a volume did not deliver.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Event {
+    /// What happened.
+    pub lapse: Lapse,
+    /// When, after the start of the window.
+    pub start_ns: Nanos,
+    /// How long.
+    pub length_ns: Nanos,
+    /// Requests that were in flight, on average.
+    pub requests: f64,
+}
+
+impl Event {
+    /// The event as bins of the grid.
+    pub fn bins(&self) -> std::ops::Range<usize> {
+        let at = |ns: u64| (ns / GRID.0) as usize;
+        at(self.start_ns.0)..at(self.start_ns.0 + self.length_ns.0)
+    }
+}
+
+/// Completions and requests in flight over the grid, of all targets and directions together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Load {
+    /// I/Os completed in each bin.
+    pub ios: Vec<u64>,
+    /// Requests in flight in each bin, on average.
+    pub in_flight: Vec<f64>,
+}
+
+impl Load {
+    /// Of series that ran together, without a last bin that is cut short.
+    pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> Load {
+        let mut load = Load::default();
+        for s in series {
+            let whole = (s.window_ns.0 / GRID.0) as usize;
+            load.ios.resize(load.ios.len().max(whole), 0);
+            load.in_flight.resize(load.ios.len(), 0.0);
+            for stream in Direction::ALL.into_iter().filter_map(|d| s.stream(d)) {
+                load.ios.iter_mut().zip(&stream.track.ios).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+            }
+            for (sum, ns) in load.in_flight.iter_mut().zip(&s.in_flight_ns) {
+                *sum += *ns as f64 / GRID.0 as f64;
+            }
+        }
+        load
+    }
+
+    /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: what
+    /// lies before and after it is looked at apart.
+    pub fn events(&self) -> Vec<Event> {
+        let fall = Burst::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
+        let mut events = Vec::new();
+        for part in [0..fall, fall..self.ios.len()] {
+            let usual = usual_gap(&self.ios[part.clone()]);
+            let stalls = self.stalls(part.clone(), usual);
+            events.extend(self.brown_outs(part, usual, &stalls));
+            events.extend(stalls);
+        }
+        events.sort_by_key(|e| e.start_ns);
+        events
+    }
+
+    fn event(&self, lapse: Lapse, bins: std::ops::Range<usize>) -> Event {
+        let requests = self.in_flight[bins.clone()].iter().sum::<f64>() / bins.len().max(1) as f64;
+        Event {
+            lapse,
+            start_ns: Nanos(bins.start as u64 * GRID.0),
+            length_ns: Nanos(bins.len() as u64 * GRID.0),
+            requests,
+        }
+    }
+
+    fn stalls(&self, part: std::ops::Range<usize>, usual: usize) -> Vec<Event> {
+        let waiting = |i: usize| self.ios[part.start + i] == 0 && self.in_flight[part.start + i] >= 0.5;
+        runs(part.len(), waiting)
+            .map(|r| part.start + r.start..part.start + r.end)
+            .filter(|r| r.len() >= SHORTEST.max(TIMES * usual + 1))
+            .map(|r| self.event(Lapse::Stall, r))
+            .collect()
+    }
+
+    fn brown_outs(&self, part: std::ops::Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
+        // Where gaps are usual, single seconds say nothing.
+        if usual >= SHORTEST {
+            return Vec::new();
+        }
+        let second = PER_SECOND as usize;
+        let seconds = per_second(&self.ios[part.clone()]);
+        let depth: Vec<f64> = self.in_flight[part.clone()]
+            .chunks_exact(second)
+            .map(|c| c.iter().sum::<f64>() / second as f64)
+            .collect();
+        let mut sorted = (seconds.clone(), depth.clone());
+        sorted.0.sort_unstable();
+        sorted.1.sort_unstable_by(f64::total_cmp);
+        let (Some(rate), Some(full)) = (sorted.0.get(seconds.len() / 2), sorted.1.get(depth.len() / 2))
+        else {
+            return Vec::new();
+        };
+        let bins = |s: usize| part.start + s * second..part.start + (s + 1) * second;
+        let stalled = |s: usize| {
+            let b = bins(s);
+            stalls.iter().any(|e| e.bins().start < b.end && b.start < e.bins().end)
+        };
+        let low =
+            |s: usize| (seconds[s] as f64) < HALF * *rate as f64 && depth[s] >= FULL * full && !stalled(s);
+        runs(seconds.len(), low)
+            .map(|r| self.event(Lapse::BrownOut, bins(r.start).start..bins(r.end - 1).end))
+            .collect()
+    }
+}
+
+/// The longest gap between completions that is usual in a run, in bins: nearly all gaps are as short.
+fn usual_gap(ios: &[u64]) -> usize {
+    let busy: Vec<usize> = (0..ios.len()).filter(|i| ios[*i] > 0).collect();
+    let mut gaps: Vec<usize> = busy.windows(2).map(|w| w[1] - w[0] - 1).collect();
+    gaps.sort_unstable();
+    gaps.get((gaps.len() as f64 * USUAL) as usize).copied().unwrap_or(0)
+}
+
+/// Runs of neighbours for which something holds.
+fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut i = 0;
+    std::iter::from_fn(move || {
+        while i < n && !holds(i) {
+            i += 1;
+        }
+        let start = i;
+        while i < n && holds(i) {
+            i += 1;
+        }
+        (i > start).then_some(start..i)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(rate: impl Fn(usize) -> u64) -> Load {
+        Load { ios: (0..1200).map(rate).collect(), in_flight: vec![32.0; 1200] }
+    }
+
+    fn found(load: &Load) -> Vec<(Lapse, f64, f64)> {
+        load.events().iter().map(|e| (e.lapse, e.start_ns.as_seconds(), e.length_ns.as_seconds())).collect()
+    }
+
+    #[test]
+    fn silence_under_load_is_a_stall() {
+        let l = load(|i| if (600..700).contains(&i) { 0 } else { 680 });
+        assert_eq!(found(&l), [(Lapse::Stall, 60.0, 10.0)]);
+        assert_eq!(l.events()[0].requests, 32.0);
+        let at_the_ends = load(|i| if (50..1100).contains(&i) { 680 } else { 0 });
+        assert_eq!(found(&at_the_ends), [(Lapse::Stall, 0.0, 5.0), (Lapse::Stall, 110.0, 10.0)]);
+        assert_eq!(found(&load(|_| 0)), [(Lapse::Stall, 0.0, 120.0)], "dead from end to end");
+        let repeated = load(|i| if i % 200 < 10 { 0 } else { 680 });
+        assert_eq!(found(&repeated).len(), 6);
+    }
+
+    #[test]
+    fn an_idle_load_does_not_stall() {
+        let mut l = load(|i| if (600..700).contains(&i) { 0 } else { 680 });
+        l.in_flight[600..700].fill(0.0);
+        assert_eq!(found(&l), []);
+    }
+
+    #[test]
+    fn slow_devices_and_slow_buckets_do_not_stall() {
+        // Two I/Os a second; a quota every 1.5 s and every 7 s.
+        assert_eq!(found(&load(|i| u64::from(i % 5 == 0))), []);
+        assert_eq!(found(&load(|i| if i % 15 < 3 { 5000 } else { 0 })), []);
+        assert_eq!(found(&load(|i| if i % 70 < 20 { 5000 } else { 0 })), []);
+        let stalled = load(|i| if i % 15 < 3 && !(600..700).contains(&i) { 5000 } else { 0 });
+        assert_eq!(found(&stalled).len(), 1, "a stall of a bucket is longer than its period");
+    }
+
+    #[test]
+    fn a_brown_out_is_below_half_under_full_load() {
+        let l = load(|i| if (600..630).contains(&i) { 200 } else { 680 });
+        assert_eq!(found(&l), [(Lapse::BrownOut, 60.0, 3.0)]);
+        let mut idle = l.clone();
+        idle.in_flight[600..630].fill(4.0);
+        assert_eq!(found(&idle), [], "little was asked for");
+        assert_eq!(found(&load(|i| if (600..630).contains(&i) { 400 } else { 680 })), []);
+    }
+
+    #[test]
+    fn a_baseline_is_no_brown_out() {
+        assert_eq!(found(&load(|i| if i < 700 { 680 } else { 100 })), []);
+    }
+}

@@ -1,0 +1,430 @@
+//! The rate of one window against one promise: the statistics of a claim, without Record, diagnosis or words of the report.
+//!
+//! The whole window is judged, as it was after the ramp that the user asked for. What may change the answer is looked at and
+//! told: a warm-up at the start, a burst before the baseline, times in which nothing or too little came, the share of seconds
+//! that delivered, a rate that only credits explain, and a rate that the type cannot give. None of these makes a PASS.
+
+use serde::Serialize;
+
+use crate::record::Claimed;
+use crate::sample::PER_SECOND;
+use crate::spec::promise::{AtBlock, Binding};
+use crate::stats::burst::Burst;
+use crate::stats::event::{Event, Load};
+use crate::stats::level::{self as answer, Answer, Finding, ONE_SIDED, TimeShare};
+use crate::stats::rate::{Estimate, Reason};
+use crate::stats::steady::{self, Assessment, ROUNDS};
+use crate::unit::{Nanos, significant};
+
+/// Share of the promise that a second must deliver to count as delivered: what providers promise by time is this.
+pub const DELIVERED: f64 = 0.90;
+/// A rate this much above everything that the type can give is not that type's.
+const BEYOND: f64 = 1.10;
+/// A rate this much above the promise is a burst, where the type bursts.
+const ABOVE: f64 = 1.02;
+
+/// Beyond the promise for a while: what the catalogue says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowance {
+    /// Rate while it lasts, in the unit of the claim.
+    pub per_second: f64,
+    /// How long a full bucket lasts at that rate; absent where nothing is published.
+    pub seconds: Option<f64>,
+}
+
+/// What a window is held against, in I/Os or bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Terms {
+    /// Less than this is a FAIL.
+    pub least: f64,
+    /// At least this is a PASS.
+    pub most: f64,
+    /// Share by which the promise may be missed.
+    pub tolerance: f64,
+    /// The burst of the type, or of the instance.
+    pub burst: Option<Allowance>,
+    /// Share of the time that the provider promises.
+    pub time: Option<f64>,
+    /// The burst is judged instead of the baseline.
+    pub judge_burst: bool,
+}
+
+/// Share of the seconds that delivered [`DELIVERED`] of the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Delivered {
+    /// The share, 0 to 1.
+    pub share: f64,
+    /// Its lower 95 % bound (Clopper and Pearson).
+    pub low: f64,
+    /// Its upper bound.
+    pub high: f64,
+    /// What the provider promises; absent where the catalogue has no such promise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
+    /// The provider's promise of time against the bounds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// A warm-up that was found at the start: it decides nothing, but what it would have decided is told.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cut {
+    /// Length of the warm-up.
+    pub seconds: f64,
+    /// The rate of what follows.
+    pub per_second: f64,
+}
+
+/// The answer for a window, with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// The answer after all that was looked at.
+    pub answer: Answer,
+    /// The comparison that gave it.
+    pub finding: Finding,
+    /// Over the whole window, whatever was judged.
+    pub whole: f64,
+    /// The promise that the finding is about: the burst where that is judged.
+    pub promised: f64,
+    /// Why it is not decided, or what the rate is besides; empty for a plain PASS or FAIL.
+    pub reasons: Vec<String>,
+    /// A fall from one level to another.
+    pub burst: Option<Burst>,
+    /// Stalls and brown-outs.
+    pub lapses: Vec<Event>,
+    /// Share of seconds that delivered.
+    pub delivered: Option<Delivered>,
+    /// Warm-up.
+    pub cut: Option<Cut>,
+}
+
+impl Terms {
+    /// What a claim promises at a block size; `pick` takes the figure of the claim's unit.
+    pub fn of(claimed: &Claimed, least: &AtBlock, most: &AtBlock, pick: impl Fn(&AtBlock) -> f64) -> Terms {
+        let words = claimed.promise.volumes.iter().map(|v| v.consistency.as_deref());
+        // Several volumes promise together what the weakest of them promises.
+        let time = words.map(|w| w.and_then(share_of_time)).reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)));
+        Terms {
+            least: pick(least),
+            most: pick(most),
+            tolerance: claimed.tolerance,
+            burst: allowance(claimed, least, pick(least)),
+            time: time.flatten(),
+            judge_burst: claimed.judge_burst,
+        }
+    }
+}
+
+/// The share in words such as "at least 90 % of provisioned IOPS, 99.9 % of the time".
+fn share_of_time(words: &str) -> Option<f64> {
+    let before = words.split("% of the time").next().filter(|before| before.len() < words.len())?;
+    let number = before.trim_end().rsplit([' ', ',']).next()?;
+    number.parse::<f64>().ok().filter(|n| (0.0..100.0).contains(n)).map(|n| n / 100.0)
+}
+
+/// The burst of what binds: of the volumes together, or of the instance.
+fn allowance(claimed: &Claimed, at: &AtBlock, promised: f64) -> Option<Allowance> {
+    let by_iops = at.binding.counts_ios();
+    let (per_second, seconds) = match (at.binding, &claimed.promise.instance) {
+        (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
+            (if by_iops { i.iops_burst? } else { i.bytes_burst? }, i.burst_seconds)
+        }
+        _ => {
+            let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
+            for v in &claimed.promise.volumes {
+                let unit = if by_iops { 1.0 } else { v.unit.bytes as f64 };
+                let base = if by_iops { v.level.iops.read } else { v.level.throughput.read }?;
+                let burst = v.level.burst.as_ref();
+                let rate =
+                    burst.and_then(|b| if by_iops { b.iops } else { b.throughput }).filter(|b| *b > base);
+                any |= rate.is_some();
+                if rate.is_some() {
+                    longest = longest.zip(burst.and_then(|b| b.seconds)).map(|(a, b)| a.max(b));
+                }
+                sum += rate.unwrap_or(base) * unit;
+            }
+            any.then_some((sum, longest))?
+        }
+    };
+    (per_second > promised).then_some(Allowance { per_second, seconds })
+}
+
+impl Window {
+    /// Judges counts of 100 ms, in the unit of the terms; `load` are the I/Os of the same window. `None` without counts.
+    pub fn of(bins: &[u64], load: &Load, terms: &Terms) -> Option<Window> {
+        let burst = Burst::of(bins);
+        let whole = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / PER_SECOND as f64);
+        let (judged, promised) = match (burst, terms.judge_burst, terms.burst) {
+            (Some(b), true, Some(a)) if b.seconds >= 1.0 => {
+                (&bins[..(b.seconds * PER_SECOND as f64) as usize], a.per_second)
+            }
+            (_, true, Some(a)) => (bins, a.per_second),
+            (Some(b), ..) => (&bins[b.baseline_from_bin..], terms.least),
+            (None, ..) => (bins, terms.least),
+        };
+        let a = steady::assess(judged)?;
+        let most = if terms.judge_burst && terms.burst.is_some() { promised } else { terms.most };
+        let mut w = Window {
+            answer: Answer::Inconclusive,
+            finding: compare(judged, &a, &a.whole, promised, terms.tolerance),
+            whole,
+            promised,
+            reasons: Vec::new(),
+            burst,
+            lapses: load.events(),
+            delivered: None,
+            cut: None,
+        };
+        w.decide(judged, &a, most, terms);
+        w.look_at_cut(judged, &a, promised, terms);
+        w.look_at_lapses(bins.len(), terms);
+        w.look_at_seconds(judged, promised, terms);
+        if !(terms.judge_burst && terms.burst.is_some()) {
+            w.look_at_excess(judged, terms);
+        }
+        Some(w)
+    }
+
+    /// The rate against both readings of the unit.
+    fn decide(&mut self, bins: &[u64], a: &Assessment, most: f64, terms: &Terms) {
+        let strict = compare(bins, a, &a.whole, most, terms.tolerance);
+        self.answer = match (self.finding.answer, strict.answer) {
+            (Answer::Fail, _) => Answer::Fail,
+            (_, Answer::Pass) => {
+                (self.finding, self.promised) = (strict, most);
+                Answer::Pass
+            }
+            (Answer::Pass, Answer::Fail) => {
+                self.finding = Finding { more_seconds: None, ..strict };
+                self.reasons.push("one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is".into());
+                Answer::Inconclusive
+            }
+            (Answer::Pass, _) => {
+                self.finding = strict;
+                Answer::Inconclusive
+            }
+            _ => Answer::Inconclusive,
+        };
+        if self.answer == Answer::Inconclusive && self.reasons.is_empty() {
+            let moved = a.whole.too_short.contains(&Reason::NotSteady);
+            let why = if moved { "the rate moved while it was measured: " } else { "" };
+            self.reasons.push(match self.finding.more_seconds {
+                Some(s) => format!("{why}measure {} longer to decide", Nanos::seconds(s).clock()),
+                None => format!("{why}a longer run of this kind would not decide it within a week"),
+            });
+        }
+    }
+
+    /// A warm-up is never cut: where the rest would be answered otherwise, nothing is decided.
+    fn look_at_cut(&mut self, bins: &[u64], a: &Assessment, promised: f64, terms: &Terms) {
+        let Some(settled) = &a.settled else { return };
+        let seconds = a.steadiness.warmup.cut_seconds;
+        self.cut = Some(Cut { seconds, per_second: settled.mean_per_second });
+        let rest =
+            compare(&bins[a.steadiness.warmup.cut_bins as usize..], a, settled, promised, terms.tolerance);
+        if rest.answer != self.answer && self.answer != Answer::Inconclusive {
+            self.answer = Answer::Inconclusive;
+            self.finding.more_seconds = Some(settled.seconds.ceil() as u64);
+            let ramp = seconds.ceil() as u64;
+            self.reasons.push(format!(
+                "the first {} s differ from the rest and change the answer: use --ramp {ramp}s if that is a warm-up",
+                significant(seconds)
+            ));
+        }
+    }
+
+    /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is.
+    fn look_at_lapses(&mut self, bins: usize, terms: &Terms) {
+        let window = bins as f64 / PER_SECOND as f64;
+        let lost: f64 = self.lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
+        if lost > terms.tolerance * window && self.answer == Answer::Pass {
+            self.answer = Answer::Inconclusive;
+            self.reasons.push(format!(
+                "the mean is met, but for {} % of the time the volume delivered nothing or less than half: see the stalls",
+                significant(100.0 * lost / window)
+            ));
+        }
+    }
+
+    /// The provider's promise of time.
+    fn look_at_seconds(&mut self, bins: &[u64], promised: f64, terms: &Terms) {
+        let Some(share) = TimeShare::of(bins, DELIVERED * promised) else { return };
+        let answer = terms.time.map(|t| share.answer(t));
+        self.delivered = Some(Delivered {
+            share: share.share(),
+            low: share.low,
+            high: share.high,
+            promised: terms.time,
+            answer,
+        });
+        if let (Some(Answer::Fail), Some(time), Answer::Pass) = (answer, terms.time, self.answer) {
+            self.answer = Answer::Fail;
+            self.reasons.push(format!(
+                "the mean is met, but only {} % of the seconds delivered 90 % of the promise: {} % are promised",
+                significant(100.0 * share.share()),
+                significant(100.0 * time)
+            ));
+        }
+    }
+
+    /// A rate above the promise: a burst that will end, or another type.
+    fn look_at_excess(&mut self, bins: &[u64], terms: &Terms) {
+        let rate = self.finding.value;
+        let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
+        if self.answer != Answer::Pass || rate <= ABOVE * terms.most {
+            return;
+        }
+        if rate > BEYOND * ceiling {
+            self.answer = Answer::Inconclusive;
+            self.reasons.push(format!(
+                "{} % of all that this type can give at this size: was the right type and size named, and does the I/O reach the volume?",
+                significant(100.0 * rate / ceiling)
+            ));
+            return;
+        }
+        let Some(burst) = terms.burst else { return };
+        self.answer = Answer::Inconclusive;
+        let seconds = bins.len() as f64 / PER_SECOND as f64;
+        // Credits go at the rate beyond the baseline.
+        let lasts =
+            burst.seconds.map(|s| s * (burst.per_second - terms.least) / (rate - terms.least).max(1e-9));
+        self.finding.more_seconds = lasts.map(|s| (s - seconds + 60.0).max(60.0).ceil() as u64);
+        let wait = match (lasts, self.finding.more_seconds) {
+            (Some(s), Some(more)) => format!(
+                "a full bucket lasts {} at this rate, so measure {} longer",
+                Nanos::seconds(s.ceil() as u64).clock(),
+                Nanos::seconds(more).clock()
+            ),
+            _ => "how long it lasts is not published".into(),
+        };
+        self.reasons.push(format!(
+            "the measurement lies inside the burst that this type has; {wait}, or judge the burst with --promise-burst"
+        ));
+    }
+}
+
+/// A rate against a promise. Where the rate moved, or varies too slowly for an interval, its levels decide, if all of them lie on
+/// one side of the limit.
+fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
+    let found = answer::rate(estimate, promised, tolerance);
+    let moved = |r: &Reason| matches!(r, Reason::NotSteady | Reason::LongMemory);
+    if found.answer != Answer::Inconclusive
+        || estimate.too_short.is_empty()
+        || !estimate.too_short.iter().all(moved)
+    {
+        return found;
+    }
+    let changes = a.steadiness.changes.iter().map(|c| (c.at_seconds * PER_SECOND as f64) as usize);
+    let fifths = (1..ROUNDS).map(|i| i * bins.len() / ROUNDS);
+    let Some((low, high)) = levels(bins, changes).or_else(|| levels(bins, fifths)) else { return found };
+    let answer = if low >= found.limit {
+        Answer::Pass
+    } else if high < found.limit {
+        Answer::Fail
+    } else {
+        return found;
+    };
+    Finding { answer, bounds: Some((low, high)), more_seconds: None, ..found }
+}
+
+/// The lowest and the highest rate of ten seconds: bounds of a level that drifts.
+fn extremes(bins: &[u64]) -> Option<(f64, f64)> {
+    let rates =
+        bins.chunks_exact(10 * PER_SECOND as usize).map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / 10.0);
+    rates.fold(None, |e, r| Some(e.map_or((r, r), |(low, high): (f64, f64)| (low.min(r), high.max(r)))))
+}
+
+/// The lowest and the highest bound of the parts between `edges`; `None` without edges, or where a part is too short for bounds.
+fn levels(bins: &[u64], edges: impl Iterator<Item = usize>) -> Option<(f64, f64)> {
+    let edges: Vec<usize> = edges.filter(|e| *e < bins.len()).chain([bins.len()]).collect();
+    let (mut low, mut high, mut from) = (f64::INFINITY, 0.0f64, 0);
+    for &to in edges.iter().filter(|_| edges.len() > 1) {
+        let level = bins.get(from..to)?;
+        let (l, h) = Estimate::of(level)?.one_sided(ONE_SIDED).or_else(|| extremes(level))?;
+        (low, high, from) = (low.min(l), high.max(h), to);
+    }
+    (edges.len() > 1).then_some((low, high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TERMS: Terms =
+        Terms { least: 1000.0, most: 1000.0, tolerance: 0.02, burst: None, time: None, judge_burst: false };
+
+    fn judged(seconds: usize, terms: &Terms, rate: impl Fn(usize) -> u64) -> Window {
+        let ios: Vec<u64> = (0..seconds * 10).map(|i| rate(i) + [0, 1, 0, 1, 1, 0, 0][i * i % 7]).collect();
+        let load = Load { in_flight: vec![32.0; ios.len()], ios };
+        // A stall completes nothing at all.
+        let bins: Vec<u64> = load.ios.iter().map(|n| if *n <= 1 { 0 } else { *n }).collect();
+        Window::of(&bins, &Load { ios: bins.clone(), ..load }, terms).unwrap()
+    }
+
+    #[test]
+    fn the_share_of_time_is_read_from_its_words() {
+        let share = share_of_time("at least 90 % of provisioned IOPS, 99.9 % of the time").unwrap();
+        assert!((share - 0.999).abs() < 1e-12);
+        assert_eq!(share_of_time("99 % of the time; figures are 'up to'"), Some(0.99));
+        assert_eq!(share_of_time("figures are 'up to'"), None);
+    }
+
+    #[test]
+    fn a_dead_volume_does_not_pass() {
+        for (from, to, seconds) in
+            [(100, 1300, 300), (1000, 1100, 300), (1200, 1300, 300), (0, 2800, 600), (2000, 3000, 300)]
+        {
+            let w = judged(seconds, &TERMS, |i| if (from..to).contains(&i) { 0 } else { 101 });
+            assert_ne!(w.answer, Answer::Pass, "{from} to {to}: {w:?}");
+            assert_eq!(w.lapses.len(), 1, "{from} to {to}");
+        }
+        // Dead and slow: no level reaches the promise.
+        let w = judged(300, &TERMS, |i| if (1000..1200).contains(&i) { 0 } else { 80 });
+        assert_eq!(w.answer, Answer::Fail, "{w:?}");
+    }
+
+    #[test]
+    fn half_the_rate_for_a_while_does_not_pass() {
+        let w = judged(300, &TERMS, |i| if i < 1350 { 50 } else { 100 });
+        assert_eq!(w.answer, Answer::Inconclusive, "{w:?}");
+        assert!((w.whole - 780.0).abs() < 10.0);
+    }
+
+    #[test]
+    fn a_warm_up_that_decides_leaves_it_open() {
+        let w = judged(300, &TERMS, |i| if i < 200 { 50 } else { 100 });
+        assert_eq!((w.answer, w.cut.map(|c| c.seconds)), (Answer::Inconclusive, Some(20.0)), "{w:?}");
+        let harmless = judged(300, &TERMS, |i| if i < 20 { 80 } else { 101 });
+        assert_eq!(harmless.answer, Answer::Pass, "{harmless:?}");
+    }
+
+    #[test]
+    fn a_burst_is_no_promise_kept() {
+        let terms = Terms { burst: Some(Allowance { per_second: 3000.0, seconds: Some(1800.0) }), ..TERMS };
+        let inside = judged(600, &terms, |_| 300);
+        assert_eq!(inside.answer, Answer::Inconclusive, "{inside:?}");
+        assert!(inside.finding.more_seconds.is_some_and(|s| s.abs_diff(1260) < 10), "{inside:?}");
+        let asked = judged(600, &Terms { judge_burst: true, ..terms }, |_| 300);
+        assert_eq!((asked.answer, asked.promised), (Answer::Pass, 3000.0));
+        let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
+        assert_eq!(over.answer, Answer::Fail, "{over:?}");
+        let kept = judged(600, &terms, |i| if i < 3000 { 300 } else { 100 });
+        assert_eq!(kept.answer, Answer::Pass, "{kept:?}");
+    }
+
+    #[test]
+    fn more_than_the_type_can_give_asks_for_the_type() {
+        let w = judged(300, &TERMS, |_| 250);
+        assert!(w.answer == Answer::Inconclusive && w.reasons[0].contains("right type"), "{w:?}");
+        assert_eq!(judged(300, &TERMS, |_| 103).answer, Answer::Pass);
+    }
+
+    #[test]
+    fn a_promise_of_time_is_judged_by_seconds() {
+        let terms = Terms { time: Some(0.99), ..TERMS };
+        // Every tenth second at 70 %: the mean is met, the time is not.
+        let w = judged(300, &terms, |i| if i / 10 % 10 == 0 { 70 } else { 105 });
+        assert_eq!((w.answer, w.delivered.unwrap().share), (Answer::Fail, 0.9), "{w:?}");
+        assert_eq!(judged(600, &terms, |_| 100).delivered.unwrap().answer, Some(Answer::Pass));
+    }
+}

@@ -1,0 +1,109 @@
+//! No two sentences of one result contradict each other: verdict, reasons, findings and advice of some hundreds of volumes.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::{PROMISED, Said, Volume, judge};
+
+const VOLUMES: usize = 240;
+
+/// A volume with a few troubles drawn at random.
+fn random(rng: &mut Xoshiro256PlusPlus, i: usize) -> Volume {
+    let mut pick = |n: u64| rng.next_u64() % n;
+    let kind = ["plain", "timed", "bursty"][i % 3];
+    let seconds = [60, 70, 90, 120][pick(4) as usize];
+    let share = 0.7 + pick(40) as f64 / 100.0;
+    let mut device = format!("latency={}us,iops-cap={}", 500 + pick(3000), share * PROMISED);
+    let at = pick(u64::from(seconds));
+    for _ in 0..pick(3) {
+        let more = match pick(9) {
+            0 => format!("stall-at={at}s,stall-for={}s", 1 + pick(20)),
+            1 => format!("dip-at={at}s,dip-for={}s,dip-to=0.{}", 1 + pick(60), 1 + pick(8)),
+            2 => format!("rise-from=0.{},rise-for={}s", 1 + pick(8), 1 + pick(30)),
+            3 => format!("drift={}", (pick(20) as f64 - 10.0) / 100.0),
+            4 => format!("noise=0.0{},noise-memory=0.{}", 1 + pick(9), pick(9)),
+            5 => format!("burst-iops={},burst-ios={}", 900 + pick(400), pick(100_000)),
+            6 => format!("slow-share=0.0{},slow-latency={}ms", 1 + pick(9), 5 + pick(90)),
+            7 => format!("cap-period={}ms", 100 * (1 + pick(30))),
+            _ => format!("error-every={}", 200 + pick(5000)),
+        };
+        let key = more.split('=').next().unwrap_or_default();
+        if !device.contains(key) {
+            device = format!("{device},{more}");
+        }
+    }
+    let load = if pick(4) == 0 {
+        format!("iodepth=32,rate-iops={}", 300 + pick(200))
+    } else {
+        format!("iodepth={}", 2 + pick(32))
+    };
+    Volume::new(format!("volume {i}"), kind, seconds, &load, &device)
+}
+
+/// What contradicts what.
+fn contradiction(said: &Said) -> Option<String> {
+    let reason = said.claim["reason"].as_str().unwrap_or_default();
+    let outcome = said.outcome();
+    let (measured, limit) = (said.number("measured"), said.number("limit"));
+    let find = |code| said.finding(code);
+    let words = said
+        .findings
+        .iter()
+        .map(|f| format!("{} {}", f["headline"], f["advice"]))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 0.03;
+    let mut rules: Vec<(bool, &str)> = vec![
+        (
+            words.contains("promise") && words.contains(" met"),
+            "a finding says that the promise is met: the verdict says so or not",
+        ),
+        (outcome == "PASS" && !reason.is_empty(), "a PASS with a reason against it"),
+        (outcome == "PASS" && measured < limit, "a PASS below the limit"),
+        (
+            outcome == "PASS" && said.claim["bounds"][0].as_f64().is_none_or(|low| low < limit),
+            "a PASS without an interval above the limit",
+        ),
+        (
+            outcome == "FAIL" && measured >= limit && !reason.contains("of the seconds"),
+            "a FAIL at the limit or above without a reason",
+        ),
+        (outcome == "PASS" && find("too-short").is_some(), "a PASS of a run that is too short to quote"),
+        (reason.contains("a throttle holds") && find("throttle").is_none(), "a throttle that was not found"),
+        (
+            find("lazy-loading").is_some() && (find("stall").is_some() || find("burst").is_some()),
+            "lazy loading beside a stall or a burst",
+        ),
+        (find("burst").is_some() && find("throttle").is_some(), "two rates at which the volume is held"),
+        (outcome == "INVALID" && said.claim["blocker"].is_null(), "INVALID without a blocker"),
+    ];
+    let stalls = said.claim["lapses"].as_array().is_some_and(|l| l.iter().any(|e| e["lapse"] == "stall"));
+    rules.push((stalls != find("stall").is_some(), "verdict and diagnosis disagree on stalls"));
+    if let Some(burst) = find("burst") {
+        let baseline = burst["numbers"]["baseline_per_second"].as_f64().unwrap_or(0.0);
+        rules.push((
+            !near(measured, baseline),
+            "the verdict judges another rate than the baseline that is named",
+        ));
+    }
+    if let (Some(throttle), true) = (find("throttle"), reason.contains("a throttle holds")) {
+        let rate = throttle["numbers"]["rate_per_second"].as_f64().unwrap_or(0.0);
+        rules.push((rate >= limit, "a throttle above the promise as the reason of a FAIL"));
+    }
+    rules.into_iter().find(|(broken, _)| *broken).map(|(_, rule)| rule.to_string())
+}
+
+#[test]
+fn no_two_sentences_of_a_result_contradict_each_other() {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(2026);
+    let volumes: Vec<Volume> = (0..VOLUMES).map(|i| random(&mut rng, i)).collect();
+    let said = judge(&volumes);
+    let wrong: Vec<String> = volumes
+        .iter()
+        .zip(&said)
+        .filter_map(|(v, s)| Some(format!("{}: {}\n    {:?}\n    {}", v.name, contradiction(s)?, v, s.claim)))
+        .collect();
+    assert!(wrong.is_empty(), "{} of {VOLUMES}:\n{}", wrong.len(), wrong.join("\n"));
+    let passed = said.iter().filter(|s| s.outcome() == "PASS").count();
+    assert!(passed >= VOLUMES / 20, "only {passed} of {VOLUMES} pass: the rules about a PASS show nothing");
+}

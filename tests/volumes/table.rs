@@ -1,0 +1,403 @@
+//! The table of volumes with the answer that each must be given.
+
+use super::{PROMISED, Said, Volume, judge};
+
+/// Depth of the closed loop.
+const DEEP: &str = "iodepth=16";
+
+/// What a volume may be answered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum May {
+    Pass,
+    Fail,
+    Open,
+    Invalid,
+    /// Anything that does not call it delivering.
+    NotPass,
+    /// Anything that does not call it broken.
+    NotFail,
+}
+
+impl May {
+    fn allows(self, outcome: &str) -> bool {
+        match self {
+            May::Pass => outcome == "PASS",
+            May::Fail => outcome == "FAIL",
+            May::Open => outcome == "INCONCLUSIVE",
+            May::Invalid => outcome == "INVALID",
+            May::NotPass => outcome != "PASS",
+            May::NotFail => outcome == "PASS" || outcome == "INCONCLUSIVE",
+        }
+    }
+}
+
+struct Row {
+    volume: Volume,
+    may: May,
+}
+
+fn row(name: String, kind: &'static str, seconds: u32, load: &str, device: String, may: May) -> Row {
+    let device = format!("latency=2ms,jitter=500us,{device}");
+    Row { volume: Volume::new(name, kind, seconds, load, &device), may }
+}
+
+fn cap(share: f64) -> String {
+    format!("iops-cap={}", share * PROMISED)
+}
+
+/// A PASS is due from 99 % on, a FAIL up to 97 %: the tolerance is 2 %.
+fn by_share(share: f64) -> May {
+    if share >= 0.99 { May::Pass } else { May::Fail }
+}
+
+fn steady() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for share in [0.80, 0.90, 0.95, 0.97, 0.99, 1.0, 1.01, 1.03] {
+        for seconds in [60, 120, 300, 600] {
+            let name = format!("bucket at {share} for {seconds} s");
+            rows.push(row(name, "plain", seconds, DEEP, cap(share), by_share(share)));
+        }
+        let may = if share >= 0.99 { May::Pass } else { May::Fail };
+        let slow = format!("{},cap-period=1s", cap(share));
+        rows.push(row(format!("bucket of 1 s at {share}"), "plain", 300, DEEP, slow, may));
+    }
+    for (share, may) in [(0.80, May::Fail), (0.90, May::Fail), (1.03, May::NotFail), (1.0, May::NotFail)] {
+        let quiet = format!("{},noise=0.01,noise-memory=0.9", cap(share));
+        rows.push(row(format!("quiet neighbour at {share}"), "plain", 300, DEEP, quiet, may));
+        let loud = format!("{},noise=0.05,noise-memory=0.5", cap(share));
+        rows.push(row(format!("loud neighbour at {share}"), "plain", 300, DEEP, loud, may));
+    }
+    rows
+}
+
+fn stalls() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for share in [1.0, 1.03] {
+        for (at, length, seconds) in [
+            (10, 120, 300),
+            (2, 20, 300),
+            (120, 10, 300),
+            (285, 12, 300),
+            (100, 280, 600),
+            (45, 12, 60),
+            (0, 12, 120),
+        ] {
+            let device = format!("{},stall-at={at}s,stall-for={length}s", cap(share));
+            rows.push(row(
+                format!("{length} s dead at {at} of {seconds} at {share}"),
+                "plain",
+                seconds,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+        for (length, every) in [(3, 30), (2, 20), (6, 60)] {
+            let device = format!("{},stall-at=7s,stall-for={length}s,stall-every={every}s", cap(share));
+            rows.push(row(
+                format!("dead {length} s every {every} s at {share}"),
+                "plain",
+                300,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+    }
+    for at in [3, 100, 260] {
+        let device = format!("{},stall-at={at}s,stall-for=30s", cap(0.8));
+        rows.push(row(format!("dead at {at} and slow"), "plain", 300, DEEP, device, May::Fail));
+    }
+    let short = format!("{},stall-at=100s,stall-for=2s", cap(1.03));
+    rows.push(row("2 s dead of 600".into(), "plain", 600, DEEP, short, May::Pass));
+    rows
+}
+
+fn uneven() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for rise in [30, 60, 120] {
+        let device = format!("{},rise-from=0.3,rise-for={rise}s", cap(1.0));
+        rows.push(row(format!("slow start of {rise} s"), "plain", 300, DEEP, device, May::NotPass));
+    }
+    for (at, length) in [(0, 135), (0, 60), (100, 60), (150, 1000), (240, 1000)] {
+        let device = format!("{},dip-at={at}s,dip-for={length}s,dip-to=0.5", cap(1.0));
+        rows.push(row(
+            format!("half the rate at {at} for {length} s"),
+            "plain",
+            300,
+            DEEP,
+            device,
+            May::NotPass,
+        ));
+    }
+    for (length, every, to) in [(4, 20, 0.3), (10, 50, 0.5), (2, 10, 0.4), (30, 100, 0.6)] {
+        let device = format!("{},dip-at=5s,dip-for={length}s,dip-every={every}s,dip-to={to}", cap(1.01));
+        rows.push(row(
+            format!("{length} s at {to} every {every} s"),
+            "plain",
+            600,
+            DEEP,
+            device,
+            May::NotPass,
+        ));
+    }
+    rows.push(row(
+        "garbage collection".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},dip-at=120s,dip-for=1000s,dip-to=0.4", cap(1.03)),
+        May::Fail,
+    ));
+    rows.push(row("falling".into(), "plain", 300, DEEP, format!("{},drift=-0.05", cap(1.03)), May::NotPass));
+    rows.push(row(
+        "falling and slow".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},drift=-0.03", cap(0.9)),
+        May::Fail,
+    ));
+    rows.push(row(
+        "rising to the promise".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},drift=0.05", cap(0.8)),
+        May::NotPass,
+    ));
+    rows.push(row(
+        "falling above the promise".into(),
+        "plain",
+        120,
+        DEEP,
+        format!("{},drift=-0.005", cap(1.04)),
+        May::NotFail,
+    ));
+    for touch in ["100ms", "400ms"] {
+        let load = format!("{DEEP},size=2GiB");
+        rows.push(row(
+            format!("loaded lazily, {touch}"),
+            "plain",
+            300,
+            &load,
+            format!("{},first-touch={touch}", cap(1.0)),
+            May::NotPass,
+        ));
+    }
+    // 4 in flight at 2 ms reach the promise, and at 10 % of 100 ms do not.
+    rows.push(row(
+        "two modes".into(),
+        "plain",
+        300,
+        "iodepth=4",
+        "slow-share=0.1,slow-latency=100ms".into(),
+        May::Fail,
+    ));
+    rows.push(row(
+        "two modes under a bucket".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},slow-share=0.02,slow-latency=20ms", cap(1.0)),
+        May::Pass,
+    ));
+    rows
+}
+
+fn bursts() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let burst = |rate: f64, ios: u32, base: f64| format!("{},burst-iops={rate},burst-ios={ios}", cap(base));
+    for seconds in [60, 120, 300, 600] {
+        rows.push(row(
+            format!("inside the burst for {seconds} s"),
+            "bursty",
+            seconds,
+            DEEP,
+            burst(1200.0, 9_000_000, 0.25),
+            May::Open,
+        ));
+        rows.push(row(format!("another type for {seconds} s"), "plain", seconds, DEEP, cap(2.5), May::Open));
+    }
+    rows.push(row(
+        "a burst that ends well".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 160_000, 1.0),
+        May::Pass,
+    ));
+    rows.push(row(
+        "a burst that ends badly".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 200_000, 0.25),
+        May::Fail,
+    ));
+    rows.push(row(
+        "a burst that ends below".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 200_000, 0.9),
+        May::Fail,
+    ));
+    rows.push(row(
+        "a burst that ends late".into(),
+        "bursty",
+        300,
+        DEEP,
+        burst(1200.0, 290_000, 0.25),
+        May::NotPass,
+    ));
+    rows.push(row(
+        "an unknown burst that ends".into(),
+        "plain",
+        600,
+        DEEP,
+        burst(800.0, 120_000, 0.5),
+        May::Fail,
+    ));
+    rows.push(row("bursty at its baseline".into(), "bursty", 300, DEEP, cap(1.0), May::Pass));
+    rows
+}
+
+fn others() -> Vec<Row> {
+    let open = |rate: f64| format!("iodepth=64,rate-iops={rate}");
+    let fast = "latency=2ms".to_string();
+    let mut rows = vec![
+        row("open loop below the cap".into(), "plain", 300, &open(404.0), cap(1.2), May::Pass),
+        row(
+            "open loop, no cap".into(),
+            "plain",
+            300,
+            &open(400.0),
+            fast.replace("latency=2ms", "error-every=0"),
+            May::Pass,
+        ),
+        row("open loop above the cap".into(), "plain", 300, &open(480.0), cap(0.8), May::Fail),
+        row("open loop asks for little".into(), "plain", 300, &open(200.0), cap(1.0), May::Invalid),
+        row(
+            "open loop, dead, caught up".into(),
+            "plain",
+            300,
+            &open(400.0),
+            format!("{},stall-at=100s,stall-for=12s", cap(3.0)),
+            May::NotPass,
+        ),
+        row(
+            "open loop, dead to the end".into(),
+            "plain",
+            300,
+            &open(404.0),
+            format!("{},stall-at=270s,stall-for=60s", cap(1.2)),
+            May::NotPass,
+        ),
+        row(
+            "too shallow".into(),
+            "plain",
+            300,
+            "iodepth=1",
+            "slow-share=1,slow-latency=2100us".into(),
+            May::Pass,
+        ),
+        row(
+            "one at a time of 4 ms".into(),
+            "plain",
+            120,
+            "iodepth=1",
+            "slow-share=1,slow-latency=4ms".into(),
+            May::Invalid,
+        ),
+        row("errors".into(), "plain", 120, DEEP, format!("{},error-every=500", cap(1.0)), May::Invalid),
+        row(
+            "errors of a slow volume".into(),
+            "plain",
+            120,
+            DEEP,
+            format!("{},error-every=90", cap(0.8)),
+            May::Invalid,
+        ),
+        row("by the second".into(), "timed", 300, DEEP, cap(1.0), May::Pass),
+        row(
+            "a slow second in twenty".into(),
+            "timed",
+            600,
+            DEEP,
+            format!("{},dip-at=3s,dip-for=2s,dip-every=40s,dip-to=0.5", cap(1.04)),
+            May::Fail,
+        ),
+        row(
+            "ten dead seconds by the second".into(),
+            "timed",
+            300,
+            DEEP,
+            format!("{},stall-at=100s,stall-for=10s", cap(1.03)),
+            May::NotPass,
+        ),
+    ];
+    for share in [0.8, 0.95, 1.03] {
+        rows.push(row(format!("by the second at {share}"), "timed", 300, DEEP, cap(share), by_share(share)));
+    }
+    rows
+}
+
+/// `proven` where the truth is another.
+fn false_proof(volume: &Volume, said: &Said) -> Option<String> {
+    let wrong = said.findings.iter().find(|f| {
+        let capped = volume.device.contains("iops-cap");
+        f["confidence"] == "proven"
+            && match f["code"].as_str().unwrap() {
+                "throttle" => !capped,
+                "io-errors" => !volume.device.contains("error-every"),
+                "load-limited" | "offered-rate" | "rate-limited" => !volume.load.contains("rate-iops"),
+                "too-short" => volume.seconds >= 60,
+                _ => false,
+            }
+    })?;
+    Some(format!("{}: {}", wrong["code"], wrong["headline"]))
+}
+
+/// Findings that the volume does not show.
+fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
+    let has = |code| said.finding(code).is_some();
+    let device = &volume.device;
+    if has("lazy-loading")
+        && !device.contains("first-touch")
+        && !device.contains("rise")
+        && !device.contains("drift")
+    {
+        return Some("lazy-loading");
+    }
+    if has("stall") && !device.contains("stall-at") {
+        return Some("stall");
+    }
+    let dips = ["dip", "rise", "first-touch", "stall", "burst"].iter().any(|k| device.contains(k));
+    (has("brown-out") && !dips).then_some("brown-out")
+}
+
+#[test]
+fn every_volume_is_answered_as_it_delivered() {
+    let rows: Vec<Row> = [steady(), stalls(), uneven(), bursts(), others()].into_iter().flatten().collect();
+    assert!(rows.len() >= 120, "{} volumes", rows.len());
+    let said = judge(&rows.iter().map(|r| r.volume.clone()).collect::<Vec<_>>());
+    let mut wrong = Vec::new();
+    for (Row { volume, may }, said) in rows.iter().zip(&said) {
+        let mut tell = |what: String| wrong.push(format!("{}: {what}\n    {}", volume.name, said.claim));
+        if !may.allows(said.outcome()) {
+            tell(format!("{} where {may:?} is due", said.outcome()));
+        }
+        if let Some(proof) = false_proof(volume, said) {
+            tell(format!("false proof, {proof}"));
+        }
+        if let Some(code) = invented(volume, said) {
+            tell(format!("{code} is invented"));
+        }
+        let dead = volume.device.contains("stall-for=") && !volume.name.starts_with("open loop, dead to");
+        if dead && said.finding("stall").is_none() {
+            tell("the stall is not told".into());
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
