@@ -164,9 +164,9 @@ impl Place {
     }
 
     fn run(&self, program: &Path, arguments: &[&str]) -> Output {
-        // One that hangs is killed hard: a job of fio's own may be out of reach of a plain signal.
+        // One that hangs is killed hard: a job of fio's own may be out of reach of a plain signal. On a busy disk laying out files takes long.
         Command::new("timeout")
-            .args(["--kill-after=2", "20"])
+            .args(["--kill-after=10", "300"])
             .arg(program)
             .args(arguments)
             .envs(VARIABLES)
