@@ -7,8 +7,6 @@ mod accounting;
 mod conditions;
 mod earlier;
 mod known;
-mod missed;
-mod priority;
 mod reported;
 mod summary;
 mod together;
@@ -36,8 +34,6 @@ use crate::warn::Warning;
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
 pub use known::Known;
-pub use missed::MissedRate;
-pub use priority::PriorityRecord;
 pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
@@ -249,9 +245,6 @@ pub struct StepRecord {
     /// Flushes on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<DirectionSummary>,
-    /// Requests by direction and priority, where shares of them have priorities of their own (`cmdprio`).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub priorities: Vec<PriorityRecord>,
     /// Time-averaged requests in flight, measured, over all targets; of a report, its rate times its mean latency.
     pub in_flight_mean: f64,
     /// Requests that were to be in flight, over all targets.
@@ -292,9 +285,6 @@ pub struct StepRecord {
     /// in Records of before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
-    /// A job missed the step's minimum rate, which ended the step.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub missed_rate: Option<MissedRate>,
     /// The schedule and how it was kept; only under a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_loop: Option<OpenLoopRecord>,

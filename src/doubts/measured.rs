@@ -51,21 +51,6 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-/// Code of the doubt about a step that ended for being slow.
-pub const MISSED_RATE: &str = "missed-rate";
-
-pub(super) fn missed_rate(case: &Case<'_>) -> Option<Warning> {
-    let step = case.step;
-    let missed = step.missed_rate.as_ref()?;
-    let (job, direction) = (missed.worker, missed.direction.name());
-    Some(Warning::new(
-        Severity::Blocker,
-        MISSED_RATE,
-        format!("it ended early, for job {job} was too slow ({direction}): {missed}"),
-        "look at what limited it, or demand less (rate-min, rate-iops-min)",
-    ))
-}
-
 pub(super) fn unfinished(case: &Case<'_>) -> Option<Warning> {
     let step = case.step;
     let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));

@@ -15,7 +15,6 @@ use crate::plan::Step;
 use crate::record::{Conditions, Record, ReportedStep, StepRecord, TargetRecord};
 use crate::warn::Warning;
 
-pub use measured::MISSED_RATE;
 pub use together::of_report as of_runs_together;
 
 /// What the rules look at.
@@ -61,7 +60,6 @@ type Rule = fn(&Case<'_>) -> Option<Warning>;
 const RULES: &[Rule] = &[
     measured::errors,
     measured::unfinished,
-    measured::missed_rate,
     measured::shared,
     measured::depth,
     measured::little,

@@ -39,8 +39,6 @@ const PREAD: u16 = 0;
 const PWRITE: u16 = 1;
 const FSYNC: u16 = 2;
 const FDSYNC: u16 = 3;
-/// `IOCB_FLAG_IOPRIO`: the request has a priority of its own.
-const FLAG_PRIORITY: u32 = 2;
 
 /// `struct io_event`.
 #[repr(C)]
@@ -317,10 +315,6 @@ impl Backend for Aio {
                 (*iocb).offset = r.offset as i64;
                 if let Some(target) = r.target {
                     (*iocb).fd = targets[usize::from(target)].as_fd().as_raw_fd() as u32;
-                }
-                if let Some(priority) = r.priority {
-                    (*iocb).priority = priority as i16;
-                    (*iocb).flags = if priority > 0 { FLAG_PRIORITY } else { 0 };
                 }
                 iocb
             }

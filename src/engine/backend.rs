@@ -18,8 +18,6 @@ pub struct Request {
     pub length: u32,
     /// Which of the worker's targets, when it has several.
     pub target: Option<u16>,
-    /// The kernel's number of its priority, where requests have priorities of their own.
-    pub priority: Option<u16>,
 }
 
 /// How many requests go to the kernel in one call.

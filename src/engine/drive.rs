@@ -15,16 +15,14 @@ use super::data::{Data, Layout};
 use super::gate::Pass;
 use super::generator::{Generator, Region};
 use super::job::{Control, Job, Message, Window};
-use super::minimum::Minimum;
 use super::outcome::{End, Trace};
 use super::passes::Passes;
-use super::priority::Priorities;
 use super::schedule::Schedule;
 use super::worker::{END_FLUSH, Worker, patience};
 use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
 use crate::device::Root;
 use crate::observe::io_wq;
-use crate::plan::{CpuList, EngineKind, MemoryPolicy};
+use crate::plan::{CpuList, EngineKind};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -60,13 +58,12 @@ where
         let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
         let cpus = match load.cpus {
             [] => Vec::new(),
-            all if step.cpus_shared || step.numa_cpu_nodes.is_some() => all.to_vec(),
+            all if step.cpus_shared => all.to_vec(),
             all => vec![all[job.id as usize % all.len()]],
         };
-        let memory = step.numa_mem_policy.clone();
         let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), Layout::of(step)));
         let body = move || {
-            let worker = match set_up_worker(job, &cpus, memory.as_ref(), fill, make) {
+            let worker = match set_up_worker(job, &cpus, fill, make) {
                 Ok(worker) => worker,
                 Err(e) => return drop(ready.send(SetUp::Failed(e))),
             };
@@ -155,8 +152,6 @@ fn jobs(
             ios: step.ios,
             think: step.think,
             trace: step.trace.then_some(Trace::MOST / workers as usize),
-            prio: step.prio.unwrap_or_default(),
-            priorities: Priorities::of(step, seed),
             passes: Passes::of(step, targets, &regions),
             schedule,
             window: Window {
@@ -180,7 +175,6 @@ fn jobs(
 fn set_up_worker<B: Backend, C: Clock>(
     job: Job,
     cpus: &[u32],
-    memory: Option<&MemoryPolicy>,
     fill: Option<(u64, Layout)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
@@ -188,15 +182,6 @@ fn set_up_worker<B: Backend, C: Clock>(
         thread::pin(cpus).map_err(|e| {
             let cpus = CpuList(cpus.to_vec());
             format!("worker {} cannot be pinned to CPU {cpus}: {e}; see --cpus", job.id)
-        })?;
-    }
-    if let Some(policy) = memory {
-        thread::place_memory(policy)
-            .map_err(|e| format!("memory of worker {} cannot be placed ({policy}): {e}", job.id))?;
-    }
-    if job.prio.class() > 0 {
-        thread::prioritise(job.prio).map_err(|e| {
-            format!("worker {} cannot have the I/O priority {}: {e}; real time needs root", job.id, job.prio)
         })?;
     }
     thread::exact_timers();
@@ -270,7 +255,6 @@ fn attend(
     // waits is waiting for the device: it is woken to end its window.
     let mut over =
         (step.runtime.0 > 0).then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime));
-    let mut minimum = Minimum::of(step);
     let mut helpers = Helpers { at: began, time: Nanos(0) };
     let mut fresh = Vec::new();
     let mut last = began;
@@ -278,10 +262,6 @@ fn attend(
         match inbox.recv_timeout(tick / 2) {
             Ok(Message::Interval(interval)) => {
                 outcome.series[step.series_of(interval.worker)].add(&interval);
-                if let Some(missed) = minimum.as_mut().and_then(|m| m.missed(&interval)) {
-                    control.stop.store(true, Ordering::Relaxed);
-                    outcome.missed_rate.get_or_insert(missed);
-                }
                 fresh.push(interval);
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),

@@ -9,9 +9,8 @@ use super::data::Data;
 use super::generator::Generator;
 use super::outcome::End;
 use super::passes::Passes;
-use super::priority::Priorities;
 use super::schedule::Schedule;
-use crate::plan::{Priority, Think};
+use crate::plan::Think;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
@@ -67,10 +66,6 @@ pub struct Job {
     pub think: Option<Think>,
     /// Keeps so many of its I/Os, none when absent.
     pub trace: Option<usize>,
-    /// Priority of the job.
-    pub prio: Priority,
-    /// Priorities of single requests.
-    pub priorities: Option<Priorities>,
     /// Drops cached pages at the end of each pass.
     pub passes: Option<Passes>,
     /// Arrivals, in an open loop.

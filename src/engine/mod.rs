@@ -13,12 +13,10 @@ mod drive;
 mod gate;
 mod generator;
 mod job;
-mod minimum;
 mod null;
 mod offsets;
 mod outcome;
 mod passes;
-mod priority;
 mod psync;
 mod schedule;
 mod signal;
@@ -35,7 +33,7 @@ use rustix::fs::{Advice, fadvise};
 
 use crate::guard::Clearance;
 use crate::plan::{EngineKind, Fadvise, Step};
-use crate::record::{FioRun, MissedRate};
+use crate::record::FioRun;
 use crate::sample::{Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use buffers::Buffers;
@@ -47,7 +45,6 @@ pub use data::Pool;
 pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
-pub use priority::PriorityLatency;
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -175,8 +172,6 @@ pub struct Outcome {
     pub stuck: u32,
     /// How long after the end I/Os in flight, or such workers, were waited for at most.
     pub patience: Nanos,
-    /// A worker missed the step's minimum rate, which ended the load.
-    pub missed_rate: Option<MissedRate>,
     /// The clock of all stamps, with the reason where it is not the TSC.
     pub clock: String,
     /// How far that clock ran from `CLOCK_MONOTONIC` over the step, in parts per million; absent where it is that clock, for steps
@@ -289,8 +284,7 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
     match load.engine {
         EngineKind::IoUring => drive(load, gate, watch, start, |worker| {
             let targets = targets(worker);
-            let prio = load.step.prio.unwrap_or_default();
-            let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll, prio };
+            let options = uring::RingOptions { iopoll: load.step.iopoll, sqpoll: load.step.sqpoll };
             move |buffers: &Buffers| Ok((uring::Uring::new(targets, buffers, depth, options)?, clock))
         }),
         EngineKind::Libaio => drive(load, gate, watch, start, |worker| {

@@ -1,9 +1,7 @@
 //! What a worker has to say when its load has ended. Data only; the samples themselves travelled as intervals.
 
-use super::priority::PriorityLatency;
 use super::worker::Slot;
 use crate::hist::Histogram;
-use crate::plan::Priority;
 use crate::sample::{CpuTime, Depth, Direction, PerDirection};
 use crate::unit::Nanos;
 
@@ -40,8 +38,6 @@ pub struct Traced {
     pub target: u16,
     /// What it did.
     pub direction: Direction,
-    /// Place of its priority among those of its [`Trace`].
-    pub priority: u8,
 }
 
 /// Every I/O of a worker that completed within the window without error, in the order of completion.
@@ -49,8 +45,6 @@ pub struct Traced {
 pub struct Trace {
     /// The worker.
     pub worker: u32,
-    /// Priorities that its I/Os have; the first is that of the job.
-    pub priorities: Vec<Priority>,
     /// Its I/Os.
     pub ios: Vec<Traced>,
     /// Later ones for which there was no room: a step keeps [`Trace::MOST`].
@@ -93,8 +87,6 @@ pub struct End {
     pub lost: u32,
     /// Open loop only.
     pub open: Option<OpenEnd>,
-    /// Latencies by priority, where requests have priorities of their own.
-    pub priorities: Vec<PriorityLatency>,
     /// Its I/Os one by one, when the step keeps them.
     pub trace: Option<Trace>,
     /// The backend's agreement with the kernel.

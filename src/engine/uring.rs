@@ -18,12 +18,10 @@ use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use super::backend::{Backend, Request};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
-use crate::plan::Priority;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
 /// Offsets of fields in `struct io_uring_sqe` (kernel ABI, include/uapi/linux/io_uring.h).
-const SQE_PRIORITY: usize = 2;
 const SQE_FD: usize = 4;
 const SQE_OFF: usize = 8;
 const SQE_LEN: usize = 24;
@@ -100,8 +98,6 @@ pub struct RingOptions {
     pub iopoll: bool,
     /// A kernel thread submits.
     pub sqpoll: bool,
-    /// Priority of requests that have none of their own: a kernel thread that submits has not that of the job.
-    pub prio: Priority,
 }
 
 /// Opens a ring with the best flags this kernel takes.
@@ -224,11 +220,7 @@ impl Uring {
                 } else {
                     [entry!(Read), entry!(Write)]
                 };
-                pair.map(|e| {
-                    let mut entry = e.user_data(u64::from(slot));
-                    prioritise(&mut entry, options.prio.number());
-                    entry
-                })
+                pair.map(|e| e.user_data(u64::from(slot)))
             })
             .collect();
         // With a thread that submits or a device that is polled, no completion wakes this thread.
@@ -284,13 +276,6 @@ fn name(entry: &mut squeue::Entry, file: i32) {
     unsafe { std::ptr::from_mut(entry).cast::<u8>().add(SQE_FD).cast::<i32>().write(file) };
 }
 
-/// Puts a priority into a prepared request; with 0 it has that of the thread that submits it.
-#[inline(always)]
-fn prioritise(entry: &mut squeue::Entry, priority: u16) {
-    // SAFETY: as in `aim`.
-    unsafe { std::ptr::from_mut(entry).cast::<u8>().add(SQE_PRIORITY).cast::<u16>().write(priority) };
-}
-
 const _: () = assert!(size_of::<squeue::Entry>() == 64);
 
 impl Backend for Uring {
@@ -319,9 +304,6 @@ impl Backend for Uring {
             aim(entry, r.offset, r.length);
             if let Some(target) = r.target {
                 name(entry, self.files[usize::from(target)]);
-            }
-            if let Some(priority) = r.priority {
-                prioritise(entry, priority);
             }
             // SAFETY: the buffer of the slot lives longer than the ring and is used by no other request in flight.
             // There is always room: the ring has an entry for every slot.
@@ -417,15 +399,5 @@ mod tests {
     #[test]
     fn a_shallow_queue_waits_for_one() {
         assert_eq!([1, 16, 31, 32, 64, 128, 1024].map(several), [1, 1, 1, 8, 16, 32, 32]);
-    }
-
-    #[test]
-    fn a_priority_lies_where_the_kernel_reads_it() {
-        let mut entry = opcode::Nop::new().build();
-        prioritise(&mut entry, 0x6003);
-        // SAFETY: an Entry is 64 plain bytes, as checked above.
-        let bytes = unsafe { std::ptr::from_ref(&entry).cast::<[u8; 64]>().read() };
-        // struct io_uring_sqe: opcode, flags, ioprio.
-        assert_eq!(bytes[..4], [0, 0, 0x03, 0x60]);
     }
 }

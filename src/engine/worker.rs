@@ -61,8 +61,6 @@ pub(super) struct Slot {
     /// Number within the step.
     target: u16,
     direction: Direction,
-    /// Place of its priority, where requests have priorities of their own.
-    priority: u8,
 }
 
 impl Slot {
@@ -166,7 +164,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
     pub fn new(mut job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
         let (direction, target) = (Direction::Read, job.target);
-        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction, priority: 0 };
+        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
@@ -302,8 +300,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 }
             }
             let sent = self.clock.now();
-            let result =
-                self.backend.call(&Request { slot: 0, direction, offset, length, target, priority: None });
+            let result = self.backend.call(&Request { slot: 0, direction, offset, length, target });
             let now = self.clock.now();
             let ticks = between(sent, now, &mut self.outcome.backwards);
             if now >= self.next_event {
@@ -314,7 +311,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.idle = 1;
                 if self.closed {
                     let target = self.target + target.unwrap_or(0);
-                    let slot = Slot { sent, intended: sent, offset, length, target, direction, priority: 0 };
+                    let slot = Slot { sent, intended: sent, offset, length, target, direction };
                     return self.outcome.late(&slot, result, self.clock.ns(ticks));
                 }
             } else {
@@ -333,7 +330,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             self.tally.add(direction, length, self.clock.ns(ticks));
             if S::SPECIAL {
                 let target = self.target + target.unwrap_or(0);
-                let slot = Slot { sent, intended: sent, offset, length, target, direction, priority: 0 };
+                let slot = Slot { sent, intended: sent, offset, length, target, direction };
                 self.special.complete(&slot, ticks, now, self.origin, &self.clock);
                 if let Some(completed) = self.special.pause_due() {
                     self.pause(completed);
@@ -468,11 +465,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 entry.target = *first + target;
                 ios += u64::from(direction != Direction::Sync);
             }
-            let drawn = if S::SPECIAL { special.draw(direction, length) } else { None };
-            if let Some(drawn) = drawn {
-                entry.priority = drawn.place;
-            }
-            Request { slot, direction, offset, length, target, priority: drawn.map(|d| d.number) }
+            Request { slot, direction, offset, length, target }
         });
         if S::SPECIAL {
             special.send(ios);

@@ -288,7 +288,7 @@ impl Job {
 }
 
 /// Options of which 0 asks for something, although they have no default; fio's exitall is on as soon as it is named.
-const ZERO_COUNTS: [&str; 4] = ["sqthread_poll_cpu", "uid", "gid", "exitall"];
+const ZERO_COUNTS: [&str; 5] = ["sqthread_poll_cpu", "uid", "gid", "exitall", "prio"];
 
 /// Off, or 0 of something that is not there by default: it asks for nothing.
 fn is_idle(given: &Given) -> bool {

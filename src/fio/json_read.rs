@@ -378,7 +378,6 @@ fn stats(part: &Checked<'_, '_>, era: Era) -> Stats {
         iops_samples: samples("iops", "stddev", 1.0),
         cache_hit: part.percent("cachehit", 1.0),
         // They stay among `more` as they are: nothing here uses those of a report that was read.
-        priorities: Vec::new(),
         more,
     }
 }

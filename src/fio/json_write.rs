@@ -6,9 +6,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::output::{
-    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, Job, Latency, More, Output, PriorityLatency, Stats,
-};
+use super::output::{BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, Job, Latency, More, Output, Stats};
 use super::value::Value;
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -132,16 +130,6 @@ fn stats(s: &Stats, plus: bool) -> Value<'static> {
     ];
     for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
         members.push((name, latency(&kind.clone().unwrap_or_default(), plus)));
-    }
-    if !s.priorities.is_empty() {
-        let one = |p: &PriorityLatency| {
-            Value::map([
-                ("prioclass", Value::int(p.class.into())),
-                ("prio", Value::int(p.level.into())),
-                (if p.total { "lat_ns" } else { "clat_ns" }, latency(&p.latency, plus)),
-            ])
-        };
-        members.push(("prios", Value::List(s.priorities.iter().map(one).collect())));
     }
     let more = s.more.iter().map(|(k, v)| (k.clone().into(), v.clone()));
     let bw = s.bandwidth_samples.unwrap_or_default();

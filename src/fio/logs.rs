@@ -25,8 +25,6 @@ pub struct Entry {
     pub length: u32,
     /// Where.
     pub offset: u64,
-    /// The kernel's number of its priority; 0 where neither it nor its job asked for one.
-    pub priority: u16,
 }
 
 /// What a log holds.
@@ -77,19 +75,10 @@ pub struct Style {
     pub largest: bool,
     /// `log_offset=1`.
     pub offsets: bool,
-    /// `log_prio=1`: the priority of each I/O as a number of 16 bits; else whether it is one of real time.
-    pub priorities: bool,
 }
 
-impl Style {
-    /// The last field of a line.
-    fn last(self, priority: u16) -> String {
-        match self.priorities {
-            true => format!("{priority:#06x}"),
-            false => u8::from(priority >> 13 == 1).to_string(),
-        }
-    }
-}
+/// The last field of a line: whether the I/O is one of real time. No I/O of ours has a priority of its own.
+const PRIORITY: u8 = 0;
 
 /// The number of a direction; flushes have none.
 fn code(d: Direction) -> Option<u8> {
@@ -120,8 +109,7 @@ pub fn write(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], wind
             _ => io.latency.0,
         };
         let offset = if style.offsets { format!(" {},", io.offset) } else { String::new() };
-        let priority = style.last(io.priority);
-        writeln!(out, "{}, {value}, {code}, {},{offset} {priority}", io.at.0 / 1_000_000, io.length)?;
+        writeln!(out, "{}, {value}, {code}, {},{offset} {PRIORITY}", io.at.0 / 1_000_000, io.length)?;
     }
     Ok(())
 }
@@ -162,7 +150,7 @@ fn averaged(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], windo
                 _ => (part.latency + u128::from(part.ios / 2)) / u128::from(part.ios),
             };
             let offset = if style.offsets { " 0," } else { "" };
-            writeln!(out, "{}, {value}, {code}, 0,{offset} {}", to / 1_000_000, style.last(0))?;
+            writeln!(out, "{}, {value}, {code}, 0,{offset} {}", to / 1_000_000, PRIORITY)?;
         }
         from = to;
     }
@@ -284,7 +272,6 @@ mod tests {
             direction,
             length,
             offset: ms * 4096,
-            priority: if ms == 60 { 0x2001 } else { 0x4007 },
         };
         vec![
             io(1, 100, Direction::Read, 4096),
@@ -306,32 +293,18 @@ mod tests {
         let style = Style { offsets: true, ..Style::default() };
         insta::assert_snapshot!(log(Kind::Bandwidth, style), @r"
         1, 40960, 0, 4096, 4096, 0
-        60, 13653, 0, 4096, 245760, 1
+        60, 13653, 0, 4096, 245760, 0
         120, 40960, 1, 8192, 491520, 0
         250, 10240, 0, 4096, 1024000, 0
         ");
         insta::assert_snapshot!(log(Kind::Total, Style::default()), @r"
         1, 100000, 0, 4096, 0
-        60, 300000, 0, 4096, 1
+        60, 300000, 0, 4096, 0
         120, 200000, 1, 8192, 0
         250, 400000, 0, 4096, 0
         ");
         assert_eq!(log(Kind::Submission, Style::default()), "");
         assert!(log(Kind::Iops, Style::default()).starts_with("1, 1, 0, 4096, 0\n"));
-    }
-
-    #[test]
-    fn priorities_are_written_as_the_kernel_has_them() {
-        let style = Style { priorities: true, ..Style::default() };
-        insta::assert_snapshot!(log(Kind::Completion, style), @r"
-        1, 100000, 0, 4096, 0x4007
-        60, 300000, 0, 4096, 0x2001
-        120, 200000, 1, 8192, 0x4007
-        250, 400000, 0, 4096, 0x4007
-        ");
-        assert_eq!(read(log(Kind::Total, style).as_bytes(), false).unwrap().len(), 4);
-        let averaged = log(Kind::Completion, Style { average: Nanos::millis(100), ..style });
-        assert!(averaged.starts_with("100, 200000, 0, 0, 0x0000\n"), "{averaged}");
     }
 
     #[test]

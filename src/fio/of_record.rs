@@ -10,14 +10,14 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::output::{
-    Cpu, Disk, DiskCounts, Header, Job, Latency, LatencyTarget, Output, PERCENTILES, PriorityLatency,
-    Samples, Stats, depth_share, latency_share,
+    Cpu, Disk, DiskCounts, Header, Job, Latency, LatencyTarget, Output, PERCENTILES, Samples, Stats,
+    depth_share, latency_share,
 };
 use super::percentile;
 use super::write_jobs::{self, Place};
 use crate::hist::{Histogram, bucket_middle};
 use crate::observe::Evidence;
-use crate::plan::{Priority, Step};
+use crate::plan::Step;
 use crate::record::{Record, StepRecord, Together};
 use crate::sample::{Depth, Direction, GRID, PerDirection, Series};
 use crate::unit::{Bytes, Nanos};
@@ -94,19 +94,8 @@ struct Sum {
     bytes: u64,
     runtime_ms: u64,
     latencies: Histogram,
-    /// By priority, in the order in which they are named.
-    priorities: Vec<(Priority, Histogram)>,
     bandwidth: Sampled,
     iops: Sampled,
-}
-
-impl Sum {
-    fn prioritise(&mut self, prio: Priority, latencies: &Histogram) {
-        match self.priorities.iter_mut().find(|(p, _)| *p == prio) {
-            Some((_, sum)) => sum.merge(latencies),
-            None => self.priorities.push((prio, latencies.clone())),
-        }
-    }
 }
 
 /// fio's running statistics of a sampled rate.
@@ -239,7 +228,6 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
             all.bytes += sum.bytes;
             all.runtime_ms = all.runtime_ms.max(sum.runtime_ms);
             all.latencies.merge(&sum.latencies);
-            sum.priorities.iter().for_each(|(prio, latencies)| all.prioritise(*prio, latencies));
             all.bandwidth.add(&sum.bandwidth);
             all.iops.add(&sum.iops);
         }
@@ -258,9 +246,6 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
     let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
     if streams.is_empty() {
         return;
-    }
-    for one in record.priorities.iter().filter(|p| p.direction == d) {
-        sum.prioritise(one.prio, &one.service.to_histogram());
     }
     for stream in &streams {
         let total = stream.track.total();
@@ -331,27 +316,10 @@ fn stats(row: &Row, sum: &Sum) -> Stats {
         slat: Some(none()),
         clat: Some(kind(row.disable_clat, row.clat_percentiles)),
         lat: Some(kind(row.disable_lat, row.lat_percentiles)),
-        priorities: priorities(row, sum),
         bandwidth_samples: Some(sum.bandwidth.samples(Bytes::KIB.0 as f64)),
         iops_samples: Some(sum.iops.samples(1.0)),
         ..Stats::default()
     }
-}
-
-/// Latencies by priority, which fio tells where there are two at least: the whole ones where they have percentiles, else those of completion.
-fn priorities(row: &Row, sum: &Sum) -> Vec<PriorityLatency> {
-    let total = row.lat_percentiles && !row.disable_lat;
-    if sum.priorities.len() < 2 || (row.disable_clat && !total) {
-        return Vec::new();
-    }
-    let listed = total || row.clat_percentiles;
-    let one = |(prio, latencies): &(Priority, Histogram)| PriorityLatency {
-        class: prio.class(),
-        level: prio.level(),
-        total,
-        latency: percentile::latency(latencies, if listed { &row.percentiles } else { &[] }),
-    };
-    sum.priorities.iter().map(one).collect()
 }
 
 /// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes. Those still on their way at the end

@@ -159,8 +159,6 @@ pub struct Stats {
     pub clat: Option<Latency>,
     /// Both together.
     pub lat: Option<Latency>,
-    /// Latencies by priority, where requests have different ones.
-    pub priorities: Vec<PriorityLatency>,
     /// Bandwidth in bytes a second, sampled over time.
     pub bandwidth_samples: Option<Samples>,
     /// I/Os a second, sampled over time.
@@ -188,26 +186,6 @@ pub struct Latency {
     pub percentiles: Vec<(f64, Nanos)>,
     /// Middle of a bucket of fio's histogram and how many fell into it, ascending (`json+`).
     pub bins: Vec<(Nanos, u64)>,
-}
-
-/// Latencies of the requests of one priority.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct PriorityLatency {
-    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
-    pub class: u8,
-    /// Level within the class.
-    pub level: u8,
-    /// It is the whole latency (`lat`); else that of completion (`clat`).
-    pub total: bool,
-    /// How long they took.
-    pub latency: Latency,
-}
-
-impl PriorityLatency {
-    /// What it is of.
-    pub fn kind(&self) -> &'static str {
-        if self.total { "lat" } else { "clat" }
-    }
 }
 
 /// Values sampled over time (every 500 ms unless told).

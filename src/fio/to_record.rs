@@ -374,8 +374,6 @@ fn step(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> StepRecord {
         lost_ios: 0,
         stuck_workers: 0,
         accounting: None,
-        missed_rate: None,
-        priorities: Vec::new(),
         open_loop: None,
         depth: None,
         trace_left_out_ios: 0,

@@ -126,8 +126,7 @@ fn escape(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BlockSizes, Dedupe, DedupeMode, EngineKind, Pattern, PriorityShare, Stride, Zones};
-    use crate::sample::Direction;
+    use crate::plan::{BlockSizes, Dedupe, DedupeMode, EngineKind, Pattern, Stride, Zones};
     use crate::unit::Nanos;
 
     fn at(path: &str) -> Place {
@@ -191,38 +190,6 @@ mod tests {
         assert!(has(&aligned, ("ba", "4k")));
         let covering = Step { norandommap: false, ..aligned };
         assert!(sections(&covering, &[at("f")], 1).unwrap_err().why.contains("set norandommap"));
-    }
-
-    #[test]
-    fn priorities_are_said_by_size() {
-        let share = |rw, bs, prio: &str| PriorityShare { rw, bs, percent: 30, prio: prio.parse().unwrap() };
-        let step = Step {
-            rw: Pattern::RandRw,
-            bs: "4k/50:64k/50".parse().unwrap(),
-            prio: Some("idle/0".parse().unwrap()),
-            cmdprio: vec![
-                share(Some(Direction::Read), None, "rt/1"),
-                share(Some(Direction::Read), Some(Bytes::kib(4)), "be/2"),
-            ],
-            ..Step::default()
-        };
-        let line = command_line(&step, &[at("f")], 1).unwrap();
-        let said = "--prioclass=3 --prio=0 --cmdprio_bssplit=4k/30/1/1:4k/30/2/2:64k/30/1/1,4k/0:64k/0 --";
-        assert!(line.contains(said), "{line}");
-    }
-
-    #[test]
-    fn a_minimum_is_said() {
-        let step = Step {
-            rate_iops_min: Some(99.5),
-            rate_cycle: Some(Nanos::millis(300)),
-            rate_iops: Some(900.0),
-            ..Step::default()
-        };
-        let line = command_line(&step, &[at("f")], 1).unwrap();
-        assert!(line.contains("--io_submit_mode=offload --rate_iops_min=100 --rate_cycle=300"), "{line}");
-        let line = command_line(&Step { rate_min: Some(Bytes::mib(3)), ..Step::default() }, &[at("f")], 1);
-        assert!(line.unwrap().contains("--rate_min=3m --"));
     }
 
     #[test]

@@ -14,8 +14,7 @@ use serde_json::Value;
 
 use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, EngineWord, Fadvise,
-    MemoryPolicy, NodeList, Pattern, Priority, PriorityShare, Start, Step, Stride, Think, WordError, Zones,
-    removed,
+    Pattern, Start, Step, Stride, Think, WordError, Zones, removed,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -227,10 +226,7 @@ text_words! {
     CpuList, "LIST", ToString::to_string, vec![];
     Distribution, "DIST", ToString::to_string, vec!["uniform", "zipf:", "pareto:", "normal:", "zoned:"];
     EngineWord, "ENGINE", ToString::to_string, vec!["io_uring", "libaio", "psync", "null", "fio", "fio:libaio"];
-    MemoryPolicy, "POLICY", ToString::to_string, vec![];
-    NodeList, "LIST", ToString::to_string, vec![];
     Pattern, "PATTERN", ToString::to_string, Pattern::names();
-    Priority, "CLASS/LEVEL", ToString::to_string, vec![];
     Start, "WHEN", ToString::to_string, vec![];
     Stride, "SIZE", ToString::to_string, vec![];
 }
@@ -268,7 +264,6 @@ table_words! {
     String, "NAME", vec![];
     Think, "TABLE", vec![];
     Vec<PathBuf>, "LIST", vec![];
-    Vec<PriorityShare>, "LIST", vec![];
     Zones, "TABLE", vec![];
 }
 

@@ -7,11 +7,9 @@
 mod data;
 mod file;
 pub mod key;
-mod numa;
 mod options;
 mod order;
 mod presets;
-mod priority;
 mod problem;
 pub mod removed;
 mod simulated;
@@ -27,11 +25,9 @@ use serde::{Deserialize, Serialize};
 
 pub use data::{BufferPattern, Dedupe, DedupeMode};
 pub use file::parse as parse_file;
-pub use numa::{MemoryPolicy, NodeList};
 pub use options::{StepOptions, keys};
 pub use order::Start;
 pub use presets::{PRESETS, Preset};
-pub use priority::{Priority, PriorityShare};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
 pub use workload::{

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{EngineKind, Pattern, Plan, PriorityShare, Start, Step};
-use crate::sample::Direction;
+use super::{EngineKind, Pattern, Plan, Start, Step};
 use crate::unit::{Bytes, Nanos};
 
 /// The most requests of one ring (`IORING_MAX_ENTRIES`, io_uring/io_uring.c).
@@ -12,19 +11,7 @@ const RING_MAX: u32 = 1 << 15;
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [
-            counts,
-            times,
-            pacing,
-            minimum,
-            engine,
-            priorities,
-            blocks,
-            places,
-            zones,
-            super::data::problem,
-            simulated,
-        ];
+        let rules = [counts, times, pacing, engine, blocks, places, zones, super::data::problem, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -45,8 +32,6 @@ fn counts(s: &Step) -> Option<String> {
         Some("ios 0 sends nothing: use 1 or more, or leave it out".into())
     } else if s.cpus_shared && s.cpus.is_none() {
         Some("cpus-shared says how cpus are used: name them with cpus".into())
-    } else if s.cpus.is_some() && s.numa_cpu_nodes.is_some() {
-        Some("cpus and numa-cpu-nodes both say where jobs run: give one".into())
     } else {
         None
     }
@@ -84,35 +69,6 @@ fn pacing(s: &Step) -> Option<String> {
     }
 }
 
-fn minimum(s: &Step) -> Option<String> {
-    let jobs = f64::from(s.numjobs);
-    let above = |least: Option<f64>, rate: Option<f64>| rate.zip(least).is_some_and(|(r, l)| l * jobs > r);
-    let day = Nanos::seconds(86_400);
-    if s.rate_min.is_some() && s.rate_iops_min.is_some() {
-        Some("rate-min and rate-iops-min exclude each other: give one".into())
-    } else if s.rate_min == Some(Bytes(0))
-        || s.rate_iops_min.is_some_and(|r| !(r.is_finite() && (1e-3..=1e12).contains(&r)))
-    {
-        Some("a minimum rate is above 0: leave out rate-min or rate-iops-min to demand nothing".into())
-    } else if above(s.rate_min.map(|b| b.0 as f64), s.rate_bw.map(|b| b.0 as f64))
-        || above(s.rate_iops_min, s.rate_iops)
-    {
-        Some(
-            "the minimum of all jobs is above their rate and cannot be reached: lower it, or raise the rate"
-                .into(),
-        )
-    } else if s.rate_cycle.is_some() && s.rate_min.is_none() && s.rate_iops_min.is_none() {
-        Some(
-            "rate-cycle is the time over which a minimum is judged: give rate-min or rate-iops-min too"
-                .into(),
-        )
-    } else if s.rate_cycle.is_some_and(|c| c > day) {
-        Some("rate-cycle is limited to a day".into())
-    } else {
-        None
-    }
-}
-
 fn engine(s: &Step) -> Option<String> {
     let trim = matches!(s.rw, Pattern::Trim | Pattern::RandTrim);
     if s.engine == EngineKind::IoUring && s.iodepth > RING_MAX {
@@ -141,43 +97,6 @@ fn engine(s: &Step) -> Option<String> {
     } else {
         None
     }
-}
-
-fn priorities(s: &Step) -> Option<String> {
-    if s.cmdprio.is_empty() {
-        return None;
-    }
-    if !matches!(s.engine, EngineKind::IoUring | EngineKind::Libaio) {
-        return Some(format!("cmdprio belongs to io_uring and libaio, the engine is {}", s.engine));
-    }
-    let directions = s.rw.directions();
-    let sizes = |d: Direction| s.sizes(d).shares().iter().map(|share| share.0);
-    for share in &s.cmdprio {
-        let PriorityShare { rw, bs, percent, prio } = share;
-        if !(1..=100).contains(percent) {
-            return Some(format!("cmdprio: percent {percent} is outside 1 to 100"));
-        }
-        if prio.class() == 0 {
-            return Some("cmdprio: none/0 is what requests have anyway: leave that share out".into());
-        }
-        if let Some(d) = rw.filter(|d| !directions.contains(d)) {
-            return Some(format!("cmdprio: there is no {} in {}: leave that share out", d.name(), s.rw));
-        }
-        if !directions.iter().any(|d| sizes(*d).any(|size| share.is_of(*d, size))) {
-            let size = bs.unwrap_or_default().exact();
-            return Some(format!("cmdprio: no request has {size}: name a block size of the step"));
-        }
-    }
-    for d in directions {
-        for size in sizes(*d) {
-            let sum: u64 = s.priorities(*d, size).map(|share| u64::from(share.percent)).sum();
-            if sum > 100 {
-                let size = size.exact();
-                return Some(format!("cmdprio: shares of {}s of {size} add up to {sum} %", d.name()));
-            }
-        }
-    }
-    None
 }
 
 fn blocks(s: &Step) -> Option<String> {
@@ -264,10 +183,6 @@ mod tests {
         Think { time: Nanos::millis(time), blocks, spin: Nanos::millis(spin) }
     }
 
-    fn high(rw: Option<Direction>, bs: Option<Bytes>, percent: u32) -> PriorityShare {
-        PriorityShare { rw, bs, percent, prio: "rt/0".parse().unwrap() }
-    }
-
     #[test]
     fn problems_say_what_to_do() {
         assert_eq!(Step::default().problem(), None);
@@ -295,29 +210,10 @@ mod tests {
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");
         bad(|s| s.ios = Some(0), "use 1 or more");
-        bad(
-            |s| {
-                s.cpus = Some("0".parse().unwrap());
-                s.numa_cpu_nodes = Some("0".parse().unwrap());
-            },
-            "give one",
-        );
         bad(|s| s.think = Some(pause(1, 0, 0)), "blocks 0 would only pause");
         bad(|s| s.think = Some(pause(0, 1, 0)), "above 0");
         bad(|s| s.think = Some(pause(1, 1, 2)), "part of the pause");
         bad(|s| (s.think, s.rate_iops) = (Some(pause(1, 1, 0)), Some(9.0)), "never pauses");
-        bad(|s| (s.rate_min, s.rate_iops_min) = (Some(Bytes(1)), Some(1.0)), "exclude each other: give one");
-        bad(|s| s.rate_iops_min = Some(0.0), "above 0");
-        bad(|s| (s.rate_iops, s.rate_iops_min, s.numjobs) = (Some(9.0), Some(5.0), 2), "cannot be reached");
-        bad(|s| s.rate_cycle = Some(Nanos::seconds(1)), "give rate-min");
-        bad(
-            |s| (s.engine, s.cmdprio) = (EngineKind::Psync, vec![high(None, None, 5)]),
-            "io_uring and libaio",
-        );
-        bad(|s| s.cmdprio = vec![high(None, None, 0)], "outside 1 to 100");
-        bad(|s| s.cmdprio = vec![high(Some(Direction::Write), None, 5)], "no write in randread");
-        bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(8)), 5)], "no request has 8KiB");
-        bad(|s| s.cmdprio = vec![high(None, Some(Bytes::kib(4)), 60), high(None, None, 50)], "up to 110 %");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

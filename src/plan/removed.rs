@@ -6,7 +6,18 @@ use serde_json::{Map, Value};
 const FIO: &str = "write a fio job file and run it with `volproof fio`, which hands it to the installed fio";
 
 /// Keys, and what to do instead.
-const KEYS: [(&str, &str); 3] = [("flow", FIO), ("group", FIO), ("ends", FIO)];
+const KEYS: [(&str, &str); 10] = [
+    ("flow", FIO),
+    ("group", FIO),
+    ("ends", FIO),
+    ("rate-min", "leave it out and look at the rate of the result, or at the verdict of a promise"),
+    ("rate-iops-min", "leave it out and look at the rate of the result, or at the verdict of a promise"),
+    ("rate-cycle", "leave it out"),
+    ("numa-cpu-nodes", "name the CPUs of the nodes with cpus and cpus-shared"),
+    ("numa-mem-policy", "run volproof under numactl"),
+    ("prio", "run volproof under ionice"),
+    ("cmdprio", FIO),
+];
 
 /// What to do instead of such a key, in the spelling of plan files (`rate-min`) or of Records (`rate_min`).
 pub fn instead(key: &str) -> Option<&'static str> {

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::key::{Key, Place, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, Fadvise, MemoryPolicy,
-    NodeList, Pattern, Priority, PriorityShare, Simulated, Start, Stride, Think, Zones,
+    Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, Fadvise, Pattern,
+    Simulated, Start, Stride, Think, Zones,
 };
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -94,12 +94,6 @@ declare! {
         /// `time` is the length of a pause, `blocks` the number of I/Os from one pause to the next, `spin` the part of a pause that
         /// keeps the CPU busy.
         File think: Option<Think> = None, "{ time = '2ms', blocks = 4 }";
-        /// Bytes a second below which a job fails in one direction, and ends the step
-        File rate_min: Option<Bytes> = None, "'1m'";
-        /// I/Os a second below which a job fails in one direction, and ends the step
-        File rate_iops_min: Option<f64> = None, "100.0";
-        /// Time over which a minimum rate is judged; 1 s by default
-        File rate_cycle: Option<Nanos> = None, "'500ms'";
     }
     "Data" {
         /// Share of each written block that compresses away, percent
@@ -134,14 +128,6 @@ declare! {
         Both cpus: Option<CpuList> = None, "'0-3,8'";
         /// Each job may run on all of cpus, instead of one CPU each
         File cpus_shared: bool = false, "true";
-        /// Each job may run on all CPUs of these NUMA nodes
-        File numa_cpu_nodes: Option<NodeList> = None, "'0'";
-        /// NUMA nodes that the memory of the jobs comes from
-        File numa_mem_policy: Option<MemoryPolicy> = None, "'bind:0'";
-        /// I/O priority of the jobs: CLASS/LEVEL with class rt, be or idle
-        File prio: Option<Priority> = None, "'be/7'";
-        /// Shares of the requests with priorities of their own
-        File cmdprio: Vec<PriorityShare> = Vec::new(), "[{ percent = 20, prio = 'rt/0' }]";
         /// Keep every I/O for logs, which are written beside the Record
         File trace: bool = false, "true";
         /// Try volproof without a volume: a device in virtual time, such as latency=200us,iops-cap=20000

@@ -7,7 +7,7 @@ use crate::plan::removed;
 /// Fields of a Record that are gone.
 const OF_RECORD: [&str; 1] = ["not_run"];
 /// Fields of its steps that are gone.
-const OF_STEP: [&str; 1] = ["ended_by"];
+const OF_STEP: [&str; 3] = ["ended_by", "missed_rate", "priorities"];
 
 /// The same Record without such fields; absent where it has none.
 ///

@@ -3,7 +3,6 @@
 pub mod check;
 pub mod crosscheck;
 pub mod html;
-mod priority;
 pub mod promise;
 pub mod text;
 pub mod topo;

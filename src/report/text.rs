@@ -35,11 +35,6 @@ pub fn record(record: &Record) -> String {
                 |s| s.response_latency_ns.as_ref(),
             ));
         }
-        let priorities = super::priority::latencies(record.steps.iter());
-        if !priorities.is_empty() {
-            out.push('\n');
-            out.push_str(&priorities);
-        }
         out.push('\n');
         out.push_str(&costs(record));
     }

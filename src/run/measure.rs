@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::engine::{self, End, Outcome, PriorityLatency};
+use crate::engine::{self, End, Outcome};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
-    Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, PriorityRecord,
-    StepRecord, StepTarget, Tail,
+    Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget,
+    Tail,
 };
 use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
@@ -42,7 +42,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { step, engine, paths, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
     let accounting = (!outcome.clock.is_empty()).then(|| accounting(&outcome));
-    let Outcome { series, ends, stuck, set_up, fio, missed_rate, .. } = outcome;
+    let Outcome { series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
@@ -96,8 +96,6 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         reported: None,
         stuck_workers: stuck,
         accounting,
-        missed_rate,
-        priorities: priorities(&ends),
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series
             .into_iter()
@@ -145,19 +143,6 @@ fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> Tail {
         tail.censored[first].merge(&open.censored);
     }
     tail
-}
-
-/// Latencies by priority over all workers, reads first, in the order in which the step names priorities.
-fn priorities(ends: &[End]) -> Vec<PriorityRecord> {
-    let mut found: Vec<PriorityLatency> = Vec::new();
-    for one in ends.iter().flat_map(|e| &e.priorities) {
-        match found.iter_mut().find(|f| f.direction == one.direction && f.prio == one.prio) {
-            Some(sum) => sum.service.merge(&one.service),
-            None => found.push(one.clone()),
-        }
-    }
-    found.sort_by_key(|f| f.direction);
-    found.iter().filter_map(|f| PriorityRecord::of(f.direction, f.prio, &f.service)).collect()
 }
 
 fn cpu(ends: &[End], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) -> CpuRecord {

@@ -300,8 +300,7 @@ impl Stage<'_> {
             }
         };
         let State::Running { started, first_io } = before else { unreachable!("only what runs can end") };
-        let failed = outcome.missed_rate.is_some()
-            || (outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error);
+        let failed = outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error;
         let stuck = outcome.stuck > 0;
         let first_io = first_io.unwrap_or_else(Instant::now);
         self.outcomes.push((i, Started { wall: started, first_io }, outcome));

@@ -9,10 +9,9 @@ use super::Failure;
 use super::pipeline::Options;
 use crate::device::{self, DeviceError, Facts, Place, Root};
 use crate::engine::Region;
-use crate::plan::{EngineKind, MemoryPolicy, Plan, Step};
+use crate::plan::{EngineKind, Plan, Step};
 use crate::prepare;
 use crate::sample::Direction;
-use crate::topo::Nodes;
 use crate::unit::Bytes;
 
 /// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
@@ -144,7 +143,6 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
         memory(root, plan, &plan.steps[stage.clone()])?;
         pins(plan, &plan.steps[stage], options.share_cpus)?;
     }
-    nodes(root, plan)?;
     Ok(surveyed)
 }
 
@@ -175,20 +173,6 @@ fn pins(plan: &Plan, stage: &[Step], share: bool) -> Result<(), Failure> {
                 cpus.0.len()
             )));
         }
-    }
-    Ok(())
-}
-
-/// Refuses NUMA nodes that are not there.
-fn nodes(root: &Root, plan: &Plan) -> Result<(), Failure> {
-    let wanted = |s: &&Step| s.numa_cpu_nodes.is_some() || s.numa_mem_policy.is_some();
-    for step in plan.steps.iter().filter(wanted) {
-        let nodes = Nodes::read(&root.path("/")).map_err(Failure::input)?;
-        let cpus: Option<Vec<u32>> = step.numa_cpu_nodes.as_ref().map(|list| list.iter().collect());
-        let memory = step.numa_mem_policy.iter().flat_map(MemoryPolicy::nodes);
-        let found =
-            cpus.map_or(Ok(()), |cpus| nodes.cpus(&cpus).map(drop)).and_then(|()| nodes.check(memory));
-        found.map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use crate::machine;
 use crate::output::screen;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{TargetRecord, TuningRecord};
-use crate::topo::{Nodes, PlaceError, Placement, QueueKind, Topology, place_on};
+use crate::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
 use crate::tune::{self, Need, Places, TuneError, Tuned, ab};
 use crate::ui::Ui;
 use crate::unit::{Nanos, grouped};
@@ -131,12 +131,6 @@ pub fn end(tuned: Option<Tuned>, record: &mut Option<TuningRecord>) -> bool {
 pub fn place(plan: &Plan, step: &Step, ready: &Ready) -> Result<(Vec<u32>, Option<Placement>), Failure> {
     if let Some(cpus) = &step.cpus {
         return Ok((cpus.0.clone(), None));
-    }
-    if let Some(nodes) = &step.numa_cpu_nodes {
-        let wanted: Vec<u32> = nodes.iter().collect();
-        let here = Nodes::read(Path::new("/")).map_err(Failure::input)?;
-        let cpus = here.cpus(&wanted).map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
-        return Ok((cpus.iter().collect(), None));
     }
     let targets = ready.records_of(plan, step);
     let names = block_devices(targets.iter().copied());

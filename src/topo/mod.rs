@@ -6,7 +6,6 @@
 mod cpu_set;
 mod cpus;
 mod irqs;
-mod nodes;
 mod place;
 mod queues;
 mod script;
@@ -19,7 +18,6 @@ use serde::{Deserialize, Serialize};
 pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
 pub use irqs::{Irq, Irqs};
-pub use nodes::{NoNode, Nodes};
 pub use place::{PlaceError, Placement, Seat, place, place_on};
 pub use queues::{Disk, Queue, QueueKind, Target};
 pub use script::{LikeScript, like_script};

@@ -291,10 +291,10 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
     "#);
     insta::assert_snapshot!(help(Request::EngHelp(Some("libaio".into()))), @r#"
     nowait                  : I/Os that would block fail instead (fio-only)
-    cmdprio_percentage      : Share of I/Os with high priority
-    cmdprio_class           : Class of that priority
-    cmdprio                 : Level of that priority
-    cmdprio_bssplit         : Priorities by I/O size
+    cmdprio_percentage      : Share of I/Os with high priority (fio-only)
+    cmdprio_class           : Class of that priority (noted)
+    cmdprio                 : Level of that priority (noted)
+    cmdprio_bssplit         : Priorities by I/O size (fio-only)
     userspace_reap          : Take completions without a system call (noted)
     "#);
     insta::assert_snapshot!(help(Request::EngHelp(Some("io_uring,sqthread_poll".into()))), @r#"

@@ -129,7 +129,6 @@ fn ios() -> Vec<Entry> {
             direction: Direction::Read,
             length: 4096,
             offset: i * 4096,
-            priority: 0,
         })
         .collect()
 }

@@ -132,8 +132,6 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         lost_ios: 0,
         stuck_workers: 0,
         accounting: None,
-        missed_rate: None,
-        priorities: Vec::new(),
         open_loop: None,
         targets: vec![StepTarget {
             path: "/dev/nvme0n1".into(),

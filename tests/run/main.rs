@@ -8,7 +8,7 @@ mod engines;
 mod extremes;
 mod files;
 mod fio;
-mod fio_alike;
+mod fio_cache;
 mod fio_data;
 mod fio_engine;
 mod fio_files;

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use volproof::topo::{
-    Cpu, CpuSet, Cpus, Disk, Irqs, NoNode, Nodes, PlaceError, Placement, QueueKind, TopoError, Topology,
-    like_script, place, place_on,
+    Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script, place,
+    place_on,
 };
 
 fn cpus_of(placement: &Placement) -> Vec<u32> {
@@ -334,25 +334,4 @@ proptest! {
             }
         }
     }
-}
-
-#[test]
-fn nodes_have_cpus_or_are_not_there() {
-    let dir = tempfile::TempDir::new().unwrap();
-    let nodes = |root: &tempfile::TempDir| Nodes::read(root.path()).unwrap();
-    assert_eq!(nodes(&dir).check([]), Ok(()), "who names no node needs none");
-    assert_eq!(nodes(&dir).cpus(&[0]), Err(NoNode::NoNuma));
-    for (node, cpus) in [(0, "0-3,8\n"), (1, "4-7\n"), (2, "\n")] {
-        let folder = dir.path().join(format!("sys/devices/system/node/node{node}"));
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("cpulist"), cpus).unwrap();
-    }
-    let here = nodes(&dir);
-    assert_eq!(here.cpus(&[0, 1]).unwrap().to_string(), "0-8");
-    assert_eq!(here.cpus(&[1, 2]).unwrap().to_string(), "4-7");
-    assert_eq!(here.check([2]), Ok(()), "memory alone will do for a policy");
-    let said = |e: NoNode| e.to_string();
-    assert!(said(here.cpus(&[2]).unwrap_err()).contains("nodes 2 have no CPU"));
-    let missing = said(here.check([0, 3]).unwrap_err());
-    assert!(missing.contains("NUMA node 3 is not in this machine, which has 0-2"), "{missing}");
 }

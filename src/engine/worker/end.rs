@@ -10,7 +10,6 @@ use crate::engine::backend::{Backend, Request};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
 use crate::engine::job::Message;
-use crate::engine::priority::Priorities;
 use crate::engine::schedule::Schedule;
 use crate::sample::{Direction, GRID};
 use crate::unit::Nanos;
@@ -68,9 +67,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 let (direction, target) = (Direction::Sync, *first + number);
                 // It is no arrival of a schedule: its intended start lies before all of them.
                 slots[slot as usize] =
-                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction, priority: 0 };
+                    Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
                 let target = (*targets > 1).then_some(number);
-                Request { slot, direction, offset: 0, length: 0, target, priority: None }
+                Request { slot, direction, offset: 0, length: 0, target }
             });
             while self.idle < self.slots.len() {
                 self.backend.submit_and_wait(1, Some(GRID))?;
@@ -157,7 +156,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// Gives ring, buffers and targets back, and only then says what there is to say: whoever hears it may unmount the target.
     pub(super) fn finish(mut self) {
         self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
-        self.outcome.priorities = self.special.priorities.take().map(Priorities::finish).unwrap_or_default();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         self.outcome.features = self.backend.features();
         let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
@@ -260,9 +258,7 @@ mod tests {
                 target: 0,
                 ios: None,
                 think: None,
-                priorities: None,
                 trace: None,
-                prio: crate::plan::Priority::default(),
                 passes: None,
                 schedule: None,
                 window: Window { ramp: Nanos(0), runtime: None, amount: step.io_size },

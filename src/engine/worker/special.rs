@@ -1,5 +1,5 @@
 //! What some loads need beyond the common ones: a number of I/Os that ends them, pauses, several targets in turn,
-//! every I/O kept, priorities of single requests, data of its own for every write, cached pages dropped between passes. Their loop
+//! every I/O kept, data of its own for every write, cached pages dropped between passes. Their loop
 //! is compiled apart ([`Source::SPECIAL`]), so that the others do not pay for it.
 
 use std::io;
@@ -13,7 +13,6 @@ use crate::engine::generator::Source;
 use crate::engine::job::Job;
 use crate::engine::outcome::{Trace, Traced};
 use crate::engine::passes::Passes;
-use crate::engine::priority::{Drawn, Priorities};
 use crate::plan::Think;
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -39,7 +38,6 @@ pub(super) struct Special {
     data: Option<Data>,
     /// The I/Os it keeps, and how many it may.
     pub(super) trace: Option<(Trace, usize)>,
-    pub(super) priorities: Option<Priorities>,
     passes: Option<Passes>,
 }
 
@@ -51,13 +49,11 @@ impl Special {
             blocks: u64::from(think.blocks),
             last: 0,
         };
-        let priorities = job.priorities.as_ref().map_or(vec![job.prio], |p| p.table().to_vec());
         Special {
             ios_left: job.ios.unwrap_or(u64::MAX),
             completed: 0,
             pauses: job.think.map(pauses),
-            trace: job.trace.map(|most| (Trace { worker: job.id, priorities, ..Trace::default() }, most)),
-            priorities: job.priorities.take(),
+            trace: job.trace.map(|most| (Trace { worker: job.id, ..Trace::default() }, most)),
             data: job.data.clone(),
             passes: job.passes.take(),
         }
@@ -68,15 +64,8 @@ impl Special {
         self.ios_left < u64::MAX
             || self.pauses.is_some()
             || self.trace.is_some()
-            || self.priorities.is_some()
             || self.data.is_some()
             || self.passes.is_some()
-    }
-
-    /// The priority of the next request.
-    #[inline(always)]
-    pub(super) fn draw(&mut self, direction: Direction, length: u32) -> Option<Drawn> {
-        Some(self.priorities.as_mut()?.draw(direction, length))
     }
 
     /// Prepares what a write carries: see [`Buffers::stamp`] where it has no data of its own.
@@ -110,9 +99,6 @@ impl Special {
         if now < origin {
             return;
         }
-        if let Some(priorities) = &mut self.priorities {
-            priorities.complete(slot.direction, slot.priority, clock.ns(ticks));
-        }
         let Some((trace, most)) = &mut self.trace else { return };
         if trace.ios.len() == *most {
             trace.left_out += 1;
@@ -126,7 +112,6 @@ impl Special {
             length: slot.length,
             target: slot.target,
             direction: slot.direction,
-            priority: slot.priority,
         });
     }
 
@@ -194,24 +179,10 @@ mod tests {
     #[test]
     fn what_has_no_room_is_counted() {
         let trace = Some((Trace::default(), 2));
-        let mut special = Special {
-            ios_left: u64::MAX,
-            completed: 0,
-            pauses: None,
-            data: None,
-            trace,
-            priorities: None,
-            passes: None,
-        };
-        let slot = Slot {
-            sent: 90,
-            intended: 0,
-            offset: 8192,
-            length: 512,
-            target: 3,
-            direction: Direction::Write,
-            priority: 0,
-        };
+        let mut special =
+            Special { ios_left: u64::MAX, completed: 0, pauses: None, data: None, trace, passes: None };
+        let slot =
+            Slot { sent: 90, intended: 0, offset: 8192, length: 512, target: 3, direction: Direction::Write };
         for now in [99, 100, 150, 160, 170] {
             special.complete(&slot, now - slot.sent, now, 100, &Monotonic);
         }

@@ -14,14 +14,11 @@
 mod data;
 mod extent;
 mod load;
-mod minimum;
 mod order;
-mod priority;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
 mod tests;
-mod thread;
 mod zones;
 
 use std::path::{Path, PathBuf};
@@ -134,10 +131,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
     for (index, job) in jobs.iter().enumerate() {
         let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
         limits(job, obstacles, &mut notes);
-        let mut load = load::step(job, obstacles);
-        minimum::apply(job, &mut load, obstacles);
-        thread::apply(job, &mut load, obstacles);
-        priority::apply(job, &mut load, obstacles);
+        let load = load::step(job, obstacles);
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;
@@ -149,8 +143,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
             step.name = order.name(job);
             step.start = order.start(job, i == 0);
             step.delay = order::delay(job);
-            // fio sets the CPUs of nodes last, over all others.
-            step.cpus = load::cpus(job, thread - 1 + i, clones).filter(|_| step.numa_cpu_nodes.is_none());
+            step.cpus = load::cpus(job, thread - 1 + i, clones);
             step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
             members.push(Member { job: index, clones, thread: thread + i });
             plan.steps.push(step);

@@ -185,7 +185,7 @@ fn step() -> impl Strategy<Value = Step> {
             think: rest.think.filter(|_| rate.is_none()),
             compressible,
             refill: writes && compressible < 100 && (partly || rest.refill),
-            compress_chunk: partly.then(|| Bytes(512)),
+            compress_chunk: partly.then_some(Bytes(512)),
             cpus: rest.cpus.map(|_| CpuList((0..load.numjobs).collect())),
             ..load
         }

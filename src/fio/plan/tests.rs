@@ -228,19 +228,6 @@ fn rates_are_of_each_job() {
 }
 
 #[test]
-fn minimums_are_of_each_job_and_direction() {
-    let step = only(&["size=1m", "rate=1250", "ratemin=1024", "numjobs=2", "group_reporting", "filename=f"]);
-    assert_eq!((step.rate_bw, step.rate_min, step.rate_cycle), (Some(Bytes(2500)), Some(Bytes(1024)), None));
-    let step = only(&["size=1m", "rw=write", "rate_iops_min=5,50", "rate_cycle=250"]);
-    assert_eq!((step.rate_iops_min, step.rate_cycle), (Some(50.0), Some(Nanos::millis(250))));
-    let step = only(&["size=1m", "rw=write", "rate_min=5k,0", "rate_cycle=250"]);
-    assert_eq!((step.rate_min, step.rate_cycle), (None, None), "nothing is demanded of writes");
-    obstacle(&["size=1m", "rw=randrw", "rate_min=1k,2k"], "rate_min", true);
-    obstacle(&["size=1m", "rate=1m", "rate_min=1k,2m"], "rate_min", false);
-    obstacle(&["size=1m", "rate_min=1k", "rate_iops_min=1"], "rate_iops_min", false);
-}
-
-#[test]
 fn sizes_of_blocks() {
     let bs = |options: &[&str]| {
         let s = only(&[&["size=1m"], options].concat());
@@ -280,50 +267,6 @@ fn cpus_count_through_all_jobs() {
     let shared = only(&["size=1m", "cpus_allowed=4,0-1"]);
     assert_eq!((shared.cpus.unwrap().0, shared.cpus_shared), (vec![0, 1, 4], true));
     assert_eq!(only(&["size=1m", "cpumask=5"]).cpus.unwrap().0, [0, 2]);
-}
-
-#[test]
-fn nodes_are_stronger_than_cpus() {
-    let step = only(&["size=1m", "cpus_allowed=0", "numa_cpu_nodes=0-1", "numa_mem_policy=interleave:0,1"]);
-    assert_eq!((step.cpus, step.cpus_shared), (None, false));
-    assert_eq!(step.numa_cpu_nodes.unwrap().to_string(), "0-1");
-    assert_eq!(step.numa_mem_policy.unwrap().to_string(), "interleave:0-1");
-    obstacle(&["size=1m", "numa_cpu_nodes=!0"], "numa_cpu_nodes=!0", true);
-    obstacle(&["size=1m", "numa_mem_policy=bind:all"], "numa_mem_policy=bind:all", true);
-}
-
-#[test]
-fn priorities_are_of_jobs_and_of_requests() {
-    let said = |options: &[&str]| -> (String, Vec<String>) {
-        let step = only(&[&["size=1m", "ioengine=libaio", "direct=1"], options].concat());
-        let one = |s: &crate::plan::PriorityShare| {
-            let size = s.bs.map(|b| format!(" {b}")).unwrap_or_default();
-            format!("{}{size} {} % {}", s.rw.unwrap().name(), s.percent, s.prio)
-        };
-        (step.prio.unwrap_or_default().to_string(), step.cmdprio.iter().map(one).collect())
-    };
-    let percent = ["rw=randrw", "prioclass=3", "cmdprio_percentage=20,5", "cmdprio_class=1,2", "cmdprio=0,4"];
-    assert_eq!(said(&percent), ("idle/0".into(), vec!["read 20 % rt/0".into(), "write 5 % be/4".into()]));
-    assert_eq!(said(&["prio=5", "cmdprio_percentage=30"]), ("be/5".into(), vec!["read 30 % rt/0".into()]));
-    // Of the examples of fio.
-    let split = "rw=randrw bssplit=64k/40:1024k/60,1024k/100 cmdprio_bssplit=";
-    let by_size = |list: &str, more: &str| {
-        let line = format!("{split}{list}{more}");
-        said(&line.split(' ').collect::<Vec<_>>()).1
-    };
-    let classes = " cmdprio_class=3 cmdprio=2";
-    assert_eq!(by_size("64k/100:1024k/0,1024k/0", classes), ["read 64 KiB 100 % idle/2"]);
-    assert_eq!(
-        by_size("64k/25/1/1:64k/75/3/2:1024k/0,1024k/0", ""),
-        ["read 64 KiB 25 % rt/1", "read 64 KiB 75 % idle/2"]
-    );
-    assert_eq!(by_size("1m/9/0/9:2m/5", ""), ["read 1 MiB 9 % be/7", "write 1 MiB 9 % be/7"]);
-    for list in ["64k/50:64k/60", "64k/50/1", "64k/x", "x/5"] {
-        let split = format!("cmdprio_bssplit={list}");
-        obstacle(&["size=1m", "ioengine=libaio", &split], "cmdprio_bssplit", false);
-    }
-    let both = ["size=1m", "ioengine=libaio", "cmdprio_percentage=1", "cmdprio_bssplit=4k/5"];
-    obstacle(&both, "cmdprio_bssplit", false);
 }
 
 #[test]

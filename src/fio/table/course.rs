@@ -87,20 +87,23 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Pace, "rate", each(0, i64::MAX), "Bytes a second that the job may do"),
     FioOption::new(Group::Pace, "rate_min", each(0, i64::MAX), "Bytes a second below which the job ends")
         .alias("ratemin")
-        .under("rate"),
+        .under("rate")
+        .fio_only("a job that is slow goes on"),
     FioOption::new(Group::Pace, "rate_process", Kind::Choice(RATE_PROCESS), "Spacing of I/Os under a rate")
         .default("linear")
         .under("rate"),
     FioOption::new(Group::Pace, "rate_cycle", int(0, U32), "Time over which the rate is judged")
         .alias("ratecycle")
         .default("1000")
-        .under("rate"),
+        .under("rate")
+        .noted("rate_min and rate_iops_min ask for it"),
     FioOption::new(Group::Pace, "rate_ignore_thinktime", Kind::Bool, "Catch up after pauses")
         .under("rate")
         .fio_only("a pause delays the I/Os behind it"),
     FioOption::new(Group::Pace, "rate_iops", each(0, U32), "I/Os a second that the job may do"),
     FioOption::new(Group::Pace, "rate_iops_min", each(0, U32), "I/Os a second below which the job ends")
-        .under("rate_iops"),
+        .under("rate_iops")
+        .fio_only("a job that is slow goes on"),
     FioOption::new(Group::Pace, "max_latency", Kind::IntTime, "Latency of one I/O that ends the job")
         .fio_only("no I/O ends the run for its latency"),
     FioOption::new(Group::Pace, "latency_target", MICROS, "Find the depth that keeps this latency")

@@ -248,22 +248,17 @@ pub const ROWS: &[FioOption] = &[
         .of(&["sg"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "cmdprio_percentage", each(0, 100), "Share of I/Os with high priority")
-        .of(&["io_uring", "io_uring_cmd", "libaio"]),
-    FioOption::new(Group::Engines, "cmdprio_class", each(1, 3), "Class of that priority").of(&[
-        "io_uring",
-        "io_uring_cmd",
-        "libaio",
-    ]),
-    FioOption::new(Group::Engines, "cmdprio", each(0, 7), "Level of that priority").of(&[
-        "io_uring",
-        "io_uring_cmd",
-        "libaio",
-    ]),
-    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size").of(&[
-        "io_uring",
-        "io_uring_cmd",
-        "libaio",
-    ]),
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only("requests have no priority of their own"),
+    FioOption::new(Group::Engines, "cmdprio_class", each(1, 3), "Class of that priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .noted("cmdprio_percentage and cmdprio_bssplit ask for it"),
+    FioOption::new(Group::Engines, "cmdprio", each(0, 7), "Level of that priority")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .noted("cmdprio_percentage and cmdprio_bssplit ask for it"),
+    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size")
+        .of(&["io_uring", "io_uring_cmd", "libaio"])
+        .fio_only("requests have no priority of their own"),
     FioOption::new(Group::Engines, "fixedbufs", Kind::Flag, "Register the buffers beforehand")
         .of(&["io_uring", "io_uring_cmd"])
         .noted("volproof registers its buffers whenever it can"),

@@ -4,6 +4,8 @@ use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{LONG, SECONDS, U32, int};
 
 const RIGHTS: &str = "volproof runs as it was started: use nice, ionice or systemd-run around it";
+const NODES: &str =
+    "volproof places workers near the device and leaves memory to the kernel; cpus_allowed names CPUs";
 const PROFILE_ONLY: &str = "it matters with a profile only";
 
 const MEM: &[Choice] = &[
@@ -43,8 +45,8 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Process, "nice", int(-20, 19), "CPU priority of the job")
         .default("0")
         .fio_only(RIGHTS),
-    FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job"),
-    FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority"),
+    FioOption::new(Group::Process, "prio", int(0, 7), "I/O priority of the job").fio_only(RIGHTS),
+    FioOption::new(Group::Process, "prioclass", int(0, 3), "Class of the I/O priority").fio_only(RIGHTS),
     FioOption::new(Group::Process, "cpumask", int(0, U32), "CPUs of the job, as bits"),
     FioOption::new(Group::Process, "cpus_allowed", Kind::Cpus, "CPUs of the job, as a list"),
     FioOption::new(
@@ -54,8 +56,10 @@ pub const ROWS: &[FioOption] = &[
         "All clones share the CPUs, or each has its own",
     )
     .under("cpus_allowed"),
-    FioOption::new(Group::Process, "numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job uses"),
-    FioOption::new(Group::Process, "numa_mem_policy", Kind::Text, "NUMA nodes whose memory the job uses"),
+    FioOption::new(Group::Process, "numa_cpu_nodes", Kind::Text, "NUMA nodes whose CPUs the job uses")
+        .fio_only(NODES),
+    FioOption::new(Group::Process, "numa_mem_policy", Kind::Text, "NUMA nodes whose memory the job uses")
+        .fio_only(NODES),
     FioOption::new(Group::Process, "profile", Kind::Choice(PROFILE), "Run a test that fio has built in")
         .fio_only("profiles are programs inside fio"),
     FioOption::new(Group::Process, "cgroup", Kind::Text, "Control group of the job").fio_only(RIGHTS),

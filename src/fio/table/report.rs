@@ -3,6 +3,7 @@
 use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{U32, int};
 
+const PRIORITY: &str = "requests have no priority of their own";
 const UNIFIED_RW_REPORTING: &[Choice] = &[
     Choice::native("none", "rows by direction"),
     Choice::native("mixed", "one row of all"),
@@ -59,7 +60,9 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("0"),
     FioOption::new(Group::Logs, "log_offset", Kind::Bool, "Log the offset of each I/O").default("0"),
-    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O").default("0"),
+    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O")
+        .default("0")
+        .fio_only(PRIORITY),
     FioOption::new(
         Group::Logs,
         "log_compression",

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, DEPTHS, Disk, DiskCounts, Header, Job, Latency, Output, PriorityLatency, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, Disk, DiskCounts, Header, Job, Latency, Output, Stats,
 };
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
@@ -212,18 +212,8 @@ fn direction(
     for (name, l) in measured.clone().filter(|(_, l)| l.samples != Some(0)) {
         out.push_str(&latency::line(name, l));
     }
-    let named = |p: &PriorityLatency| format!("{} prio {}/{}", p.kind(), p.class, p.level);
-    for p in &stats.priorities {
-        out.push_str(&latency::line(&named(p), &p.latency));
-    }
     for (name, l) in measured {
         out.push_str(&latency::percentiles(name.trim(), l, precision(job, output, l)));
-    }
-    let samples = |p: &PriorityLatency| p.latency.samples.unwrap_or(0) as f64;
-    let all: f64 = stats.priorities.iter().map(samples).sum();
-    for p in &stats.priorities {
-        let name = format!("{} ({:.2}% of IOs)", named(p), percent(samples(p) / all.max(1.0)));
-        out.push_str(&latency::percentiles(&name, &p.latency, precision(job, output, &p.latency)));
     }
     out.push_str(&latency::samples(stats, scale));
 }

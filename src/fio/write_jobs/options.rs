@@ -2,7 +2,6 @@
 
 use super::{Inexpressible, Options};
 use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Fadvise, Step, Stride};
-use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 /// Everything but the target. `size` is that of the target, where it is known.
@@ -62,7 +61,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
     if let Err(why) = rate(step, &mut set) {
         return refuse(why);
     }
-    minimum(step, &mut set);
     if let Some(think) = &step.think {
         set("thinktime", (think.time.0 / 1000).to_string());
         set("thinktime_blocks", think.blocks.to_string());
@@ -85,13 +83,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
         set("cpus_allowed", cpus.to_string());
         set("cpus_allowed_policy", if step.cpus_shared { "shared" } else { "split" }.into());
     }
-    if let Some(nodes) = &step.numa_cpu_nodes {
-        set("numa_cpu_nodes", nodes.to_string());
-    }
-    if let Some(policy) = &step.numa_mem_policy {
-        set("numa_mem_policy", policy.to_string());
-    }
-    priorities(step, &mut set);
     for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {
         if wanted {
             set(name, "1".into());
@@ -130,42 +121,6 @@ fn rate(step: &Step, set: &mut impl FnMut(&'static str, String)) -> Result<(), S
         set("rate_process", "poisson".into());
     }
     Ok(())
-}
-
-/// The rate below which a job ends: of one job and direction, as ours.
-fn minimum(step: &Step, set: &mut impl FnMut(&'static str, String)) {
-    if let Some(least) = step.rate_min {
-        set("rate_min", bytes(least));
-    }
-    if let Some(least) = step.rate_iops_min {
-        set("rate_iops_min", format!("{:.0}", least.ceil()));
-    }
-    if let Some(cycle) = step.rate_cycle {
-        set("rate_cycle", (cycle.0 / 1_000_000).to_string());
-    }
-}
-
-/// Priorities of the jobs and of shares of their requests, these always by size, which says every step.
-fn priorities(step: &Step, set: &mut impl FnMut(&'static str, String)) {
-    if let Some(prio) = step.prio {
-        set("prioclass", prio.class().to_string());
-        set("prio", prio.level().to_string());
-    }
-    if step.cmdprio.is_empty() {
-        return;
-    }
-    let list = |d: Direction| {
-        let entries = step.sizes(d).shares().iter().flat_map(|(size, _)| {
-            let size = *size;
-            let shares = step
-                .priorities(d, size)
-                .map(move |s| format!("{}/{}/{}/{}", bytes(size), s.percent, s.prio.class(), s.prio.level()));
-            let none = step.priorities(d, size).next().is_none().then(|| format!("{}/0", bytes(size)));
-            shares.chain(none)
-        });
-        entries.collect::<Vec<_>>().join(":")
-    };
-    set("cmdprio_bssplit", [Direction::Read, Direction::Write].map(list).join(","));
 }
 
 /// Block sizes, of reads and writes apart where they differ.

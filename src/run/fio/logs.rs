@@ -61,11 +61,10 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
         average: milliseconds("log_avg_msec"),
         largest: job.flag("log_max_value"),
         offsets: job.flag("log_offset"),
-        priorities: job.flag("log_prio"),
     };
     for trace in traces {
         let number = job.flag("per_job_logs").then_some(thread + trace.worker);
-        let entries: Vec<Entry> = trace.ios.iter().map(|io| entry(trace, io)).collect();
+        let entries: Vec<Entry> = trace.ios.iter().map(entry).collect();
         let window = entries.last().map_or(Nanos(0), |last| last.at);
         for (option, kinds) in ASKED {
             let Some(prefix) = prefix(job, option) else { continue };
@@ -106,15 +105,8 @@ fn disabled(job: &Job, kind: Kind) -> bool {
     }
 }
 
-fn entry(trace: &Trace, io: &Traced) -> Entry {
-    Entry {
-        at: io.at,
-        latency: io.latency,
-        direction: io.direction,
-        length: io.length,
-        offset: io.offset,
-        priority: trace.priorities.get(usize::from(io.priority)).map_or(0, |prio| prio.number()),
-    }
+fn entry(io: &Traced) -> Entry {
+    Entry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
 }
 
 /// Writes a file of its own, or at the end of the one that clones share. A log that cannot be written goes to the temporary folder.

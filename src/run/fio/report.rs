@@ -10,7 +10,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::say;
-use crate::doubts;
 use crate::fio::cmdhelp::SPOKEN;
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
@@ -172,7 +171,7 @@ pub fn say_noted(command: &Command, native: &Native) {
 
 /// The gravest doubts about the result, in few lines.
 pub fn say_doubts(record: &Record, saved: Option<&Path>) {
-    let told = |w: &&Warning| w.severity > Severity::Note && w.code != doubts::MISSED_RATE;
+    let told = |w: &&Warning| w.severity > Severity::Note;
     let mut doubts: Vec<_> = record.warnings.iter().filter(told).collect();
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);
@@ -279,9 +278,6 @@ fn about(command: &Command, native: &Native, row: &Row, seen: &Seen<'_>) -> of_r
     let error = row.steps.iter().find_map(|i| {
         let (name, why) = seen.failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
         let done = seen.step(name);
-        if done.is_some_and(|d| d.missed_rate.is_some()) {
-            return Some((libc::EIO, "func=check_min_rate, error=Input/output error".into()));
-        }
         let number = say::error_number(why);
         let func = if done.is_some() { "io_u error" } else { "set up" };
         Some((number, format!("func={func}, error={}", say::error_words(number))))

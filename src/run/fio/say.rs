@@ -81,11 +81,8 @@ pub fn failures(record: &Record, failed: &[(String, String)]) {
     }
 }
 
-/// fio's line of a rate that was missed, or of the first I/O that failed.
+/// fio's line of the first I/O that failed.
 fn in_fios_words(step: &StepRecord) -> Option<String> {
-    if let Some(missed) = &step.missed_rate {
-        return Some(format!("{}: {missed}", step.name));
-    }
     let error = step.errors.first.first()?;
     let number = error_number(&error.error);
     let what = match error.direction {
