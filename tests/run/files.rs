@@ -73,7 +73,7 @@ fn the_record_has_the_keys_that_are_promised() {
     let text = std::fs::read_to_string(bench.path().join("r.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(json["schema"], "volproof.record");
-    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["schema_version"], 2);
     for key in [
         "/steps/0/name",
         "/steps/0/engine",
