@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use volproof::fio::process::Fio;
-use volproof::record::State;
 
 use super::{Bench, Ran, fits};
 
@@ -147,19 +146,4 @@ fn a_cross_check_sets_both_tools_side_by_side() {
     fits(&explained.out);
     let comparison = ran.out.split_inclusive('\n').skip_while(|l| !l.starts_with("Cross-check")).take(6);
     assert!(explained.out.contains(&comparison.collect::<String>()), "{}", explained.out);
-}
-
-#[test]
-fn a_step_that_the_installed_fio_gave_up_says_why_the_run_failed() {
-    if !installed() {
-        return;
-    }
-    let bench = Bench::new();
-    bench.file("f.dat", 4);
-    let plan = "[[step]]\nname = 'slow'\nrw = 'randread'\nengine = 'fio:psync'\nrate-iops-min = 1e9\n\
-                rate-cycle = '100ms'\nruntime = '1m'\n";
-    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
-    bench.run(&["run", "f.dat", "--plan", "p.toml", "--json", "r.json"]).ended(1);
-    let State::Failed(why) = bench.record().state else { panic!("it has failed") };
-    assert_eq!(why, "step slow: errors counted by the installed fio: 1");
 }
