@@ -1,89 +1,147 @@
-//! Imports go down. A module may use those of lower layers and of its own.
+//! The order of the modules is the table in ARCHITECTURE.md: each line is a module, which may use those below it and none above.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// From the top; modules of one line may not import each other unless listed in `WITHIN`.
-const LAYERS: &[&[&str]] = &[
-    &["main"],
-    &["cli", "run"],
-    &["check", "convert", "crosscheck", "explain", "judge", "machine", "promise"],
-    &["ui"],
-    &["guard", "engine", "prepare", "doubts", "verdict", "diagnose", "report", "history", "fio"],
-    &["record"],
-    &["environment", "observe", "plan", "device", "topo", "stats", "spec", "sample", "warn", "tune"],
-    &["unit", "hist", "input", "output"],
-];
-
-/// Imports inside one layer that are meant: (from, to).
-const WITHIN: &[(&str, &str)] = &[
-    ("hist", "unit"),
-    ("input", "unit"),
-    ("run", "cli"),
-    ("engine", "guard"),
-    ("observe", "device"),
-    ("report", "guard"),
-    ("plan", "sample"),
-    ("stats", "sample"),
-    ("topo", "warn"),
-    ("tune", "stats"),
-    ("device", "spec"),
-    ("environment", "device"),
-    ("prepare", "engine"),
-    ("prepare", "guard"),
-    ("doubts", "diagnose"),
-    ("verdict", "diagnose"),
-    ("verdict", "fio"),
-    ("report", "verdict"),
-    ("report", "diagnose"),
-    ("explain", "judge"),
-    ("convert", "explain"),
-    ("report", "fio"),
-    ("fio", "engine"),
-];
-
-fn layer(module: &str) -> usize {
-    LAYERS
-        .iter()
-        .position(|l| l.contains(&module))
-        .unwrap_or_else(|| panic!("'{module}' has no layer: add it to LAYERS"))
+fn below(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn check(dir: &Path, top: Option<&str>, wrong: &mut Vec<String>, seen: &mut usize) {
+/// The modules of ARCHITECTURE.md, from the top.
+fn table() -> Vec<String> {
+    let page = fs::read_to_string(below("ARCHITECTURE.md")).unwrap();
+    let (_, rest) = page
+        .split_once("\n## The modules, from the top\n")
+        .expect("ARCHITECTURE.md has the table of modules");
+    let section = rest.split("\n## ").next().unwrap();
+    section
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .map(str::to_string)
+        .collect()
+}
+
+/// Every Rust file under a folder.
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
-        let stem = path.file_stem().unwrap().to_str().unwrap().to_string();
-        let module = top.map_or(stem.clone(), str::to_string);
         if path.is_dir() {
-            check(&path, Some(&module), wrong, seen);
-            continue;
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
         }
-        if path.extension().is_none_or(|e| e != "rs") || module == "lib" {
-            continue;
-        }
-        *seen += 1;
-        let text = fs::read_to_string(&path).unwrap();
-        // The tests of a file are its last module; single items that tests alone use stand among the others.
-        let product = text.split("\n#[cfg(test)]\nmod tests").next().unwrap();
-        for (n, line) in product.lines().enumerate().filter(|(_, l)| !l.trim_start().starts_with("//")) {
-            for part in line.split("crate::").skip(1) {
-                let target: String = part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                if target.is_empty() || target == module {
+    }
+    found
+}
+
+/// The lines of a file outside comments and outside items marked `#[cfg(test)]`, with their numbers; and the names of the files that hold
+/// such items (`mod tests;`).
+fn product(text: &str) -> (Vec<(usize, &str)>, Vec<&str>) {
+    let (mut kept, mut tests) = (Vec::new(), Vec::new());
+    let mut lines = text.lines().enumerate();
+    while let Some((n, line)) = lines.next() {
+        let code = line.trim_start();
+        let margin = &line[..line.len() - code.len()];
+        if code == "#[cfg(test)]" {
+            let close = format!("{margin}}}");
+            let mut first = true;
+            for (_, line) in lines.by_ref() {
+                let code = line.trim_start();
+                if first && code.starts_with("#[") {
                     continue;
                 }
-                let (from, to) = (layer(&module), layer(&target));
-                if to < from || (to == from && !WITHIN.contains(&(module.as_str(), target.as_str()))) {
-                    wrong.push(format!("{}:{}: {module} may not import {target}", path.display(), n + 1));
+                if first && code.ends_with(';') {
+                    tests.extend(code.strip_prefix("mod ").map(|name| name.trim_end_matches(';')));
+                    break;
+                }
+                first = false;
+                if line == close {
+                    break;
+                }
+            }
+        } else if !code.starts_with("//") {
+            kept.push((n + 1, line));
+        }
+    }
+    (kept, tests)
+}
+
+/// Modules that a line names by `crate::`.
+fn named(line: &str) -> impl Iterator<Item = &str> {
+    line.split("crate::")
+        .skip(1)
+        .map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap())
+}
+
+#[test]
+fn imports_go_down_the_table_of_architecture() {
+    let (root, table) = (below("src"), table());
+    let place = |module: &str| table.iter().position(|m| m == module);
+    let files = sources(&root);
+    assert!(files.len() > 100, "read only {} files: is the layout still under src/?", files.len());
+    let texts: Vec<(PathBuf, String)> =
+        files.iter().map(|f| (f.clone(), fs::read_to_string(f).unwrap())).collect();
+    let of_tests: Vec<PathBuf> = texts
+        .iter()
+        .flat_map(|(file, text)| {
+            let stem = file.file_stem().unwrap();
+            let dir = if stem == "mod" || stem == "lib" {
+                file.parent().unwrap().into()
+            } else {
+                file.with_extension("")
+            };
+            product(text)
+                .1
+                .into_iter()
+                .map(move |name| dir.join(name).with_extension("rs"))
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(of_tests.iter().all(|f| f.exists()), "{of_tests:?}");
+
+    let (mut wrong, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+    for (file, text) in texts.iter().filter(|(file, _)| !of_tests.contains(file)) {
+        let inside = file.strip_prefix(&root).unwrap();
+        let module =
+            inside.components().next().unwrap().as_os_str().to_str().unwrap().trim_end_matches(".rs");
+        if module == "lib" {
+            continue;
+        }
+        let Some(from) = place(module) else {
+            wrong.push(format!("{}: ARCHITECTURE.md has no line for the module {module}", inside.display()));
+            continue;
+        };
+        seen.insert(from);
+        for (n, line) in product(text).0 {
+            for target in named(line).filter(|target| *target != module) {
+                match place(target) {
+                    Some(to) if to > from => {}
+                    Some(_) => wrong.push(format!(
+                        "{}:{n}: {module} may not use {target}, which is above it",
+                        inside.display()
+                    )),
+                    None => wrong
+                        .push(format!("{}:{n}: {target} is no module of ARCHITECTURE.md", inside.display())),
                 }
             }
         }
     }
+    wrong.extend(
+        table
+            .iter()
+            .enumerate()
+            .filter(|(n, _)| !seen.contains(n))
+            .map(|(_, m)| format!("{m}: in ARCHITECTURE.md, not in src")),
+    );
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
-fn imports_go_down() {
-    let (mut wrong, mut seen) = (Vec::new(), 0);
-    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), None, &mut wrong, &mut seen);
-    assert!(seen >= 5, "read only {seen} files: is the layout still under src/?");
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+fn only_test_items_are_left_out() {
+    let text = "use crate::a;\n#[cfg(test)]\nuse crate::b;\n// crate::c\n#[cfg(test)]\nmod tests {\n    use crate::d;\n}\n    #[cfg(test)]\n    \
+                fn x() {\n        crate::e();\n    }\nuse crate::f;\n#[cfg(test)]\n#[path = \"x\"]\nmod far;\nfn z() -> crate::g::G { crate::h() }\n";
+    let (kept, tests) = product(text);
+    let modules: Vec<&str> = kept.iter().flat_map(|(_, line)| named(line)).collect();
+    assert_eq!((modules, tests), (vec!["a", "f", "g", "h"], vec!["far"]));
 }

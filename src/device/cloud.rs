@@ -314,5 +314,4 @@ impl Session {
 }
 
 #[cfg(test)]
-#[path = "cloud_tests.rs"]
 mod tests;
