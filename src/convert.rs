@@ -83,7 +83,7 @@ pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
 fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
     let text = String::from_utf8_lossy(&bytes);
     match Record::parse(&text, path.to_path_buf()) {
-        Ok(record) => return Ok(Source::Record(Box::new(record))),
+        Ok(record) => return Ok(Source::Record(Box::new(explain::judged(record)))),
         Err(e @ RecordError::Newer { .. }) => return Err(e.into()),
         Err(e) if text.trim_start().starts_with('{') && text.contains("\"volproof.record\"") => {
             return Err(e.into());

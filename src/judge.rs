@@ -10,7 +10,6 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use crate::device::{Root, cloud};
-use crate::diagnose::{self, Diagnosis};
 use crate::record::{Claimed, Record, Report, StepRecord, TargetRecord};
 use crate::report::verdict as report;
 use crate::spec::catalogue::Catalogue;
@@ -20,7 +19,7 @@ use crate::spec::request::{Amount, Asked, Request, parse_iops};
 use crate::spec::reverse::Need;
 use crate::stats::level::TOLERANCE;
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::verdict::Verdict;
+use crate::verdict;
 use crate::warn::Warning;
 
 /// What the targets are promised.
@@ -207,13 +206,6 @@ fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
     words
 }
 
-/// What a Record says: what limited each step, and the verdict where something is promised.
-pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
-    let found = diagnose::of_record(record);
-    let verdict = record.claimed.as_ref().map(|c| Verdict::of(record, c, &found));
-    (found, verdict)
-}
-
 /// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
 ///
 /// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
@@ -224,7 +216,7 @@ pub fn longer(record: &Record, done: &StepRecord, doubts: &[Warning], most: Nano
     let mut with = record.clone();
     with.steps.push(done.clone());
     with.warnings.extend(doubts.iter().cloned());
-    let more = judged(&with).1?.more_seconds(&done.name)?;
+    let more = verdict::judged_anew(&with).1?.more_seconds(&done.name)?;
     // An estimate from a short run is rough: a step that is measured again is at least half as long again.
     let wanted = (done.window_ns.0 + Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
     (wanted > step.runtime.0 && !step.ends_by_amount())
@@ -233,7 +225,7 @@ pub fn longer(record: &Record, done: &StepRecord, doubts: &[Warning], most: Nano
 
 /// Findings and verdict as the text that follows a Record's tables.
 pub fn text(record: &Record) -> String {
-    let (found, verdict) = judged(record);
+    let (found, verdict) = verdict::judged(record);
     report::findings(&found) + &verdict.map(|v| report::verdict(&v)).unwrap_or_default()
 }
 
@@ -243,16 +235,8 @@ pub fn text(record: &Record) -> String {
 /// # Errors
 /// When nobody said what is promised, or the promise cannot be told.
 pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, bool)> {
-    match claimed_by(&args.claim, &record)? {
-        Some(claimed) => record.claimed = Some(claimed),
-        None => {
-            if let Some(claimed) = &mut record.claimed {
-                claimed.tolerance = args.claim.tolerance.unwrap_or(claimed.tolerance);
-                claimed.judge_simulated |= args.claim.judge_simulated;
-            }
-        }
-    }
-    let (found, verdict) = judged(&record);
+    claim(&args.claim, &mut record)?;
+    let (found, verdict) = verdict::judged(&record);
     let Some(verdict) = verdict else {
         bail!(
             "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
@@ -270,11 +254,31 @@ pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String,
     Ok((text, failed))
 }
 
+/// Holds a stored Record against the promise that the options name, or against its own under their tolerance; judges it again where that
+/// is another promise.
+///
+/// # Errors
+/// See [`claimed`].
+pub fn claim(args: &ClaimArgs, record: &mut Record) -> anyhow::Result<()> {
+    let named = claimed_by(args, record)?.or_else(|| {
+        record.claimed.clone().map(|own| Claimed {
+            tolerance: args.tolerance.unwrap_or(own.tolerance),
+            judge_simulated: own.judge_simulated || args.judge_simulated,
+            ..own
+        })
+    });
+    if named != record.claimed {
+        record.claimed = named;
+        verdict::seal(record);
+    }
+    Ok(())
+}
+
 /// What is promised to the targets of a stored Record; for a report, in the edition of its day.
 ///
 /// # Errors
 /// See [`claimed`].
-pub fn claimed_by(args: &ClaimArgs, record: &Record) -> anyhow::Result<Option<Claimed>> {
+fn claimed_by(args: &ClaimArgs, record: &Record) -> anyhow::Result<Option<Claimed>> {
     if record.report.is_none() {
         let size =
             |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);

@@ -6,6 +6,7 @@
 mod accounting;
 mod conditions;
 mod earlier;
+mod judgement;
 mod known;
 mod reported;
 mod summary;
@@ -33,6 +34,9 @@ use crate::warn::Warning;
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
+pub use judgement::{
+    Certainty, Claim, Delivered, Diagnosis, Finding, Metric, NOTHING, Outcome, Untested, Verdict, WarmUpCut,
+};
 pub use known::Known;
 pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
@@ -89,6 +93,12 @@ pub struct Record {
     /// What the targets are promised, when it was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,
+    /// Whether the promise was kept; absent where none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<Verdict>,
+    /// What limited each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Vec<Finding>>,
 }
 
 /// One step by two tools.
@@ -478,10 +488,26 @@ pub enum RecordError {
 pub fn json_schema() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
     let mut schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
+    schema["$id"] = format!("urn:volproof:record:{SCHEMA_VERSION}").into();
     schema["title"] = "volproof Record".into();
     schema["properties"]["schema"]["const"] = SCHEMA.into();
     schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION.into();
+    without_links(&mut schema);
     schema
+}
+
+/// Takes the brackets of rustdoc's links out of all descriptions.
+fn without_links(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            if let Some(serde_json::Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace("[`", "`").replace("`]", "`");
+            }
+            fields.values_mut().for_each(without_links);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(without_links),
+        _ => {}
+    }
 }
 
 impl Record {

@@ -1,6 +1,7 @@
 //! Diagnosis from figures alone, as another tool's report gives them: percentiles, shares of latency bands, depth, runtime.
 
-use volproof::diagnose::{Band, Confidence, DeviceCounts, NOTHING, Promised, Summary, of_summary};
+use volproof::diagnose::{Band, DeviceCounts, Promised, Summary, of_summary};
+use volproof::record::{Certainty, NOTHING};
 use volproof::spec::promise::Binding;
 use volproof::unit::{Bytes, Nanos};
 
@@ -78,7 +79,7 @@ fn the_published_report_is_read_as_a_token_bucket() {
     let bucket = found.find("throttle").unwrap();
     assert_eq!(
         bucket.confidence,
-        Confidence::Likely,
+        Certainty::Likely,
         "a report has no rate over time, and one tooth is no comb"
     );
     assert!((bucket.numbers["period_ms"] - 100.16).abs() < 0.2, "{:?}", bucket.numbers);
@@ -105,7 +106,7 @@ fn the_published_report_is_read_as_a_token_bucket() {
 #[test]
 fn without_a_promise_the_bucket_is_still_found() {
     let found = of_summary(published());
-    assert_eq!(found.find("throttle").unwrap().confidence, Confidence::Likely);
+    assert_eq!(found.find("throttle").unwrap().confidence, Certainty::Likely);
     assert!(found.find("full-bucket-at-start").is_none(), "nobody said what the cap is");
 }
 

@@ -1,7 +1,7 @@
 //! Whose cap, and a cap on what: our own cgroup before the provider, bytes before I/Os.
 
 use super::throttle::rate;
-use super::{Case, Confidence, Diagnosis, Finding};
+use super::{Case, Certainty, Diagnosis, Finding};
 use crate::record::Record;
 use crate::unit::{Bytes, significant};
 
@@ -61,7 +61,7 @@ pub(super) fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "own-cgroup-limit",
-            Confidence::Proven,
+            Certainty::Proven,
             format!(
                 "The limit is our own: this process's cgroup allows {}{unit} on the disk.",
                 rate(own.limit)
@@ -98,7 +98,7 @@ pub(super) fn bandwidth(case: &Case<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "bandwidth-cap",
-            if near { Confidence::Proven } else { Confidence::Likely },
+            if near { Certainty::Proven } else { Certainty::Likely },
             format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
             format!("IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"),
         )
@@ -142,7 +142,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                 found = Some(
                     Finding::new(
                         "bandwidth-cap",
-                        Confidence::Likely,
+                        Certainty::Likely,
                         format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
                         "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
                     )
@@ -153,7 +153,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                 found = Some(
                     Finding::new(
                         "iops-cap",
-                        Confidence::Likely,
+                        Certainty::Likely,
                         format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
                         "larger blocks move more bytes for the same IOPS",
                     )
@@ -163,6 +163,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             }
         }
         if let Some(found) = found {
+            let found = Finding { step: step.name.clone(), ..found };
             let at = diagnosis.findings.iter().position(|f| !f.blocks).unwrap_or(diagnosis.findings.len());
             diagnosis.findings.insert(at, found);
         }

@@ -1,7 +1,7 @@
 //! Limits on this side of the device: load threads, CPUs, queues of the kernel.
 
 use super::throttle::rate;
-use super::{Case, Confidence, Finding};
+use super::{Case, Certainty, Finding};
 use crate::unit::significant;
 
 /// A thread that is on a CPU for this share of the time cannot do more.
@@ -22,7 +22,7 @@ pub fn generator(case: &Case<'_>) -> Option<Finding> {
     let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
     let mut finding = Finding::new(
         "generator-limited",
-        Confidence::Proven,
+        Certainty::Proven,
         "A load thread was busy all the time: the machine was measured, not the volume.",
         "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
     )
@@ -52,7 +52,7 @@ pub fn steal(case: &Case<'_>) -> Option<Finding> {
     }
     let mut finding = Finding::new(
         "cpu-steal",
-        Confidence::Proven,
+        Certainty::Proven,
         format!(
             "The host took {} % of the CPU time away; latencies include that.",
             significant(share * 100.0)
@@ -82,7 +82,7 @@ pub fn tags(case: &Case<'_>) -> Option<Finding> {
             return Some(
                 Finding::new(
                     "queue-full",
-                    Confidence::Proven,
+                    Certainty::Proven,
                     format!("The queues of {} hold {tags} requests; more depth waits in this machine.", disk.name),
                     "a depth above that only adds waiting; nr_requests may be raised if the device takes more",
                 )
@@ -113,7 +113,7 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
     let all: u64 = cpus.iter().map(|c| c.block_softirqs).sum();
     let mut finding = Finding::new(
         "completions-on-one-cpu",
-        Confidence::Likely,
+        Certainty::Likely,
         format!("Completions crowd on CPU {} while the others are idle.", crowded.cpu),
         "compare rq_affinity=2, which completes on the submitting CPU, and spread jobs over the hardware queues",
     )
@@ -126,7 +126,7 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
     .number("cpu", f64::from(crowded.cpu))
     .number("interrupt_share", serving(crowded));
     if all > 0 && crowded.block_softirqs as f64 > 0.8 * all as f64 {
-        finding.confidence = Confidence::Proven;
+        finding.confidence = Certainty::Proven;
         finding = finding.because(format!(
             "{} % of all BLOCK softirqs ran there",
             significant(crowded.block_softirqs as f64 / all as f64 * 100.0)
@@ -149,7 +149,7 @@ pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
     (kernel > 0.9 && e.per_cpu.len() > 1).then(|| {
         Finding::new(
             "single-queue",
-            Confidence::Likely,
+            Certainty::Likely,
             format!(
                 "{} has one hardware queue, and CPU {} does nothing but serve it.",
                 queue.disk, busiest.cpu
@@ -176,7 +176,7 @@ pub fn scheduler(case: &Case<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "scheduler",
-            Confidence::Possible,
+            Certainty::Possible,
             format!("The scheduler {name} of {} may cost IOPS at this rate.", queue.disk),
             "compare with scheduler 'none', which sends requests straight to the hardware queue",
         )

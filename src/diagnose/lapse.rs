@@ -3,7 +3,7 @@
 //! `likely` at most: the engine saw requests in flight and no completion, but a guest that was paused as a whole, or load threads
 //! that got no CPU, look the same from inside. The evidence of CPU time and steal is told by rules of its own.
 
-use super::{Case, Confidence, Finding};
+use super::{Case, Certainty, Finding};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, Load};
 use crate::unit::{grouped, significant};
@@ -42,7 +42,7 @@ fn of(case: &Case<'_>, lapse: Lapse, code: &str, words: &str) -> Option<Finding>
     };
     let mut finding = Finding::new(
         code,
-        Confidence::Likely,
+        Certainty::Likely,
         headline,
         "look at the kernel log and the provider's events of that time; if the machine itself was not paused, send this Record to the provider's support",
     )

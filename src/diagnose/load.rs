@@ -2,7 +2,7 @@
 //! rate, and both look like one.
 
 use super::throttle::rate;
-use super::{Case, Confidence, Finding};
+use super::{Case, Certainty, Finding};
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, significant};
 
@@ -47,7 +47,7 @@ pub fn flushes(case: &Case<'_>) -> Option<Finding> {
     };
     let mut finding = Finding::new(
         "flushes",
-        if counted { Confidence::Proven } else { Confidence::Likely },
+        if counted { Certainty::Proven } else { Certainty::Likely },
         headline,
         "compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more",
     )
@@ -101,7 +101,7 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
             short(
                 Finding::new(
                     "load-limited",
-                    Confidence::Proven,
+                    Certainty::Proven,
                     format!(
                         "The load held itself back: {}/s were asked for ({told}) and done.",
                         rate(offered)
@@ -123,7 +123,7 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
     if let Some(pauses) = s.pauses.as_ref().filter(|_| waits) {
         let finding = Finding::new(
             "load-limited",
-            Confidence::Likely,
+            Certainty::Likely,
             format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses."),
             format!("leave {pauses} out to see what the volume can do"),
         );
@@ -133,7 +133,7 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
     {
         let finding = Finding::new(
             "load-limited",
-            Confidence::Possible,
+            Certainty::Possible,
             format!(
                 "The queue was {} % full: the load may have held itself back.",
                 significant(share * 100.0)
@@ -147,7 +147,7 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
     (waits && !own && !s.pace_known && n >= SAMPLES && spread < EVEN).then(|| {
         short(Finding::new(
             "load-limited",
-            Confidence::Possible,
+            Certainty::Possible,
             "The rate hardly moves while the queue is not full: the load may have held itself back.",
             "look for rate, rate_iops or thinktime in the job file or command line, which this report does not show",
         ))

@@ -15,12 +15,8 @@ mod summary;
 mod throttle;
 mod validity;
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
-
 use crate::plan::{EngineKind, Step};
-use crate::record::{Record, StepRecord, TargetRecord};
+use crate::record::{Certainty, Diagnosis, Finding, Record, StepRecord, TargetRecord};
 use crate::unit::Nanos;
 use crate::warn::Warning;
 
@@ -28,94 +24,6 @@ pub use crate::record::Band;
 pub use modes::Modes;
 pub use reported::ended_by_size;
 pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
-
-/// How far a finding can be trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// It fits; other causes would fit as well.
-    Possible,
-    /// Two independent signs.
-    Likely,
-    /// Counted, or three independent signs.
-    Proven,
-}
-
-impl Confidence {
-    /// The word.
-    pub fn name(self) -> &'static str {
-        match self {
-            Confidence::Possible => "possible",
-            Confidence::Likely => "likely",
-            Confidence::Proven => "proven",
-        }
-    }
-
-    /// By the number of independent signs.
-    fn of_signs(signs: usize) -> Confidence {
-        match signs {
-            0 | 1 => Confidence::Possible,
-            2 => Confidence::Likely,
-            _ => Confidence::Proven,
-        }
-    }
-}
-
-/// Something that limited the run, or that the reader must know to understand its figures.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Finding {
-    /// Stable name for programs, in kebab case.
-    pub code: String,
-    /// One sentence.
-    pub headline: String,
-    /// What it rests on, with numbers. Never empty.
-    pub evidence: Vec<String>,
-    /// How far it can be trusted.
-    pub confidence: Confidence,
-    /// What to do.
-    pub advice: String,
-    /// The figures of the evidence, by name with unit.
-    pub numbers: BTreeMap<String, f64>,
-    /// The run does not show the volume, so that no promise can be judged by it.
-    pub blocks: bool,
-    /// The code of the doubt in the Record that says the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub doubt: Option<String>,
-}
-
-impl Finding {
-    fn new(
-        code: &str,
-        confidence: Confidence,
-        headline: impl Into<String>,
-        advice: impl Into<String>,
-    ) -> Finding {
-        Finding {
-            code: code.into(),
-            headline: headline.into(),
-            evidence: Vec::new(),
-            confidence,
-            advice: advice.into(),
-            numbers: BTreeMap::new(),
-            blocks: false,
-            doubt: None,
-        }
-    }
-
-    fn because(mut self, evidence: impl Into<String>) -> Finding {
-        self.evidence.push(evidence.into());
-        self
-    }
-
-    fn number(mut self, name: &str, value: f64) -> Finding {
-        self.numbers.insert(name.into(), value);
-        self
-    }
-
-    fn blocking(self) -> Finding {
-        Finding { blocks: true, ..self }
-    }
-}
 
 /// What the rules look at.
 pub struct Case<'a> {
@@ -142,33 +50,6 @@ impl Run<'_> {
     /// The step ran on a device, not on the null engine or a simulated device, whose time is not that of the CPU.
     fn real(&self) -> bool {
         self.step.engine.get() != Some(EngineKind::Null) && self.plan.simulate.is_none()
-    }
-}
-
-/// What was found of one step.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Diagnosis {
-    /// Name of the step.
-    pub step: String,
-    /// The weightiest first; may be empty.
-    pub findings: Vec<Finding>,
-}
-
-/// What is said when no rule found anything.
-pub const NOTHING: &str = "Not limited by anything that can be seen from inside this machine.";
-
-impl Diagnosis {
-    /// At most three sentences, the weightiest first.
-    pub fn headlines(&self) -> Vec<&str> {
-        match self.findings.as_slice() {
-            [] => vec![NOTHING],
-            all => all.iter().take(3).map(|f| f.headline.as_str()).collect(),
-        }
-    }
-
-    /// The finding of that code.
-    pub fn find(&self, code: &str) -> Option<&Finding> {
-        self.findings.iter().find(|f| f.code == code)
     }
 }
 
@@ -264,5 +145,7 @@ fn of_case(case: &Case<'_>) -> Diagnosis {
         findings.extend(rule(case).filter(|f| findings.iter().all(|other| other.code != f.code)));
     }
     debug_assert!(findings.iter().all(|f| !f.evidence.is_empty()), "a finding without evidence");
-    Diagnosis { step: case.summary.name.clone(), findings }
+    let step = case.summary.name.clone();
+    findings.iter_mut().for_each(|f| f.step.clone_from(&step));
+    Diagnosis { step, findings }
 }

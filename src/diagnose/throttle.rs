@@ -5,7 +5,7 @@
 //! seen in the rate itself and agrees, or by a comb: requests held for one, two and three periods. Without either a throttle is
 //! `likely` when the rate is flat, the promise's, or of a period that throttles use, and otherwise `possible`.
 
-use super::{Case, Confidence, Finding, Modes, Summary};
+use super::{Case, Certainty, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
 
 /// Refill periods that throttles are known to use: QEMU and the kernel 100 ms, microVM monitors 100 ms and 1 s.
@@ -103,9 +103,9 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
     let (near, words) = against_promise(s);
     evidence.extend(words);
     let confidence = match (independent, flat.is_some() || near || known) {
-        (true, true) => Confidence::Proven,
-        (true, false) | (false, true) => Confidence::Likely,
-        (false, false) => Confidence::Possible,
+        (true, true) => Certainty::Proven,
+        (true, false) | (false, true) => Certainty::Likely,
+        (false, false) => Certainty::Possible,
     };
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
@@ -169,7 +169,7 @@ pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
     let mut signs = 1;
     let mut finding = Finding::new(
         "throttle",
-        Confidence::Possible,
+        Certainty::Possible,
         format!(
             "Requests wait in a queue that is served at a constant rate, {}/s; the shortest took {min}.",
             rate(x)
@@ -193,7 +193,8 @@ pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
     signs += usize::from(near);
     let finding = words.into_iter().fold(finding, Finding::because);
     // Deep queues of any device look alike: what excludes them would be a rate that stays when the volume is asked for less.
-    Some(Finding { confidence: Confidence::of_signs(signs).min(Confidence::Likely), ..finding })
+    let confidence = if signs > 1 { Certainty::Likely } else { Certainty::Possible };
+    Some(Finding { confidence, ..finding })
 }
 
 /// Without any other sign: the rate is what is promised. A volume that happens to be as fast as its cap looks alike, so this is
@@ -206,8 +207,8 @@ pub fn at_the_promise(case: &Case<'_>) -> Option<Finding> {
     let (true, words) = against_promise(s) else { return None };
     let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| cv.is_finite())?);
     let (confidence, moves) = match cv < FLAT {
-        true => (Confidence::Likely, " and does not move"),
-        false => (Confidence::Possible, ""),
+        true => (Certainty::Likely, " and does not move"),
+        false => (Certainty::Possible, ""),
     };
     let finding = Finding::new(
         "throttle",
@@ -247,7 +248,7 @@ pub fn one_at_a_time(case: &Case<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "one-at-a-time",
-            Confidence::Likely,
+            Certainty::Likely,
             format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )

@@ -2,7 +2,7 @@
 //! that were split or merged, a run or a range too small.
 
 use super::throttle::rate;
-use super::{Case, Confidence, Finding, ReadCounts};
+use super::{Case, Certainty, Finding, ReadCounts};
 use crate::unit::{Bytes, Nanos, significant};
 use crate::warn::Severity;
 
@@ -27,7 +27,7 @@ fn from_doubt(case: &Case<'_>, code: &str, headline: &str) -> Option<Finding> {
     let here = |step: &Option<String>| step.as_ref().is_none_or(|s| *s == run.step.name);
     let doubt = run.warnings.iter().find(|w| w.code == code && here(&w.step))?;
     let mut finding =
-        Finding::new(code, Confidence::Proven, headline, doubt.advice.clone()).because(doubt.message.clone());
+        Finding::new(code, Certainty::Proven, headline, doubt.advice.clone()).because(doubt.message.clone());
     finding.blocks = doubt.severity == Severity::Blocker;
     finding.doubt = Some(code.into());
     Some(finding)
@@ -77,14 +77,14 @@ pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
         // The counters are another tool's, and so is their moment: they prove nothing by themselves.
         let (confidence, advice) = match s.direct {
             Some(true) => (
-                Confidence::Possible,
+                Certainty::Possible,
                 "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
             ),
             Some(false) => {
-                (Confidence::Likely, "use direct I/O (direct=1) on a range that was written before")
+                (Certainty::Likely, "use direct I/O (direct=1) on a range that was written before")
             }
             None => (
-                Confidence::Possible,
+                Certainty::Possible,
                 "make sure that direct=1 was set and that the range was written before",
             ),
         };
@@ -128,7 +128,7 @@ pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
     (more > allowed && device - ours > 4.0 * Bytes::MIB.0 as f64).then(|| {
         Finding::new(
             "other-traffic",
-            Confidence::Likely,
+            Certainty::Likely,
             WORDS,
             "stop it (a filesystem's journal, a snapshot, another process), or take these figures as a lower bound",
         )
@@ -150,7 +150,7 @@ fn of_counts(case: &Case<'_>) -> Option<Finding> {
     (each > MORE_REQUESTS && s.block? <= UNSPLIT && s.flushes.is_none()).then(|| {
         Finding::new(
             "other-traffic",
-            Confidence::Likely,
+            Certainty::Likely,
             "The disk did more than these I/Os: something else used it at the same time.",
             "stop it (another job or process, a filesystem's journal), or take these figures as a lower bound",
         )
@@ -174,7 +174,7 @@ pub fn splits(case: &Case<'_>) -> Option<Finding> {
     (each > MORE_REQUESTS && block > UNSPLIT && (whole || explained)).then(|| {
         let finding = Finding::new(
             "splits",
-            if explained { Confidence::Proven } else { Confidence::Likely },
+            if explained { Certainty::Proven } else { Certainty::Likely },
             format!("Each I/O of {block} becomes {} requests at the disk.", significant(each)),
             "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
         )
@@ -197,7 +197,7 @@ pub fn merges(case: &Case<'_>) -> Option<Finding> {
     (share > 0.01 && own).then(|| {
         Finding::new(
             "merges",
-            Confidence::Proven,
+            Certainty::Proven,
             format!(
                 "{} % of the I/Os were merged: the disk did fewer, larger requests.",
                 significant(share * 100.0)
@@ -243,7 +243,7 @@ pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
     (last > 1.2 * first && between.count() >= 2 && rates.is_sorted()).then(|| {
         Finding::new(
             "lazy-loading",
-            Confidence::Possible,
+            Certainty::Possible,
             "Reads became faster little by little, as with a volume that loads from a snapshot.",
             "read the whole volume once (128 KiB blocks at depth 32), then test again",
         )
@@ -261,7 +261,7 @@ pub fn small_range(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
     (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
-        Finding::new("small-range", Confidence::Possible, WORDS, "use a larger file, or the whole device")
+        Finding::new("small-range", Certainty::Possible, WORDS, "use a larger file, or the whole device")
             .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
     })
 }
@@ -271,7 +271,7 @@ pub fn too_short(case: &Case<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < SHORT)?;
     let mut finding = Finding::new(
         "too-short",
-        Confidence::Proven,
+        Certainty::Proven,
         format!("{} s are too short to quote a figure from.", significant(window.as_seconds())),
         "measure 300 s or more",
     )

@@ -1,7 +1,7 @@
 //! Caps of the catalogue that a rate is at: whose formula it may have met, where nobody said what volume it was.
 
-use crate::diagnose::{Diagnosis, Summary};
-use crate::record::Conditions;
+use crate::diagnose::Summary;
+use crate::record::{Conditions, Diagnosis};
 use crate::spec::catalogue::Catalogue;
 use crate::spec::level::{Bought, Choice, Direction, Level};
 use crate::unit::{grouped, significant};

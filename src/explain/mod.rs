@@ -14,14 +14,16 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use crate::diagnose::{Diagnosis, Summary};
+use crate::diagnose::Summary;
 use crate::judge::{self, ClaimArgs};
-use crate::record::{Claimed, Conditions, CrossCheck, Record, ReportForm, State, StepRecord};
+use crate::record::{
+    Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
+};
 use crate::unit::grouped;
-use crate::verdict::Verdict;
+use crate::verdict;
 use crate::verdict::better::{self, Better};
 use crate::warn::Warning;
-pub use read::{LoadError, load, one};
+pub use read::{LoadError, judged, load, one};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -233,13 +235,15 @@ fn without_path(e: LoadError) -> anyhow::Error {
 
 /// Explains a Record, so many of its runs at most.
 fn of_record(file: &Path, mut record: Record, claim: &ClaimArgs, most: usize) -> anyhow::Result<Explained> {
-    if let Some(claimed) = judge::claimed_by(claim, &record)? {
-        record.claimed = Some(claimed);
-    }
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
     let left = count.saturating_sub(most);
     record.steps.truncate(most);
-    let (found, verdict) = judge::judged(&record);
+    if left > 0 {
+        // A verdict is told for the steps that are told.
+        verdict::seal(&mut record);
+    }
+    judge::claim(claim, &mut record)?;
+    let (found, verdict) = verdict::judged(&record);
     let runs =
         record.steps.iter().zip(found).map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
     Ok(Explained {

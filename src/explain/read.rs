@@ -13,6 +13,7 @@ use crate::fio::to_record::to_record;
 use crate::fio::{paste, read};
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::unit::grouped;
+use crate::verdict;
 
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
@@ -60,7 +61,7 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     let ours = bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| ours) {
         match Record::parse(text, path.to_path_buf()) {
-            Ok(record) => return Ok(Found::Record(Box::new(record))),
+            Ok(record) => return Ok(Found::Record(Box::new(judged(record)))),
             Err(RecordError::Foreign { .. }) => {}
             Err(e) => return Err(e.into()),
         }
@@ -81,6 +82,14 @@ pub fn of_fio(form: ReportForm, output: &Output) -> Record {
     record.warnings.extend(doubts);
     let together = doubts::of_runs_together(&record);
     record.warnings.extend(together);
+    judged(record)
+}
+
+/// The Record with findings and verdict, where it came without those of this version.
+pub fn judged(mut record: Record) -> Record {
+    if record.diagnoses().is_none() {
+        verdict::seal(&mut record);
+    }
     record
 }
 

@@ -1,10 +1,11 @@
 //! Explanations as text of at most 80 columns.
 
 use super::{Better, Explained, Form, RunExplained};
+use crate::diagnose::Summary;
 use crate::diagnose::cap::megabytes as rate;
-use crate::diagnose::{Finding, NOTHING, Summary};
 use crate::record::{
-    Conditions, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
+    Conditions, Finding, LatencySummary, NOTHING, Record, ReportedFigures, ReportedLatency, ReportedStep,
+    StepRecord,
 };
 use crate::report::crosscheck;
 use crate::report::text::{WIDTH, table, wrap};

@@ -91,6 +91,8 @@ fn empty(output: &Output, form: ReportForm) -> Record {
         cross_checks: Vec::new(),
         warnings: Vec::new(),
         claimed: None,
+        verdict: None,
+        findings: None,
     }
 }
 

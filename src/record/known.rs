@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// not known `null`, or absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(rename = "Known_{T}")]
 pub enum Known<T> {
     /// The result does not say it, but says something that it follows from, or that makes it likely.
     Assumed {

@@ -1,9 +1,9 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
 use super::text::wrap;
-use crate::diagnose::{Diagnosis, NOTHING};
+use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Verdict};
 use crate::unit::{grouped, significant};
-use crate::verdict::{Claim, Metric, Outcome, Verdict, figure};
+use crate::verdict::figure;
 
 /// Width of the column of outcomes.
 const COLUMN: usize = 14;

@@ -32,6 +32,7 @@ use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord
 use crate::sample::Interval;
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
+use crate::verdict;
 use crate::warn::Warning;
 
 pub use super::targets::Laid;
@@ -144,6 +145,8 @@ impl Job {
             warnings,
             cross_checks: Vec::new(),
             claimed,
+            verdict: None,
+            findings: None,
             plan,
         };
         // Dropping `ready` takes test files away again, however this function ends.
@@ -270,6 +273,7 @@ impl Running<'_> {
             record.warnings.extend(doubts);
         }
         if record.steps.len() > first {
+            verdict::seal(record);
             self.front.measured(record);
         }
         for (i, traces) in done.traces {
@@ -328,6 +332,7 @@ impl Running<'_> {
             Ok(state) => state.clone(),
             Err(failure) => State::Failed(failure.message.clone()),
         };
+        verdict::seal(&mut self.record);
         let kept = self.ready.finish(self.record.plan.keep);
         Ended { record: self.record, kept, failed: self.failed, failure: outcome.err(), put_back }
     }
@@ -365,7 +370,7 @@ impl Ended {
             State::Interrupted => ExitCode::from(130),
             State::Failed(_) => ExitCode::from(1),
             State::Complete | State::Running => {
-                let broken = judge::judged(&self.record).1.is_some_and(|v| v.failed());
+                let broken = verdict::judged(&self.record).1.is_some_and(|v| v.failed());
                 ExitCode::from(u8::from(broken))
             }
         })

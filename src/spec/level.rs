@@ -93,6 +93,7 @@ pub struct Range {
 
 /// A formula with its numbers put in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PromiseWorking")]
 pub struct Working {
     /// What it gives: `IOPS`, `throughput`, `read IOPS`.
     pub of: String,

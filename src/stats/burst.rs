@@ -4,6 +4,7 @@
 //! adds B / T to the rate of a run of length T, so a short run over-reports (method: burst is subtracted before a promise
 //! is judged). Counts on the 100 ms grid go in; events and events per second come out.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::change::{self, Rule};
@@ -19,8 +20,9 @@ const LONGEST: usize = 600;
 const WORTH: f64 = 0.001;
 
 /// A burst at the start of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "BurstSeen")]
 pub struct Burst {
     /// How long it lasted.
     pub seconds: f64,

@@ -31,6 +31,7 @@ const SEED: u64 = 0x7061_6972_7321;
 /// What may be said of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
+#[schemars(rename = "ComparisonOutcome")]
 pub enum Outcome {
     /// A is faster: p < 0.05, the interval excludes 1, and the difference is above noise.
     Faster,

@@ -47,6 +47,7 @@ pub struct Restoration {
 /// What became of one knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "KnobRestoration")]
 pub struct Put {
     /// Its file.
     pub path: String,
@@ -59,6 +60,7 @@ pub struct Put {
 /// How restoring a knob ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RestoreOutcome")]
 pub enum Outcome {
     /// It was ours and is back.
     Restored,

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::diagnose::{Diagnosis, Summary};
-use crate::record::Conditions;
+use crate::diagnose::Summary;
+use crate::record::{Conditions, Diagnosis};
 use crate::stats::little::depth_needed;
 use crate::unit::Bytes;
 

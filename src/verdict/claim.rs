@@ -2,11 +2,10 @@
 
 use super::better::Shows;
 use super::reach::{self, Reach};
-use super::window::{Terms, Window};
-use super::{Claim, Metric, Outcome};
-use crate::diagnose::{Diagnosis, bins, direction};
+use super::window::{self, Terms, Window};
+use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
-use crate::record::{Claimed, Conditions, Record, StepRecord};
+use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{AtBlock, Binding, Reading};
@@ -92,11 +91,7 @@ impl Judge<'_> {
         let load = Load::of(self.step.targets.iter().map(|t| &t.series));
         let terms = Terms::of(self.claimed, &rates.least, &rates.most, pick);
         let w = Window::of(&bins(self.step, bytes), &load, &terms)?;
-        let outcome = match w.answer {
-            Answer::Pass => Outcome::Pass,
-            Answer::Fail => Outcome::Fail,
-            Answer::Inconclusive => Outcome::Inconclusive,
-        };
+        let outcome = window::outcome(w.answer);
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => self.why_it_failed(rates.least.binding, &w),
             _ => w.reasons.join("; "),
@@ -168,7 +163,7 @@ impl Judge<'_> {
             measured: f.value,
             whole_window: f.value,
             ratio: f.value / promised,
-            bounds: f.bounds,
+            bounds: f.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
             burst: None,
             lapses: Vec::new(),
             delivered: None,

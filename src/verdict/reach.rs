@@ -4,11 +4,10 @@
 //! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
 
 use super::claim::{Judge, Rates, fits_latency, latency_promised};
-use super::{Metric, Untested};
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Claimed, Conditions, Record};
+use crate::record::{Claimed, Conditions, Metric, Record, Untested};
 use crate::spec::level;
 use crate::spec::promise::AtBlock;
 use crate::stats::little::{depth_needed, rate_reachable};

@@ -6,9 +6,8 @@
 use super::better::{self, Shows};
 use super::claim::{Judge, Rates, figure, latency_promised};
 use super::reach::Reach;
-use super::{Claim, Metric, Outcome, Untested};
-use crate::diagnose::{Diagnosis, Summary};
-use crate::record::{Claimed, Record, ReportedStep};
+use crate::diagnose::Summary;
+use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::level::{self, Answer};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};

@@ -4,9 +4,7 @@
 //! told: a warm-up at the start, a burst before the baseline, times in which nothing or too little came, the share of seconds
 //! that delivered, a rate that only credits explain, and a rate that the type cannot give. None of these makes a PASS.
 
-use serde::Serialize;
-
-use crate::record::Claimed;
+use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
 use crate::sample::PER_SECOND;
 use crate::spec::promise::{AtBlock, Binding};
 use crate::stats::burst::Burst;
@@ -49,32 +47,6 @@ pub struct Terms {
     pub judge_burst: bool,
 }
 
-/// Share of the seconds that delivered [`DELIVERED`] of the promise.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Delivered {
-    /// The share, 0 to 1.
-    pub share: f64,
-    /// Its lower 95 % bound (Clopper and Pearson).
-    pub low: f64,
-    /// Its upper bound.
-    pub high: f64,
-    /// What the provider promises; absent where the catalogue has no such promise.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub promised: Option<f64>,
-    /// The provider's promise of time against the bounds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
-}
-
-/// A warm-up that was found at the start: it decides nothing, but what it would have decided is told.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Cut {
-    /// Length of the warm-up.
-    pub seconds: f64,
-    /// The rate of what follows.
-    pub per_second: f64,
-}
-
 /// The answer for a window, with what it rests on.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -95,7 +67,7 @@ pub struct Window {
     /// Share of seconds that delivered.
     pub delivered: Option<Delivered>,
     /// Warm-up.
-    pub cut: Option<Cut>,
+    pub cut: Option<WarmUpCut>,
 }
 
 impl Terms {
@@ -112,6 +84,15 @@ impl Terms {
             time: time.flatten(),
             judge_burst: claimed.judge_burst,
         }
+    }
+}
+
+/// An answer of the statistics as one of a claim.
+pub(super) fn outcome(answer: Answer) -> Outcome {
+    match answer {
+        Answer::Pass => Outcome::Pass,
+        Answer::Fail => Outcome::Fail,
+        Answer::Inconclusive => Outcome::Inconclusive,
     }
 }
 
@@ -219,7 +200,7 @@ impl Window {
     fn look_at_cut(&mut self, bins: &[u64], a: &Assessment, promised: f64, terms: &Terms) {
         let Some(settled) = &a.settled else { return };
         let seconds = a.steadiness.warmup.cut_seconds;
-        self.cut = Some(Cut { seconds, per_second: settled.mean_per_second });
+        self.cut = Some(WarmUpCut { seconds, per_second: settled.mean_per_second });
         let rest =
             compare(&bins[a.steadiness.warmup.cut_bins as usize..], a, settled, promised, terms.tolerance);
         if rest.answer != self.answer && self.answer != Answer::Inconclusive {
@@ -255,7 +236,7 @@ impl Window {
             low: share.low,
             high: share.high,
             promised: terms.time,
-            answer,
+            answer: answer.map(outcome),
         });
         if let (Some(Answer::Fail), Some(time), Answer::Pass) = (answer, terms.time, self.answer) {
             self.answer = Answer::Fail;
@@ -425,6 +406,6 @@ mod tests {
         // Every tenth second at 70 %: the mean is met, the time is not.
         let w = judged(300, &terms, |i| if i / 10 % 10 == 0 { 70 } else { 105 });
         assert_eq!((w.answer, w.delivered.unwrap().share), (Answer::Fail, 0.9), "{w:?}");
-        assert_eq!(judged(600, &terms, |_| 100).delivered.unwrap().answer, Some(Answer::Pass));
+        assert_eq!(judged(600, &terms, |_| 100).delivered.unwrap().answer, Some(Outcome::Pass));
     }
 }

@@ -60,7 +60,7 @@ fn programs_get_json() {
     let text = answer(&ExplainArgs { files, claim: promised(), json: true }).unwrap().text;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value[0]["tool"], "fio-2.2.8");
-    assert_eq!(value[0]["verdict"]["outcome"], "INCONCLUSIVE");
+    assert_eq!(value[0]["verdict"]["outcome"], "inconclusive");
     let run = &value[0]["runs"][0];
     assert!((run["figures"]["iops"].as_f64().unwrap() - 20_126.2).abs() < 0.1);
     assert_eq!(run["little_holds"], true);

@@ -2,6 +2,7 @@
 
 mod doubts;
 mod files;
+mod judgement;
 mod runs;
 mod stored;
 

@@ -256,6 +256,8 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         steps: vec![step("mixed", seconds, disks)],
         together: Vec::new(),
         claimed: None,
+        verdict: None,
+        findings: None,
         cross_checks: Vec::new(),
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")

@@ -18,6 +18,21 @@ fn the_published_schema_is_current() {
 }
 
 #[test]
+fn the_schema_reads_like_a_page_for_users_of_records() {
+    let text = std::fs::read_to_string(PUBLISHED).unwrap();
+    let schema: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert!(schema["$id"].is_string());
+    assert!(!text.contains("[`"), "a description has the brackets of a rustdoc link");
+    let names = schema["$defs"].as_object().unwrap();
+    let twin = |k: &&String| {
+        let stem = k.trim_end_matches(|c: char| c.is_ascii_digit());
+        stem.len() < k.len() && names.contains_key(stem)
+    };
+    let numbered: Vec<&String> = names.keys().filter(twin).collect();
+    assert!(numbered.is_empty(), "two types have one name: {numbered:?}");
+}
+
+#[test]
 fn real_records_keep_to_the_schema() {
     let schema = serde_json::from_slice(&std::fs::read(PUBLISHED).unwrap()).unwrap();
     let validator = jsonschema::draft202012::new(&schema).unwrap();

@@ -58,24 +58,24 @@ fn contradiction(said: &Said) -> Option<String> {
             words.contains("promise") && words.contains(" met"),
             "a finding says that the promise is met: the verdict says so or not",
         ),
-        (outcome == "PASS" && !reason.is_empty(), "a PASS with a reason against it"),
-        (outcome == "PASS" && measured < limit, "a PASS below the limit"),
+        (outcome == "pass" && !reason.is_empty(), "a PASS with a reason against it"),
+        (outcome == "pass" && measured < limit, "a PASS below the limit"),
         (
-            outcome == "PASS" && said.claim["bounds"][0].as_f64().is_none_or(|low| low < limit),
+            outcome == "pass" && said.claim["bounds"][0].as_f64().is_none_or(|low| low < limit),
             "a PASS without an interval above the limit",
         ),
         (
-            outcome == "FAIL" && measured >= limit && !reason.contains("of the seconds"),
+            outcome == "fail" && measured >= limit && !reason.contains("of the seconds"),
             "a FAIL at the limit or above without a reason",
         ),
-        (outcome == "PASS" && find("too-short").is_some(), "a PASS of a run that is too short to quote"),
+        (outcome == "pass" && find("too-short").is_some(), "a PASS of a run that is too short to quote"),
         (reason.contains("a throttle holds") && find("throttle").is_none(), "a throttle that was not found"),
         (
             find("lazy-loading").is_some() && (find("stall").is_some() || find("burst").is_some()),
             "lazy loading beside a stall or a burst",
         ),
         (find("burst").is_some() && find("throttle").is_some(), "two rates at which the volume is held"),
-        (outcome == "INVALID" && said.claim["blocker"].is_null(), "INVALID without a blocker"),
+        (outcome == "invalid" && said.claim["blocker"].is_null(), "INVALID without a blocker"),
     ];
     let stalls = said.claim["lapses"].as_array().is_some_and(|l| l.iter().any(|e| e["lapse"] == "stall"));
     rules.push((stalls != find("stall").is_some(), "verdict and diagnosis disagree on stalls"));
@@ -104,6 +104,6 @@ fn no_two_sentences_of_a_result_contradict_each_other() {
         .filter_map(|(v, s)| Some(format!("{}: {}\n    {:?}\n    {}", v.name, contradiction(s)?, v, s.claim)))
         .collect();
     assert!(wrong.is_empty(), "{} of {VOLUMES}:\n{}", wrong.len(), wrong.join("\n"));
-    let passed = said.iter().filter(|s| s.outcome() == "PASS").count();
+    let passed = said.iter().filter(|s| s.outcome() == "pass").count();
     assert!(passed >= VOLUMES / 20, "only {passed} of {VOLUMES} pass: the rules about a PASS show nothing");
 }

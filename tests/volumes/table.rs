@@ -21,12 +21,12 @@ enum May {
 impl May {
     fn allows(self, outcome: &str) -> bool {
         match self {
-            May::Pass => outcome == "PASS",
-            May::Fail => outcome == "FAIL",
-            May::Open => outcome == "INCONCLUSIVE",
-            May::Invalid => outcome == "INVALID",
-            May::NotPass => outcome != "PASS",
-            May::NotFail => outcome == "PASS" || outcome == "INCONCLUSIVE",
+            May::Pass => outcome == "pass",
+            May::Fail => outcome == "fail",
+            May::Open => outcome == "inconclusive",
+            May::Invalid => outcome == "invalid",
+            May::NotPass => outcome != "pass",
+            May::NotFail => outcome == "pass" || outcome == "inconclusive",
         }
     }
 }

@@ -4,7 +4,8 @@
 //! lengths. Figures are in the units of [`Claim`]; positions are thousandths of the width. Nothing is judged here.
 
 use super::sections::micro;
-use crate::verdict::{Claim, Metric, Rates, figure};
+use crate::record::{Claim, Metric};
+use crate::verdict::{Rates, figure};
 
 /// Something with a name on the axis.
 pub struct Mark {
@@ -140,8 +141,8 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&Rates>) -> Gauge {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::Outcome;
     use crate::spec::promise::{AtBlock, Binding};
-    use crate::verdict::Outcome;
 
     fn claim(metric: Metric, promised: f64, limit: f64, measured: f64, bounds: Option<(f64, f64)>) -> Claim {
         Claim {

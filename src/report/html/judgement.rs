@@ -5,10 +5,12 @@
 
 use super::gauge::{self, Gauge};
 use super::sections::{self, Status, micro};
-use crate::diagnose::{self, Confidence, Diagnosis};
-use crate::record::{Record, State};
+use crate::diagnose;
+use crate::record::{
+    Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
+};
 use crate::unit::{grouped, significant};
-use crate::verdict::{Claim, Metric, Outcome, Rates, Verdict, figure};
+use crate::verdict::{Rates, figure};
 
 /// A claim as a card.
 pub struct ClaimCard {
@@ -238,22 +240,21 @@ impl Judged {
     }
 }
 
-/// The verdict of a Record with a promise.
-pub fn judged(record: &Record, found: &[Diagnosis]) -> Option<Judged> {
-    let v = Verdict::of(record, record.claimed.as_ref()?, found);
-    let untested = |u: &crate::verdict::Untested| UntestedCard {
+/// The verdict on a Record.
+pub fn judged(record: &Record, v: &Verdict) -> Judged {
+    let untested = |u: &Untested| UntestedCard {
         metric: u.metric.name(),
         reason: sentence(&u.reason),
         command: u.command.clone(),
     };
     let cut_short = record.state != State::Complete;
-    Some(Judged {
-        headline: told(record, &v),
-        statuses: [status(&v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
+    Judged {
+        headline: told(record, v),
+        statuses: [status(v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).collect(),
         untested: v.untested.iter().map(untested).collect(),
         notes: v.notes.iter().map(|n| sentence(n)).collect(),
-    })
+    }
 }
 
 /// What limited each step; what the doubts already say is left to them.
@@ -264,14 +265,14 @@ pub fn limits(found: &[Diagnosis]) -> Limits {
         limits.findings.extend(d.findings.iter().filter(|f| f.doubt.is_none()).map(|f| FindingCard {
             step: d.step.clone(),
             confidence: f.confidence.name(),
-            dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
+            dots: [Certainty::Possible, Certainty::Likely, Certainty::Proven].map(|c| f.confidence >= c),
             headline: sentence(&f.headline),
             evidence: f.evidence.iter().map(|e| micro(e.clone())).collect(),
             advice: micro(f.advice.clone()),
             code: f.code.clone(),
         }));
         if limits.findings.len() == before {
-            let words = if d.findings.is_empty() { diagnose::NOTHING } else { "See the doubts below." };
+            let words = if d.findings.is_empty() { NOTHING } else { "See the doubts below." };
             limits.quiet.push((d.step.clone(), words));
         }
     }

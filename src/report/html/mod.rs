@@ -17,10 +17,10 @@ mod step;
 
 use askama::Template;
 
-use crate::diagnose;
 use crate::output::screen::visible;
 use crate::record::Record;
 use crate::report::crosscheck;
+use crate::verdict;
 use grids::Grid;
 use judgement::{ClaimCard, Judged, Limits, UntestedCard};
 use sections::{Doubt, Fact, Status};
@@ -96,9 +96,11 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
-    let found = if compared { Vec::new() } else { diagnose::of_record(record) };
-    let judged = Some(record).filter(|_| !compared).and_then(|r| judgement::judged(r, &found));
-    let judged = judged.unwrap_or_else(|| Judged::without_promise(record));
+    let (found, verdict) = if compared { Default::default() } else { verdict::judged(record) };
+    let judged = match &verdict {
+        Some(verdict) => judgement::judged(record, verdict),
+        None => Judged::without_promise(record),
+    };
     let page = Page {
         title: format!("{}{on}", record.title()),
         headline: judged.headline,

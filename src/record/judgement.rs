@@ -1,0 +1,330 @@
+//! The judgement of a run: what limited each step, and whether the promise was kept. Values alone; the rules that make them are
+//! `diagnose` and `verdict`.
+//!
+//! Figures are I/Os per second, bytes per second or nanoseconds, by the metric. Every figure is finite, so that JSON can hold it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Record;
+use crate::stats::burst::Burst;
+use crate::stats::event::Event;
+
+/// How far a finding can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Certainty {
+    /// The evidence fits the finding and other explanations as well.
+    Possible,
+    /// Two independent signs, or one that other explanations seldom give.
+    Likely,
+    /// The evidence excludes every other explanation.
+    Proven,
+}
+
+impl Certainty {
+    /// The word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Certainty::Possible => "possible",
+            Certainty::Likely => "likely",
+            Certainty::Proven => "proven",
+        }
+    }
+}
+
+/// Something that limited a step, or that the reader must know to understand its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// Name of the step.
+    pub step: String,
+    /// Stable name for programs, in kebab case.
+    pub code: String,
+    /// One sentence.
+    pub headline: String,
+    /// The evidence, with numbers. Never empty.
+    pub evidence: Vec<String>,
+    /// How far it can be trusted.
+    pub confidence: Certainty,
+    /// What to do.
+    pub advice: String,
+    /// The figures of the evidence, by name with unit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub numbers: BTreeMap<String, f64>,
+    /// The run does not show the volume, so that no promise can be judged by it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub blocks: bool,
+    /// The code of the doubt in the Record that says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
+}
+
+impl Finding {
+    pub(crate) fn new(
+        code: &str,
+        confidence: Certainty,
+        headline: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            step: String::new(),
+            code: code.into(),
+            headline: headline.into(),
+            evidence: Vec::new(),
+            confidence,
+            advice: advice.into(),
+            numbers: BTreeMap::new(),
+            blocks: false,
+            doubt: None,
+        }
+    }
+
+    pub(crate) fn because(mut self, evidence: impl Into<String>) -> Finding {
+        self.evidence.push(evidence.into());
+        self
+    }
+
+    /// Adds a figure; one that is infinite or no number is left out.
+    pub(crate) fn number(mut self, name: &str, value: f64) -> Finding {
+        if value.is_finite() {
+            self.numbers.insert(name.into(), value);
+        }
+        self
+    }
+
+    pub(crate) fn blocking(self) -> Finding {
+        Finding { blocks: true, ..self }
+    }
+}
+
+/// The findings of one step.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Diagnosis {
+    /// Name of the step.
+    pub step: String,
+    /// The weightiest first; may be empty.
+    pub findings: Vec<Finding>,
+}
+
+/// The sentence of a step without findings.
+pub const NOTHING: &str = "Not limited by anything that can be seen from inside this machine.";
+
+impl Diagnosis {
+    /// At most three sentences, the weightiest first.
+    pub fn headlines(&self) -> Vec<&str> {
+        match self.findings.as_slice() {
+            [] => vec![NOTHING],
+            all => all.iter().take(3).map(|f| f.headline.as_str()).collect(),
+        }
+    }
+
+    /// The finding of that code.
+    pub fn find(&self, code: &str) -> Option<&Finding> {
+        self.findings.iter().find(|f| f.code == code)
+    }
+}
+
+/// The four answers to a promise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "VerdictOutcome")]
+pub enum Outcome {
+    /// The promise was kept.
+    Pass,
+    /// It was not decided; more time is needed.
+    Inconclusive,
+    /// The run says nothing about the volume.
+    Invalid,
+    /// The promise was not kept.
+    Fail,
+}
+
+impl Outcome {
+    /// The word as people read it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Pass => "PASS",
+            Outcome::Inconclusive => "INCONCLUSIVE",
+            Outcome::Invalid => "INVALID",
+            Outcome::Fail => "FAIL",
+        }
+    }
+
+    /// A FAIL outweighs every other outcome, a PASS none.
+    pub(crate) fn weight(self) -> u8 {
+        match self {
+            Outcome::Pass => 0,
+            Outcome::Inconclusive => 1,
+            Outcome::Invalid => 2,
+            Outcome::Fail => 3,
+        }
+    }
+}
+
+/// The quantity that a promise is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Metric {
+    /// I/Os per second.
+    Iops,
+    /// Bytes per second.
+    Throughput,
+    /// Mean latency in nanoseconds.
+    Latency,
+}
+
+impl Metric {
+    /// All, in the order in which they are told.
+    pub const ALL: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
+
+    /// The word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Iops => "IOPS",
+            Metric::Throughput => "throughput",
+            Metric::Latency => "latency",
+        }
+    }
+}
+
+/// A promise held against a step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// Name of the step.
+    pub step: String,
+    /// The quantity.
+    pub metric: Metric,
+    /// The answer.
+    pub outcome: Outcome,
+    /// The promise.
+    pub promised: f64,
+    /// The limit that decides: the promise with its tolerance.
+    pub limit: f64,
+    /// Which limit binds: `volume IOPS`, `instance throughput`, ...
+    pub binding: String,
+    /// The figure held against the promise: the rate of the whole window, or of the baseline after a burst.
+    pub measured: f64,
+    /// The figure of the whole window, burst included.
+    pub whole_window: f64,
+    /// Measured over promised.
+    pub ratio: f64,
+    /// Bounds of the measured figure, each at 95 %.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounds: Option<(f64, f64)>,
+    /// The burst at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
+    /// Stalls and brown-outs in the window.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lapses: Vec<Event>,
+    /// Share of the seconds that delivered 90 % of the promise; only for a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<Delivered>,
+    /// A warm-up at the start. It is part of what was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<WarmUpCut>,
+    /// How much longer the step should be; only when inconclusive.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub more_seconds: Option<u64>,
+    /// The code of the blocker; only when invalid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocker: Option<String>,
+    /// The reason, in a sentence; empty for a plain PASS.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+    /// The command that can decide it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// Share of the seconds that delivered 90 % of the promise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Delivered {
+    /// The share, 0 to 1.
+    pub share: f64,
+    /// Its lower 95 % bound (Clopper and Pearson).
+    pub low: f64,
+    /// Its upper bound.
+    pub high: f64,
+    /// The share that the provider promises; absent where the catalogue has no such promise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub promised: Option<f64>,
+    /// The provider's promise of time against the bounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Outcome>,
+}
+
+/// A warm-up that was found at the start. It decides nothing; the verdict tells what it would have decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WarmUpCut {
+    /// Length of the warm-up.
+    pub seconds: f64,
+    /// The rate of what follows.
+    pub per_second: f64,
+}
+
+/// Something promised that no step tested.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Untested {
+    /// The quantity.
+    pub metric: Metric,
+    /// Why not.
+    pub reason: String,
+    /// The command that tests it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// All claims of a Record.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verdict {
+    /// The gravest outcome; absent when nothing was judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// The volumes and the instance, in words.
+    pub against: String,
+    /// Share by which a figure may be missed.
+    pub tolerance: f64,
+    /// Each promise that a step tested.
+    pub claims: Vec<Claim>,
+    /// Promises that no step tested.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untested: Vec<Untested>,
+    /// Notes on the promise that the reader needs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl Verdict {
+    /// The promise was broken.
+    pub fn failed(&self) -> bool {
+        self.outcome == Some(Outcome::Fail)
+    }
+
+    /// How much longer a step should be to be decided; absent when more time does not help.
+    pub fn more_seconds(&self, step: &str) -> Option<u64> {
+        self.claims.iter().filter(|c| c.step == step).filter_map(|c| c.more_seconds).max()
+    }
+}
+
+impl Record {
+    /// The findings that the Record holds, step by step; absent where it holds no judgement of this version's rules.
+    pub fn diagnoses(&self) -> Option<Vec<Diagnosis>> {
+        let held = self.findings.as_ref().filter(|_| self.volproof_version == env!("CARGO_PKG_VERSION"))?;
+        let mut of: HashMap<&str, Vec<Finding>> = HashMap::new();
+        for finding in held {
+            of.entry(&finding.step).or_default().push(finding.clone());
+        }
+        let one =
+            |name: &str| Diagnosis { step: name.to_string(), findings: of.remove(name).unwrap_or_default() };
+        Some(self.steps.iter().map(|s| s.name.as_str()).map(one).collect())
+    }
+}

@@ -1,0 +1,120 @@
+//! A Record holds findings and verdict: those that the text tells.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use volproof::record::{Outcome, Record};
+use volproof::{explain, judge, verdict};
+
+/// A folder of a test, which is removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("volproof-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let done =
+        Command::new(env!("CARGO_BIN_EXE_volproof")).args(arguments).current_dir(folder).output().unwrap();
+    (done.status.code(), String::from_utf8(done.stdout).unwrap())
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+const PLAN: &str = "[[step]]\nname = 'rand'\nrw = 'randread'\nbs = '4k'\niodepth = 32\nengine = 'null'\nruntime = '60s'\n\
+    simulate = { latency = '500us', iops-cap = 5000 }\n";
+const PROMISED: [&str; 5] =
+    ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB", "--judge-simulated"];
+
+/// A run of a capped volume that was promised more.
+fn run(folder: &Path, plan: &str, more: &[&str]) -> Value {
+    std::fs::write(folder.join("p.toml"), plan).unwrap();
+    let (_, text) = volproof(folder, &[&["run", "--plan", "p.toml", "--json", "r.json"][..], more].concat());
+    assert!(text.contains("rand"), "{text}");
+    json(&folder.join("r.json"))
+}
+
+#[test]
+fn a_run_writes_what_its_text_says() {
+    let folder = Folder::new("judgement");
+    let record = run(&folder.0, PLAN, &PROMISED);
+    assert_eq!(record["verdict"]["outcome"], "fail", "{}", record["verdict"]);
+    assert_eq!(record["verdict"]["claims"][0]["metric"], "iops");
+    let findings = record["findings"].as_array().unwrap();
+    let codes: Vec<&str> = findings.iter().map(|f| f["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"throttle"), "{codes:?}");
+    assert!(findings.iter().all(|f| f["step"] == "rand"));
+    let (code, text) = volproof(&folder.0, &["show", "r.json"]);
+    assert_eq!(code, Some(0));
+    assert!(text.contains("FAIL against alibaba:cloud_essd.PL1"), "{text}");
+    for finding in findings.iter().filter(|f| f["doubt"].is_null()) {
+        let told =
+            format!("[{}, {}]", finding["code"].as_str().unwrap(), finding["confidence"].as_str().unwrap());
+        let words = |s: &str| s.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(&text).contains(&told), "{told} in {text}");
+        assert!(words(&text).contains(&words(finding["headline"].as_str().unwrap())), "{finding}");
+    }
+    // Read again, the Record holds the same, and the rules say the same now.
+    let stored = Record::load(&folder.0.join("r.json")).unwrap();
+    let (held, anew) = (verdict::judged(&stored), verdict::judged_anew(&stored));
+    assert_eq!(judge::text(&stored), judge::text(&Record { findings: None, ..stored.clone() }));
+    assert_eq!(held.1.unwrap().outcome, anew.1.unwrap().outcome);
+}
+
+#[test]
+fn another_promise_is_judged_anew() {
+    let folder = Folder::new("anew");
+    run(&folder.0, PLAN, &PROMISED);
+    let outcome = |more: &[&str]| {
+        let (_, text) = volproof(&folder.0, &[&["verdict", "r.json", "--json"][..], more].concat());
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        value["verdict"]["outcome"].as_str().map(str::to_string)
+    };
+    assert_eq!(outcome(&[]).as_deref(), Some("fail"));
+    // 5,000 of 6,800 are 26 % too few.
+    assert_eq!(outcome(&["--tolerance", "40"]).as_deref(), Some("pass"));
+}
+
+#[test]
+fn runs_that_end_early_and_runs_without_a_promise_hold_findings_too() {
+    let folder = Folder::new("early");
+    let record = run(&folder.0, PLAN, &[]);
+    assert!(record["verdict"].is_null());
+    assert!(!record["findings"].as_array().unwrap().is_empty());
+    let failing = PLAN.replace("iops-cap = 5000", "iops-cap = 5000, error-every = 1000");
+    let record = run(&folder.0, &failing, &PROMISED);
+    assert!(record["state"]["failed"].is_string(), "{}", record["state"]);
+    assert_eq!(record["verdict"]["outcome"], "invalid", "{}", record["verdict"]);
+    assert!(record["findings"].is_array());
+}
+
+#[test]
+fn a_report_becomes_a_record_with_findings() {
+    let folder = Folder::new("report");
+    let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fio/2.2.8-published.txt");
+    let (code, text) = volproof(&folder.0, &["convert", report.to_str().unwrap(), "--to", "record"]);
+    assert_eq!(code, Some(0));
+    let record: Value = serde_json::from_str(&text).unwrap();
+    let codes: Vec<&str> =
+        record["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
+    assert!(codes.contains(&"throttle"), "{codes:?}");
+    // A Record of before has none, and gets them at the door.
+    let old = Path::new("tests/fixtures/record/version-1-run.json");
+    assert!(Record::load(old).unwrap().findings.is_none());
+    let now = explain::load(old).unwrap();
+    assert!(now.findings.is_some() && now.verdict.is_some());
+    assert!(matches!(now.verdict.unwrap().outcome, Some(Outcome::Invalid | Outcome::Inconclusive)));
+}
