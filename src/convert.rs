@@ -56,9 +56,6 @@ pub struct ConvertArgs {
     /// Where it goes [default: standard output]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Version of terse lines
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u8).range(2..=5))]
-    pub terse_version: u8,
 }
 
 /// What a file is.
@@ -140,12 +137,8 @@ fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
         (Form::Record, Source::Reports(bytes, _)) => as_json(&explain::one(&bytes, &args.file)?),
         (Form::Csv, Source::Record(record)) => Ok(text::csv(&record)),
         (Form::Csv, Source::Reports(bytes, _)) => Ok(text::csv(&explain::one(&bytes, &args.file)?)),
-        (form, Source::Reports(_, outputs)) => {
-            Ok(outputs.iter().map(|o| report(o, form, args.terse_version)).collect())
-        }
-        (form, Source::Record(record)) => {
-            Ok(report(&of_record::of_record(&record), form, args.terse_version))
-        }
+        (form, Source::Reports(_, outputs)) => Ok(outputs.iter().map(|o| report(o, form)).collect()),
+        (form, Source::Record(record)) => Ok(report(&of_record::of_record(&record), form)),
     }
 }
 
@@ -153,10 +146,10 @@ fn as_json(record: &Record) -> anyhow::Result<String> {
     Ok(serde_json::to_string(record).context("writing the Record as JSON")? + "\n")
 }
 
-fn report(output: &Output, form: Form, version: u8) -> String {
+fn report(output: &Output, form: Form) -> String {
     match form {
         Form::Json => json_write::write(output, false),
-        Form::Terse => terse::write(output, version),
+        Form::Terse => terse::write(output),
         Form::Normal => text_write::normal(output),
         _ => json_write::write(output, true),
     }
@@ -226,6 +219,9 @@ fn jobs(text: &str) -> anyhow::Result<command::Command> {
 /// The plan that volproof makes of fio's jobs. Files are taken to be there; what depends on the size of a device cannot be known here.
 fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
     let command = jobs(text)?;
+    if let Some((option, why)) = command.needs_fio.first() {
+        bail!("only fio itself can run it: {option}: {why}");
+    }
     let relative = |line: &str| line.split_once('=').is_some_and(|(_, v)| v.trim_end().ends_with('%'));
     if let Some(line) = text.lines().find(|l| relative(l) && (l.contains("size") || l.contains("offset"))) {
         bail!("'{}' depends on the target: give it in bytes", line.trim());

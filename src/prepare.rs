@@ -158,7 +158,6 @@ fn whole_blocks(
         seed,
         continue_on_error: false,
         cpus: &[],
-        pool: None,
         gate: None,
     };
     let mut written = 0u64;

@@ -5,7 +5,7 @@ use std::io;
 
 use libfuzzer_sys::fuzz_target;
 use volproof::fio::command::Surroundings;
-use volproof::fio::{argv, showcmd, table};
+use volproof::fio::{argv, table};
 
 fuzz_target!(|text: &str| {
     let file = |name: &str| match name {
@@ -22,7 +22,6 @@ fuzz_target!(|text: &str| {
                 job.limits();
                 table::all().for_each(|option| drop(job.value(option.name)));
             }
-            showcmd::line(&command);
         }
     }
 });

@@ -106,7 +106,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Warning> {
     let asked = step.in_flight_asked.get()?;
     let reached = step.in_flight_mean / asked.max(1.0);
     // A schedule and pauses leave the queue empty on purpose.
-    let meant = plan.arrivals_per_second().is_some() || plan.think.is_some();
+    let meant = plan.arrivals_per_second().is_some();
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }

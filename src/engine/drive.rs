@@ -134,8 +134,7 @@ fn jobs(
         let regions: Vec<Region> = targets.iter().map(region).collect::<Result<_, _>>()?;
         let generator =
             |(t, region): (usize, &Region)| Generator::new(step, *region, seed ^ (t as u64) << 32);
-        let data =
-            step.rw.changes_data().then(|| Data::new(step, regions[0].length, id, load.pool, seed)).flatten();
+        let data = step.rw.changes_data().then(|| Data::new(step, seed)).flatten();
         let schedule = step
             .arrivals_per_second()
             .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
@@ -149,8 +148,6 @@ fn jobs(
             largest: step.largest_block(),
             generators: regions.iter().enumerate().map(generator).collect(),
             target: load.first_target(id) as u16,
-            ios: step.ios,
-            think: step.think,
             trace: step.trace.then_some(Trace::MOST / workers as usize),
             passes: Passes::of(step, targets, &regions),
             schedule,

@@ -4,7 +4,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::offsets::{Offsets, Permutation};
-use super::zones::Zones;
 use crate::plan::Step;
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -73,7 +72,7 @@ pub trait Source {
     }
 }
 
-/// Targets in turn, one I/O each, and zones; every one of them has its own positions, permutations and count of writes to a flush.
+/// Targets in turn, one I/O each; every one of them has its own positions, permutations and count of writes to a flush.
 pub struct Turns {
     generators: Vec<Generator>,
     next: usize,
@@ -93,7 +92,7 @@ impl Source for Turns {
 
     #[inline(always)]
     fn next(&mut self) -> (Direction, u64, u32) {
-        let io = self.generators[self.next].next_in_zone();
+        let io = self.generators[self.next].next();
         self.last = self.next as u16;
         self.next = if self.next + 1 == self.generators.len() { 0 } else { self.next + 1 };
         io
@@ -140,8 +139,6 @@ pub struct Generator {
     stride: u64,
     /// Where sequential I/O goes on behind an end of its part.
     again: u64,
-    /// Where its I/Os go instead, see [`Generator::next_in_zone`].
-    zones: Option<Box<Zones>>,
     writes_per_flush: u32,
     writes_since_flush: u32,
 }
@@ -182,25 +179,8 @@ impl Generator {
             sequential: !step.rw.is_random(),
             stride: step.stride.0 as u64,
             again,
-            zones: step.zones.map(|zones| Box::new(Zones::new(&zones, step, region.length.0, seed))),
             writes_per_flush: step.fsync,
             writes_since_flush: 0,
-        }
-    }
-
-    /// Its I/Os go to zones: a source that calls [`Generator::next_in_zone`] has to draw them.
-    pub fn has_zones(&self) -> bool {
-        self.zones.is_some()
-    }
-
-    /// The next I/O, in its zone where there are zones.
-    fn next_in_zone(&mut self) -> (Direction, u64, u32) {
-        let (direction, offset, length) = self.next();
-        match &mut self.zones {
-            Some(zones) if direction != Direction::Sync => {
-                (direction, self.region.start.0 + zones.next(direction, u64::from(length)), length)
-            }
-            _ => (direction, offset, length),
         }
     }
 

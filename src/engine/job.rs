@@ -10,7 +10,6 @@ use super::generator::Generator;
 use super::outcome::End;
 use super::passes::Passes;
 use super::schedule::Schedule;
-use crate::plan::Think;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
@@ -60,10 +59,6 @@ pub struct Job {
     pub generators: Vec<Generator>,
     /// Number of the first of its targets within the step.
     pub target: u16,
-    /// Ends after so many I/Os.
-    pub ios: Option<u64>,
-    /// Pauses.
-    pub think: Option<Think>,
     /// Keeps so many of its I/Os, none when absent.
     pub trace: Option<usize>,
     /// Drops cached pages at the end of each pass.

@@ -23,7 +23,6 @@ mod signal;
 mod thread;
 mod uring;
 mod worker;
-mod zones;
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -41,7 +40,6 @@ use clock::{Anchor, Clock, Monotonic, TSC, Virtual};
 use drive::drive;
 
 pub use clock::{Timer, clock_source};
-pub use data::Pool;
 pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
@@ -140,8 +138,6 @@ pub struct Load<'a> {
     pub continue_on_error: bool,
     /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
     pub cpus: &'a [u32],
-    /// Its part in a working set of data that other loads repeat too.
-    pub pool: Option<Pool>,
     /// Where it meets other loads that are to start at the same instant.
     pub gate: Option<&'a Gate>,
 }

@@ -176,7 +176,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             backend: ManuallyDrop::new(backend),
             buffers: ManuallyDrop::new(buffers),
             batch: job.batch,
-            special: Special::of(&mut job, &clock),
+            special: Special::of(&mut job),
             target: job.target,
             targets: job.generators.len() as u16,
             generators: job.generators,
@@ -224,7 +224,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         self.clock.idle_until(start);
         let generators = std::mem::take(&mut self.generators);
-        let result = if generators.len() > 1 || self.special.asked() || generators[0].has_zones() {
+        let result = if generators.len() > 1 || self.special.asked() {
             self.load(Turns::new(generators))
         } else if let Some(reads) = generators[0].reads() {
             self.load(reads)
@@ -252,32 +252,25 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     }
 
     fn closed_loop<S: Source>(&mut self, mut source: S) -> io::Result<()> {
-        while !self.closed && self.more::<S>() {
+        while !self.closed && self.more() {
             let now = self.clock.now();
             if now >= self.next_event {
                 self.event(now);
                 continue;
             }
             self.settle(now);
-            let due = if S::SPECIAL { self.special.pause_due() } else { None };
             if self.idle > 0 {
                 let busy = self.slots.len() - self.idle;
-                let n = if due.is_some() { 1 } else { self.batch.next(self.idle, busy) };
+                let n = self.batch.next(self.idle, busy);
                 self.fill::<S, false>(&mut source, n, now, now);
                 // More can be sent: in a call of its own, with a stamp of its own. The last call also waits.
-                if self.idle > 0 && due.is_none() && self.more::<S>() {
+                if self.idle > 0 && self.more() {
                     self.backend.submit()?;
                     continue;
                 }
             }
             self.backend.submit_and_wait(1, None)?;
             self.collect::<S, false>();
-            if S::SPECIAL
-                && let Some(completed) = due.or_else(|| self.special.pause_due())
-            {
-                self.quiesce::<S>()?;
-                self.pause(completed);
-            }
         }
         self.drain::<S, false>()
     }
@@ -286,12 +279,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     /// would count as unlikely, and cost the loop two jumps an I/O.
     #[inline(never)]
     fn lockstep<S: Source>(&mut self, mut source: S) {
-        while self.more::<S>() {
+        while self.more() {
             let (direction, offset, length) = source.next();
             let target = if S::SPECIAL { Some(source.target()) } else { None };
-            if S::SPECIAL {
-                self.special.send(u64::from(direction != Direction::Sync));
-            }
             if direction == Direction::Write {
                 if S::SPECIAL {
                     self.special.write(&mut self.buffers, 0, length, self.fixed);
@@ -332,12 +322,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 let target = self.target + target.unwrap_or(0);
                 let slot = Slot { sent, intended: sent, offset, length, target, direction };
                 self.special.complete(&slot, ticks, now, self.origin, &self.clock);
-                if let Some(completed) = self.special.pause_due() {
-                    self.pause(completed);
-                    if self.closed {
-                        return;
-                    }
-                }
             }
         }
     }
@@ -363,14 +347,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let mut next = self.begin + self.clock.ticks(schedule.next());
         // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
         let mut freed = self.begin;
-        while !self.closed && self.more::<S>() {
+        while !self.closed && self.more() {
             let now = self.clock.now();
             if now >= self.next_event {
                 self.event(now);
                 continue;
             }
             self.settle(now);
-            while next <= now && self.idle > 0 && self.more::<S>() {
+            while next <= now && self.idle > 0 && self.more() {
                 if let Some(open) = &mut self.outcome.open
                     && next >= self.origin
                 {
@@ -425,8 +409,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// The amount of I/O is not used up.
     #[inline(always)]
-    fn more<S: Source>(&self) -> bool {
-        self.bytes_left > 0 && (!S::SPECIAL || self.special.ios_left > 0)
+    fn more(&self) -> bool {
+        self.bytes_left > 0
     }
 
     /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
@@ -441,8 +425,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         } else {
             n
         };
-        let n = if S::SPECIAL { special.allowed(n) } else { n };
-        let (mut bytes, mut ios) = (0, 0);
+        let mut bytes = 0;
         *idle -= n;
         backend.fill(&free[*idle..*idle + n], |slot| {
             let (direction, offset, length) = source.next();
@@ -463,13 +446,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let target = if S::SPECIAL { Some(source.target()) } else { None };
             if let Some(target) = target {
                 entry.target = *first + target;
-                ios += u64::from(direction != Direction::Sync);
             }
             Request { slot, direction, offset, length, target }
         });
-        if S::SPECIAL {
-            special.send(ios);
-        }
         *bytes_left -= bytes;
         outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
     }
@@ -478,7 +457,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[inline(always)]
     fn collect<S: Source, const OPEN: bool>(&mut self) {
         let n = self.backend.ready();
-        let n = if S::SPECIAL { n.min(self.special.at_once()) } else { n };
         let now = self.clock.now();
         self.outcome.depth.complete(n);
         if n == 0 {

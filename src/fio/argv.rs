@@ -57,7 +57,7 @@ const fn noted(name: &'static str, letter: char, help: &'static str, why: &'stat
     Flag { name, letter: Some(letter), takes: Takes::Value, help, support: Support::Noted(why) }
 }
 
-const REMOTE: &str = "volproof has its own way to other machines";
+const REMOTE: &str = "volproof runs jobs on the machine it is called on";
 const TRIGGER: &str = "volproof runs no programs";
 const SELFTEST: &str = "it tests fio itself";
 
@@ -65,7 +65,13 @@ const SELFTEST: &str = "it tests fio itself";
 pub const FLAGS: &[Flag] = &[
     flag("output", 'o', Takes::Value, "Write the report to this file"),
     flag("latency-log", 'l', Takes::Value, "Gone from fio: use write_lat_log"),
-    flag("bandwidth-log", 'b', Takes::Nothing, "Log the bandwidth of all jobs together"),
+    fio_only(
+        "bandwidth-log",
+        'b',
+        Takes::Nothing,
+        "Log the bandwidth of all jobs together",
+        "logs are of one job: use write_bw_log",
+    ),
     flag("minimal", 'm', Takes::Maybe, "Terse report"),
     flag("output-format", 'F', Takes::Value, "Forms of the report: normal, terse, json, json+"),
     flag("append-terse", 'f', Takes::Maybe, "Terse report after the others"),
@@ -74,7 +80,13 @@ pub const FLAGS: &[Flag] = &[
     flag("help", 'h', Takes::Nothing, "Print this text"),
     flag("cmdhelp", 'c', Takes::Maybe, "Describe an option, or all"),
     flag("enghelp", 'i', Takes::Maybe, "List engines, or options of one"),
-    flag("showcmd", 's', Takes::Nothing, "Print job files as a command line"),
+    fio_only(
+        "showcmd",
+        's',
+        Takes::Nothing,
+        "Print job files as a command line",
+        "volproof writes no command lines of jobs",
+    ),
     flag("readonly", 'r', Takes::Nothing, "Refuse jobs that write"),
     flag("eta", 'e', Takes::Value, "Progress line: always, never or auto"),
     flag("eta-interval", 'O', Takes::Value, "Time between progress lines"),
@@ -162,7 +174,7 @@ pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec
         }
         jobfile::read(&mut command, &file.to_string_lossy(), &mut globals, n > 0, around)?;
     }
-    let other_work = command.parse_only || command.showcmd || !command.needs_fio.is_empty();
+    let other_work = command.parse_only || !command.needs_fio.is_empty();
     if command.jobs.is_empty() && !other_work {
         return Err(vec![Mistake::at(&Origin::Whole, What::NoJobs)]);
     }
@@ -346,7 +358,6 @@ impl Line {
             "latency-log" => {
                 return Err(bad("fio has given it up: use write_lat_log=NAME in each job".into()));
             }
-            "bandwidth-log" => command.bandwidth_log = true,
             "minimal" => command.formats = vec![Format::Terse],
             "output-format" => command.formats = formats(&text).map_err(bad)?,
             "append-terse" => {
@@ -359,7 +370,6 @@ impl Line {
             "help" => command.request = Some(Request::Help),
             "cmdhelp" => command.request = Some(Request::CmdHelp(value)),
             "enghelp" => command.request = Some(Request::EngHelp(value)),
-            "showcmd" => command.showcmd = true,
             "readonly" => command.readonly = true,
             "eta" => match text.as_str() {
                 "always" => command.eta = Eta::Always,
@@ -376,8 +386,12 @@ impl Line {
             "section" if text == "global" => return Err(bad("'global' alone is no job".into())),
             "section" => command.sections.push(text),
             "warnings-fatal" => command.warnings_fatal = true,
-            "terse-version" => match text.parse() {
-                Ok(version @ 2..=5) => command.terse_version = version,
+            "terse-version" => match text.parse::<u8>() {
+                Ok(3) => {}
+                Ok(2 | 4 | 5) => {
+                    let why = "volproof writes terse reports in version 3, fio's default";
+                    command.needs_fio.push((format!("--terse-version={text}"), why));
+                }
                 _ => return Err(bad(format!("'{text}' is none of 2, 3, 4, 5"))),
             },
             "destroy" => command.destroy.push(text),

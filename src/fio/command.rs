@@ -24,8 +24,6 @@ pub struct Command {
     pub formats: Vec<Format>,
     /// Terse output was added with `--append-terse`.
     pub append_terse: bool,
-    /// Version of terse output: 2 to 5.
-    pub terse_version: u8,
     /// When the progress line is shown.
     pub eta: Eta,
     /// Time between two progress lines.
@@ -34,8 +32,6 @@ pub struct Command {
     pub eta_newline: Option<Nanos>,
     /// Time between two full reports while the run goes on.
     pub status_interval: Option<Nanos>,
-    /// Print the jobs as a command line instead of running them.
-    pub showcmd: bool,
     /// Read everything and run nothing.
     pub parse_only: bool,
     /// Refuse jobs that write.
@@ -46,10 +42,10 @@ pub struct Command {
     pub request: Option<Request>,
     /// Notes end the run.
     pub warnings_fatal: bool,
-    /// A log of the bandwidth of all jobs together.
-    pub bandwidth_log: bool,
-    /// Flags that only fio itself honours, each with the reason.
+    /// Flags and values that only fio itself honours, each with the reason.
     pub needs_fio: Vec<(String, &'static str)>,
+    /// Some values are arithmetic, which fio works out: the numbers in the jobs stand in for them.
+    pub has_arithmetic: bool,
     /// Flags that change nothing here, each with the reason.
     pub noted: Vec<(String, &'static str)>,
     /// Serial numbers of devices whose data may go: volproof's own addition.
@@ -133,6 +129,9 @@ fn online() -> u64 {
     u64::try_from(cpus).map_or(1, |n| n.max(1))
 }
 
+/// Numbers that count files or clones: the guard has to know which names they make.
+const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
+
 /// The longest job file that is read; a block device that was named as one would never end.
 const LONGEST: u64 = 16 << 20;
 
@@ -155,19 +154,17 @@ impl Command {
             output: None,
             formats: vec![Format::Normal],
             append_terse: false,
-            terse_version: 3,
             eta: Eta::Auto,
             eta_interval: Nanos::seconds(1),
             eta_newline: None,
             status_interval: None,
-            showcmd: false,
             parse_only: false,
             readonly: false,
             sections: Vec::new(),
             request: None,
             warnings_fatal: false,
-            bandwidth_log: false,
             needs_fio: Vec::new(),
+            has_arithmetic: false,
             noted: Vec::new(),
             destroy: Vec::new(),
             files: Vec::new(),
@@ -202,7 +199,19 @@ impl Command {
         before: &[&[Given]],
     ) -> Result<Given, Mistake> {
         let kb_base = before.iter().rev().find_map(|given| kb_base(given)).unwrap_or(KB_BASE);
-        let (value, notes) = number::read(option, text, kb_base).map_err(|why| {
+        let arithmetic = text.filter(|text| option.is_number() && text.trim_start().starts_with('('));
+        if let Some(text) = arithmetic {
+            if NAMES_FILES.contains(&option.name) {
+                let why =
+                    format!("'{text}' is arithmetic, and names of files depend on it: write the result");
+                return Err(Mistake::value(origin, option.name, why));
+            }
+            self.has_arithmetic = true;
+            let why = "volproof reads numbers, and leaves arithmetic to fio: write the result";
+            self.needs_fio.push((format!("{}={text}", option.name), why));
+        }
+        let read = if arithmetic.is_some() { Some("1") } else { text };
+        let (value, notes) = number::read(option, read, kb_base).map_err(|why| {
             let option = option.name.to_string();
             Mistake::at(origin, What::Value { option, why })
         })?;

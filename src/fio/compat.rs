@@ -14,17 +14,14 @@ use super::table::{self, ENGINES};
 pub const MARK: &str = "<!-- corpus -->";
 
 /// Where fio does otherwise and volproof does not follow, with the reason.
-const ON_PURPOSE: [&str; 9] = [
+const ON_PURPOSE: [&str; 7] = [
     "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
     "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
      fio fills the filesystem to the last byte first and leaves the file.",
     "`size` above 100 % is refused: fio takes it and writes until the filesystem is full.",
     "A job or clone whose part begins at or behind the end of a device is refused: fio ends it at once, without an I/O and without an error.",
-    "`--showcmd` prints a line that asks for the same when it is run: a `name` among global options is left out, a log without a name has \
-     that of its job, later global options stand behind `--name=global`, and jobs of the command line are shown too.",
     "Interim reports (`--status-interval`, SIGUSR1) tell whole seconds of running jobs, so that counts and latencies are of one stretch \
      of time.",
-    "`--bandwidth-log` is written whether the progress line is shown or not; without that line fio leaves the files empty.",
     "`fio: terminating on signal N` goes to standard error where no normal output was asked for: JSON stays JSON.",
     "SIGHUP ends the run as SIGINT does, with a report; fio dies of it without one. The exit code is 129, as a shell tells it of fio.",
 ];

@@ -7,7 +7,6 @@
 use std::path::Path;
 
 use super::command::{Command, Surroundings};
-use super::expression;
 use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
 use super::number::Value;
@@ -171,13 +170,7 @@ fn options(
 ) -> Result<Vec<Given>, Vec<Mistake>> {
     let mut own: Vec<Given> = Vec::new();
     let mut mistakes = Vec::new();
-    let mut lines = Vec::new();
-    for line in &section.lines {
-        match replaced(&line.text, around) {
-            Ok(text) => lines.push((text, line)),
-            Err(why) => mistakes.push(placed(Mistake::form(&line.origin, why), line.column)),
-        }
-    }
+    let mut lines: Vec<_> = section.lines.iter().map(|line| (replaced(&line.text, around), line)).collect();
     let named = |text: &str| text.split_once('=').map_or(text, |(name, _)| name.trim_end()).to_string();
     let canonical = |name: &str| option::find(name, "").map_or(0, |o| rank(o.name));
     lines.sort_by_key(|(text, _)| canonical(&named(text)));
@@ -237,8 +230,8 @@ pub(super) fn unknown(name: &str, engine: &str) -> What {
     }
 }
 
-/// An option line with its variables and keywords replaced, and worked out where a keyword was replaced.
-fn replaced(line: &str, around: &Surroundings) -> Result<String, String> {
+/// An option line with its variables and keywords replaced. Arithmetic with a keyword is put in brackets, as fio's expressions stand.
+fn replaced(line: &str, around: &Surroundings) -> String {
     let mut text = String::new();
     let mut rest = line;
     while let Some((before, behind)) = rest.split_once("${") {
@@ -250,16 +243,15 @@ fn replaced(line: &str, around: &Surroundings) -> Result<String, String> {
     text.push_str(rest);
     let keywords = [("$pagesize", around.page), ("$mb_memory", around.memory), ("$ncpus", around.cpus)];
     if !keywords.iter().any(|(keyword, _)| text.contains(keyword)) {
-        return Ok(text);
+        return text;
     }
     for (keyword, value) in keywords {
         text = text.replace(keyword, &value.to_string());
     }
     match text.split_once('=') {
         Some((name, value)) if value.contains(['+', '-', '*', '/']) && !value.starts_with('(') => {
-            let sum = expression::evaluate(value, |_| None)?;
-            Ok(format!("{name}={}", sum.value.trunc()))
+            format!("{name}=({value})")
         }
-        _ => Ok(text),
+        _ => text,
     }
 }

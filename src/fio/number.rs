@@ -7,7 +7,6 @@
 use crate::plan::CpuList;
 use crate::unit::Nanos;
 
-use super::expression;
 use super::option::{FioOption, Kind, Unit};
 
 /// What was given for one option.
@@ -185,9 +184,6 @@ fn parts(text: &str) -> Vec<&str> {
 
 /// The only part of an option that takes one number.
 fn one(text: &str) -> Result<&str, String> {
-    if text.starts_with('(') {
-        return Ok(text);
-    }
     match parts(text)[..] {
         [only] | [only, ""] => Ok(only),
         _ => Err(format!("'{text}' is more than one number: fio would take the first and drop the others")),
@@ -199,7 +195,7 @@ fn directions<T: Copy>(
     text: &str,
     mut read: impl FnMut(&str) -> Result<T, String>,
 ) -> Result<[Option<T>; 3], String> {
-    let parts = if text.starts_with('(') { vec![text] } else { parts(text) };
+    let parts = parts(text);
     if parts.len() > 3 && parts[3..].iter().any(|p| !p.is_empty()) {
         return Err(format!("'{text}' is more than three values: one each for reads, writes and trims"));
     }
@@ -330,10 +326,6 @@ enum Amount {
 
 /// A number of bytes, or of anything: fio takes its units for every whole number.
 fn amount(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Amount, String> {
-    if text.starts_with('(') {
-        let value = expression::evaluate(text, |unit| factor(unit, kb_base).map(|f| f as f64))?.value;
-        return rounded(value, text).map(Amount::Plain);
-    }
     let (number, unit) = split(text)?;
     match unit.to_ascii_lowercase().as_str() {
         "%" => return Ok(Amount::Percent(number)),
@@ -379,11 +371,6 @@ pub(super) fn time(text: &str, bare: Unit) -> Result<Nanos, String> {
         Unit::Seconds => 1_000_000_000,
         Unit::Micros => 1_000,
     };
-    if text.starts_with('(') {
-        let sum = expression::evaluate(text, |unit| length(unit).map(|n| n as f64))?;
-        let value = if sum.has_units { sum.value } else { sum.value * bare as f64 };
-        return rounded(value, text).and_then(|n| positive(n, text));
-    }
     let (number, unit) = split(text)?;
     let nanos = match unit {
         "" => bare,
@@ -445,9 +432,4 @@ fn split(text: &str) -> Result<(i64, &str), String> {
     }
     let number = i64::from_str_radix(&digits[..end], base).map_err(|_| format!("'{text}' is too large"))?;
     Ok((if negative { -number } else { number }, &digits[end..]))
-}
-
-fn rounded(value: f64, text: &str) -> Result<i64, String> {
-    // The largest double below 2^63; infinity and NaN fail both tests.
-    if value.abs() < 9.2e18 { Ok(value as i64) } else { Err(format!("'{text}' is too large")) }
 }

@@ -240,6 +240,15 @@ impl FioOption {
         }
     }
 
+    /// Its values are numbers, which fio can also work out from an expression in brackets.
+    pub(super) fn is_number(&self) -> bool {
+        use Kind::{Between, Delay, Int, IntTime, Long, Ranges, Size, Time};
+        matches!(
+            self.kind,
+            Int { .. } | Long { .. } | Size | Time { .. } | IntTime | Ranges | Between | Delay
+        )
+    }
+
     pub(super) const fn alias(mut self, alias: &'static str) -> FioOption {
         self.alias = Some(alias);
         self

@@ -1,4 +1,4 @@
-//! fio's terse form (`--minimal`): one line of fields between semicolons for each row. Versions 2 to 5, written and read.
+//! fio's terse form (`--minimal`): one line of fields between semicolons for each row. Versions 2 to 5 are read; version 3, fio's default, is written.
 //!
 //! It says less than the JSON: latencies in whole microseconds, no counts of I/Os, and latencies below 1 us in the first of the
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
@@ -12,29 +12,24 @@ use crate::unit::{Bytes, Nanos};
 /// Places for percentiles.
 const SLOTS: usize = 20;
 
-/// The rows of an Output, one line each.
-pub fn write(output: &Output, version: u8) -> String {
-    output.jobs.iter().map(|j| line(output, j, version) + "\n").collect()
+/// The rows of an Output, one line of version 3 each.
+pub fn write(output: &Output) -> String {
+    output.jobs.iter().map(|j| line(output, j) + "\n").collect()
 }
 
-fn line(output: &Output, job: &Job, version: u8) -> String {
-    let mut f: Vec<String> = vec![version.to_string()];
-    if version > 2 {
-        f.push(output.version.clone());
-    }
-    f.extend([job.name.clone(), job.group.to_string(), job.error.to_string()]);
+fn line(output: &Output, job: &Job) -> String {
+    let head = ["3", &output.version, &job.name, &job.group.to_string(), &job.error.to_string()];
+    let mut f: Vec<String> = head.map(str::to_string).into();
     let none = Stats::default();
     let listed = listed(output, job);
     let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
     if !mixed_only {
-        for d in [Direction::Read, Direction::Write, Direction::Trim] {
-            if d != Direction::Trim || version != 3 {
-                stats(job.directions[d].as_ref().unwrap_or(&none), &listed, version, &mut f);
-            }
+        for d in [Direction::Read, Direction::Write] {
+            stats(job.directions[d].as_ref().unwrap_or(&none), &listed, &mut f);
         }
     }
     if let Some(mixed) = &job.mixed {
-        stats(mixed, &listed, version, &mut f);
+        stats(mixed, &listed, &mut f);
     }
     let cpu = job.cpu.unwrap_or_default();
     f.push(format!("{:.6}%", cpu.user * 100.0));
@@ -45,24 +40,19 @@ fn line(output: &Output, job: &Job, version: u8) -> String {
     us[0] += job.latency_ns.unwrap_or_default().iter().sum::<f64>() * 100.0;
     f.extend(us.map(|x| format!("{x:.2}%")));
     f.extend(job.latency_ms.unwrap_or_default().map(|x| format!("{:.2}%", x * 100.0)));
-    if version >= 3 {
-        for disk in &output.disks {
-            f.push(disk.name.clone());
-            counts(&disk.counts, &mut f);
-            if let Some(below) = &disk.below {
-                f.push("slaves".into());
-                counts(below, &mut f);
-            }
+    for disk in &output.disks {
+        f.push(disk.name.clone());
+        counts(&disk.counts, &mut f);
+        if let Some(below) = &disk.below {
+            f.push("slaves".into());
+            counts(below, &mut f);
         }
     }
     if let Some(errors) = job.errors {
         f.extend([errors.to_string(), job.first_error.unwrap_or(0).to_string()]);
     }
-    match &job.description {
-        Some(words) if version == 2 => f.join(";") + "\n;" + words,
-        Some(words) => f.join(";") + ";" + words,
-        None => f.join(";"),
-    }
+    f.extend(job.description.clone());
+    f.join(";")
 }
 
 /// The percentiles of a row, which fio also prints, as 0, for a direction that did nothing.
@@ -83,7 +73,7 @@ fn listed(output: &Output, job: &Job) -> Vec<f64> {
     if given.is_empty() { PERCENTILES.to_vec() } else { given }
 }
 
-fn stats(s: &Stats, listed: &[f64], version: u8, f: &mut Vec<String>) {
+fn stats(s: &Stats, listed: &[f64], f: &mut Vec<String>) {
     let ms = s.runtime.0 / 1_000_000;
     let iops = match s.ios {
         Some(n) if ms > 0 => (u128::from(n) * 1000 / u128::from(ms)) as u64,
@@ -107,13 +97,6 @@ fn stats(s: &Stats, listed: &[f64], version: u8, f: &mut Vec<String>) {
     f.extend([bw.min, bw.max].map(|x| ((x * kib + 1e-6) as u64).to_string()));
     f.push(format!("{:.6}%", bw.terse_share.or(bw.share).unwrap_or(0.0) * 100.0));
     f.extend([bw.mean, bw.deviation].map(|x| format!("{:.6}", x * kib)));
-    if version == 5 {
-        f.push(bw.samples.unwrap_or(0).to_string());
-        let iops = s.iops_samples.unwrap_or_default();
-        f.extend([iops.min, iops.max].map(|x| ((x + 1e-6) as u64).to_string()));
-        f.extend([iops.mean, iops.deviation].map(|x| format!("{x:.6}")));
-        f.push(iops.samples.unwrap_or(0).to_string());
-    }
 }
 
 fn latency(l: Option<&Latency>, f: &mut Vec<String>) {

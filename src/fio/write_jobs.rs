@@ -126,7 +126,7 @@ fn escape(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{BlockSizes, Dedupe, DedupeMode, EngineKind, Pattern, Stride, Zones};
+    use crate::plan::{BlockSizes, EngineKind, Pattern, Stride};
     use crate::unit::Nanos;
 
     fn at(path: &str) -> Place {
@@ -193,27 +193,6 @@ mod tests {
     }
 
     #[test]
-    fn zones_are_said_where_fio_has_the_same() {
-        let zones = Zones { size: Bytes::mib(64), range: None, skip: Bytes::mib(192) };
-        let step = Step { rw: Pattern::Read, zones: Some(zones), ..Step::default() };
-        let options = sections(&step, &[at("f")], 1).unwrap().remove(0);
-        for wanted in [("zonemode", "strided"), ("zonesize", "64m"), ("zoneskip", "192m")] {
-            assert!(options.contains(&(wanted.0, wanted.1.into())), "{wanted:?} in {options:?}");
-        }
-        assert!(!options.iter().any(|o| o.0 == "zonerange"));
-        let why = |step: Step| sections(&step, &[at("f")], 1).unwrap_err().why;
-        assert!(why(Step { size: Some(Bytes::mib(512)), ..step.clone() }).contains("leave size out"));
-        assert!(why(Step { numjobs: 2, ..step.clone() }).contains("set offset-increment"));
-        let cut = Zones { skip: Bytes::mib(60), ..zones };
-        assert!(
-            why(Step { rw: Pattern::RandRead, zones: Some(cut), ..step.clone() })
-                .contains("cuts the last zone")
-        );
-        let odd = Zones { range: Some(Bytes(5000)), ..zones };
-        assert!(why(Step { zones: Some(odd), ..step }).contains("another range"));
-    }
-
-    #[test]
     fn data_is_said() {
         let with = |step: Step| {
             let options = sections(&step, &[at("f")], 1).unwrap().remove(0);
@@ -226,13 +205,8 @@ mod tests {
         assert_eq!(with(Step { scramble: false, ..step.clone() }), "scramble_buffers=0 ");
         let pattern = Some("\"ab\"".parse().unwrap());
         assert_eq!(with(Step { buffer_pattern: pattern, ..step.clone() }), "buffer_pattern=0x6162 ");
-        let compressed = Step { compressible: 40, compress_chunk: Some(Bytes(512)), ..step.clone() };
+        let compressed = Step { compressible: 40, compress_chunk: Some(Bytes(512)), ..step };
         insta::assert_snapshot!(with(compressed), @"buffer_compress_percentage=40 buffer_compress_chunk=512 refill_buffers=1");
-        let dedupe = Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 10, global: true };
-        let again = Step { dedupe: Some(dedupe), ..step };
-        assert!(sections(&again, &[at("f")], 1).unwrap_err().why.contains("set size"));
-        let again = with(Step { size: Some(Bytes::mib(1)), ..again });
-        insta::assert_snapshot!(again, @"refill_buffers=1 dedupe_percentage=30 dedupe_mode=working_set dedupe_working_set_percentage=10 dedupe_global=1");
     }
 
     #[test]

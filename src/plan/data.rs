@@ -1,4 +1,4 @@
-//! What writes carry: how much of it compresses, repeats, or is a pattern.
+//! The data of writes: how much of it compresses or is a pattern.
 //!
 //! Names are fio's. A write is random data unless a step says otherwise: buffers are filled once, and every sector of a write gets a
 //! number that was never written before. [`Step::refills`] says when each write gets random data of its own instead, which costs time.
@@ -13,43 +13,6 @@ use serde::{Deserialize, Serialize, de};
 use super::{Step, WordError};
 use crate::sample::Direction;
 use crate::unit::Bytes;
-
-/// Writes that carry data which was written before, as a store that deduplicates finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Dedupe {
-    /// Share of such writes, in percent.
-    pub percent: u32,
-    /// Which data they carry.
-    #[serde(default)]
-    pub mode: DedupeMode,
-    /// Size of the working set, in percent of the part that a job uses; its blocks are the smallest of the writes.
-    #[serde(default = "five", skip_serializing_if = "is_five")]
-    pub set: u32,
-    /// The working set of a job is in equal parts that of each job of the plan which says so.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub global: bool,
-}
-
-fn five() -> u32 {
-    5
-}
-
-fn is_five(percent: &u32) -> bool {
-    *percent == 5
-}
-
-/// Which data is written again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DedupeMode {
-    /// That of the write before.
-    #[default]
-    Repeat,
-    /// Any of a set, which the first writes of a job bring in.
-    #[serde(alias = "working_set")]
-    WorkingSet,
-}
 
 /// Bytes that are written over and over: `0xdeadbeef`, `"text"`, a whole number, or several of these in a row, as fio reads them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -142,7 +105,7 @@ impl JsonSchema for BufferPattern {
 impl Step {
     /// Every write gets random data of its own.
     pub fn refills(&self) -> bool {
-        self.refill || self.dedupe.is_some() || self.compress_chunk.is_some()
+        self.refill || self.compress_chunk.is_some()
     }
 
     /// Share of written data that is zeros, or the pattern, in percent.
@@ -161,33 +124,17 @@ impl Step {
 pub(super) fn problem(s: &Step) -> Option<String> {
     if s.buffer_pattern.is_some() && s.compressible == 0 && s.refills() {
         return Some(
-            "all data is buffer-pattern: say how much of it with compressible, or leave out refill, dedupe and compress-chunk"
+            "all data is buffer-pattern: say how much of it with compressible, or leave out refill and compress-chunk"
                 .into(),
         );
     } else if !s.scramble && s.refills() {
         return Some(
-            "scramble = false writes the same data again: leave out refill, dedupe and compress-chunk".into(),
+            "scramble = false writes the same data again: leave out refill and compress-chunk".into(),
         );
     } else if s.compress_chunk == Some(Bytes(0)) {
         return Some("compress-chunk 0 is no length: use the block size, or leave it out".into());
     }
-    let dedupe = s.dedupe.as_ref()?;
-    if dedupe.percent == 0 || dedupe.percent > 100 {
-        Some(format!("dedupe: {} % is outside 1 to 100: leave dedupe out for none", dedupe.percent))
-    } else if dedupe.mode == DedupeMode::WorkingSet && dedupe.percent + dedupe.set.min(100) > 100 {
-        Some(format!(
-            "dedupe: {} % cannot repeat a working set of {} %, whose own blocks are new: use {} % at most",
-            dedupe.percent,
-            dedupe.set,
-            100u32.saturating_sub(dedupe.set)
-        ))
-    } else if dedupe.global && dedupe.mode == DedupeMode::Repeat {
-        Some(
-            "dedupe: jobs have a working set together, not a write before: set mode = \"working-set\"".into(),
-        )
-    } else {
-        None
-    }
+    None
 }
 
 #[cfg(test)]
@@ -230,16 +177,11 @@ mod tests {
 
     #[test]
     fn problems_say_what_to_do() {
-        let dedupe = |percent, mode, global| Some(Dedupe { percent, mode, set: 30, global });
         let bad = |step: Step, says: &str| {
             let problem = step.problem().expect("a problem");
             assert!(problem.contains(says), "{problem}");
         };
-        use DedupeMode::{Repeat, WorkingSet};
         let plain = Step::default;
-        bad(Step { dedupe: dedupe(0, Repeat, false), ..plain() }, "leave dedupe out");
-        bad(Step { dedupe: dedupe(80, WorkingSet, false), ..plain() }, "use 70 % at most");
-        bad(Step { dedupe: dedupe(50, Repeat, true), ..plain() }, "set mode");
         bad(Step { scramble: false, refill: true, ..plain() }, "leave out refill");
         bad(Step { compress_chunk: Some(Bytes(0)), ..plain() }, "use the block size");
         let pattern = Some("0x11".parse().unwrap());

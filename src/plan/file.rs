@@ -50,7 +50,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Dedupe, DedupeMode, Fadvise, Pattern, Start, Stride, Think, Zones};
+    use crate::plan::{Fadvise, Pattern, Start, Stride};
     use crate::unit::Nanos;
     use proptest::prelude::*;
 
@@ -72,22 +72,18 @@ mod tests {
 
     #[test]
     fn what_only_plan_files_say_is_read() {
-        let text = "[[step]]\nname = 'a'\nios = 9\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nzones = { size = '8k', skip = '64k' }\nalign = '4k'\nround-robin = true\n\
-                    think = { time = '2ms', blocks = 4, spin = '1ms' }\n\
+        let text = "[[step]]\nname = 'a'\nbs-write = '8k'\noffset-increment = 0\nstride = '-8k'\nalign = '4k'\nround-robin = true\n\
                     [[step]]\nname = 'b'\ntargets = ['/dev/vdb']\nstart = 'after:a'\ndelay = '1s'\ncpus = '0-1'\n\
-                    cpus-shared = true\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndedupe = { percent = 30, mode = 'working-set', set = 10, global = true }\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\ntrace = true\n";
+                    cpus-shared = true\ncompress-chunk = '1k'\nscramble = false\nrefill = true\nbuffer-pattern = '0xab'\ndatasync = false\nend-fsync = true\ninvalidate = true\nfadvise = 'random'\ntrace = true\n";
         let plan = parse(text, "f").unwrap();
         let (a, b) = (&plan.steps[0], &plan.steps[1]);
-        let think = Think { time: Nanos::millis(2), blocks: 4, spin: Nanos::millis(1) };
-        assert_eq!((a.ios, a.think, a.offset_increment), (Some(9), Some(think), Some(Bytes(0))));
         assert_eq!((a.stride, a.align), (Stride(-8192), Some(Bytes::kib(4))));
-        assert_eq!(a.zones, Some(Zones { size: Bytes::kib(8), range: None, skip: Bytes::kib(64) }));
+        assert_eq!(a.offset_increment, Some(Bytes(0)));
         assert!(a.round_robin && a.bs_write == Some("8k".parse().unwrap()));
         assert_eq!((&b.start, b.delay), (&Start::After("a".into()), Nanos::seconds(1)));
         assert!(b.cpus_shared && !b.datasync && b.end_fsync && b.invalidate && b.trace);
         assert_eq!(b.fadvise, Some(Fadvise::Random));
-        let dedupe = Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 10, global: true };
-        assert_eq!((b.dedupe, b.compress_chunk), (Some(dedupe), Some(Bytes::kib(1))));
+        assert_eq!(b.compress_chunk, Some(Bytes::kib(1)));
         assert!(b.refill && !b.scramble && b.buffer_pattern == Some("0xab".parse().unwrap()));
         assert_eq!(b.targets, [std::path::PathBuf::from("/dev/vdb")]);
         let json = serde_json::to_string(&plan).unwrap();

@@ -13,8 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, EngineWord, Fadvise,
-    Pattern, Start, Step, Stride, Think, WordError, Zones, removed,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern,
+    Start, Step, Stride, WordError, removed,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -258,13 +258,10 @@ macro_rules! table_words {
 
 table_words! {
     Arrival, "KIND", vec!["fixed", "poisson"];
-    Dedupe, "TABLE", vec![];
     EngineKind, "ENGINE", vec![];
     Fadvise, "ORDER", vec!["random", "sequential"];
     String, "NAME", vec![];
-    Think, "TABLE", vec![];
     Vec<PathBuf>, "LIST", vec![];
-    Zones, "TABLE", vec![];
 }
 
 /// Declares the options of a step: a heading, and under it `PLACE NAME: TYPE = DEFAULT, "EXAMPLE"` with a doc comment, and

@@ -16,14 +16,13 @@ mod simulated;
 mod stages;
 mod step;
 mod workload;
-mod zones;
 
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use data::{BufferPattern, Dedupe, DedupeMode};
+pub use data::BufferPattern;
 pub use file::parse as parse_file;
 pub use options::{StepOptions, keys};
 pub use order::Start;
@@ -31,10 +30,8 @@ pub use presets::{PRESETS, Preset};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
 pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern, Stride, Think,
-    WordError,
+    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern, Stride, WordError,
 };
-pub use zones::Zones;
 
 use crate::unit::{Bytes, text};
 

@@ -11,7 +11,7 @@ const RING_MAX: u32 = 1 << 15;
 impl Step {
     /// What is wrong with this step whatever the target is; the text says what to do instead.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, engine, blocks, places, zones, super::data::problem, simulated];
+        let rules = [counts, times, pacing, engine, blocks, places, super::data::problem, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -28,8 +28,6 @@ fn counts(s: &Step) -> Option<String> {
         Some(format!("rwmix {} is above 100 %", s.rwmix))
     } else if s.compressible > 100 {
         Some(format!("compressible {} is above 100 %", s.compressible))
-    } else if s.ios == Some(0) {
-        Some("ios 0 sends nothing: use 1 or more, or leave it out".into())
     } else if s.cpus_shared && s.cpus.is_none() {
         Some("cpus-shared says how cpus are used: name them with cpus".into())
     } else {
@@ -40,7 +38,7 @@ fn counts(s: &Step) -> Option<String> {
 fn times(s: &Step) -> Option<String> {
     let (year, day) = (Nanos::seconds(366 * 86_400), Nanos::seconds(86_400));
     if s.runtime.0 == 0 && !s.ends_by_amount() {
-        Some("runtime 0 measures nothing: give a runtime, an io-size or ios".into())
+        Some("runtime 0 measures nothing: give a runtime or an io-size".into())
     } else if s.runtime > year || s.ramp > day || s.delay > day {
         Some("runtime is limited to a year, ramp and delay to a day".into())
     } else {
@@ -55,18 +53,7 @@ fn pacing(s: &Step) -> Option<String> {
     if s.arrivals_per_second().is_some_and(|r| !(r.is_finite() && (1e-3..=1e8).contains(&r))) {
         return Some("the rate is outside 0.001 to 100,000,000 arrivals a second".into());
     }
-    let think = s.think?;
-    if think.time.0 == 0 || think.time > Nanos::seconds(86_400) {
-        Some("think: the time of a pause is above 0 and at most a day".into())
-    } else if think.blocks == 0 {
-        Some("think: blocks 0 would only pause: use 1 or more".into())
-    } else if think.spin > think.time {
-        Some(format!("think: spin {} is part of the pause: use {} at most", think.spin, think.time))
-    } else if s.arrivals_per_second().is_some() {
-        Some("a rate is a schedule that never pauses: leave out think, or rate-iops and rate-bw".into())
-    } else {
-        None
-    }
+    None
 }
 
 fn engine(s: &Step) -> Option<String> {
@@ -120,10 +107,6 @@ fn places(s: &Step) -> Option<String> {
     }
 }
 
-fn zones(s: &Step) -> Option<String> {
-    s.zones?.problem(s)
-}
-
 fn simulated(s: &Step) -> Option<String> {
     let device = s.simulate.as_ref()?;
     if s.engine != EngineKind::Null {
@@ -165,7 +148,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{Distribution, Stride, Think, Zones};
+    use crate::plan::Stride;
 
     #[track_caller]
     fn bad(change: fn(&mut Step), says: &str) {
@@ -173,14 +156,6 @@ mod tests {
         change(&mut step);
         let problem = step.problem().expect("a problem");
         assert!(problem.contains(says), "{problem}");
-    }
-
-    fn zones(size: u64, range: u64) -> Zones {
-        Zones { size: Bytes(size), range: Some(Bytes(range)), skip: Bytes(0) }
-    }
-
-    fn pause(time: u64, blocks: u32, spin: u64) -> Think {
-        Think { time: Nanos::millis(time), blocks, spin: Nanos::millis(spin) }
     }
 
     #[test]
@@ -195,25 +170,9 @@ mod tests {
         bad(|s| (s.rw, s.stride) = (Pattern::Read, Stride(-512)), "less than a block");
         bad(|s| s.align = Some(Bytes(0)), "align 0");
         bad(|s| (s.rw, s.align) = (Pattern::Read, Some(Bytes(512))), "use a random rw");
-        bad(|s| s.zones = Some(zones(0, 4096)), "use a block or more");
-        bad(|s| s.zones = Some(zones(8192, 2048)), "does not fit into a zone");
-        bad(|s| (s.zones, s.align) = (Some(zones(8192, 8192)), Some(Bytes(512))), "stride and align");
-        bad(
-            |s| (s.zones, s.bs) = (Some(zones(8192, 8192)), "4k/50:8k/50".parse().unwrap()),
-            "use a single bs",
-        );
-        bad(
-            |s| (s.zones, s.distribution) = (Some(zones(8192, 8192)), Distribution::Zipf(1.2)),
-            "leave out distribution",
-        );
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");
-        bad(|s| s.ios = Some(0), "use 1 or more");
-        bad(|s| s.think = Some(pause(1, 0, 0)), "blocks 0 would only pause");
-        bad(|s| s.think = Some(pause(0, 1, 0)), "above 0");
-        bad(|s| s.think = Some(pause(1, 1, 2)), "part of the pause");
-        bad(|s| (s.think, s.rate_iops) = (Some(pause(1, 1, 0)), Some(9.0)), "never pauses");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

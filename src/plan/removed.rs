@@ -1,35 +1,72 @@
-//! Keys of a step that volproof had and gave back to fio. A plan that uses one is refused by its name, with what to do instead.
+//! Everything that plans and Records held once, in one list. A plan that uses such a key is refused by its name, with a way out; a stored
+//! Record is read where the field holds nothing.
 
 use serde_json::{Map, Value};
 
-/// For a workload that only fio has.
-const FIO: &str = "write a fio job file and run it with `volproof fio`, which hands it to the installed fio";
-
-/// Keys, and what to do instead.
-const KEYS: [(&str, &str); 10] = [
-    ("flow", FIO),
-    ("group", FIO),
-    ("ends", FIO),
-    ("rate-min", "leave it out and look at the rate of the result, or at the verdict of a promise"),
-    ("rate-iops-min", "leave it out and look at the rate of the result, or at the verdict of a promise"),
-    ("rate-cycle", "leave it out"),
-    ("numa-cpu-nodes", "name the CPUs of the nodes with cpus and cpus-shared"),
-    ("numa-mem-policy", "run volproof under numactl"),
-    ("prio", "run volproof under ionice"),
-    ("cmdprio", FIO),
-];
-
-/// What to do instead of such a key, in the spelling of plan files (`rate-min`) or of Records (`rate_min`).
-pub fn instead(key: &str) -> Option<&'static str> {
-    let key = key.replace('_', "-");
-    KEYS.iter().find(|(name, _)| *name == key).map(|(_, instead)| *instead)
+/// The object that held a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// A step of a plan, in a plan file or a Record.
+    PlanStep,
+    /// A Record.
+    Record,
+    /// A measured step of a Record.
+    RecordStep,
 }
 
-/// Takes the given fields out of a stored object where they hold nothing.
+/// The way out for a workload that only fio has.
+const FIO: &str = "write a fio job file and run it with `volproof fio`, which hands it to the installed fio";
+/// The way out for a least rate.
+const RATE: &str = "leave it out and look at the rate of the result, or at the verdict of a promise";
+/// Results have no way out: they are told as refused.
+const RESULT: &str = "";
+
+/// Where each field was, its name in plan files, and what to do instead.
+const REMOVED: [(Holder, &str, &str); 18] = [
+    (Holder::PlanStep, "flow", FIO),
+    (Holder::PlanStep, "group", FIO),
+    (Holder::PlanStep, "ends", FIO),
+    (Holder::PlanStep, "rate-min", RATE),
+    (Holder::PlanStep, "rate-iops-min", RATE),
+    (Holder::PlanStep, "rate-cycle", "leave it out"),
+    (Holder::PlanStep, "numa-cpu-nodes", "name the CPUs of the nodes with cpus and cpus-shared"),
+    (Holder::PlanStep, "numa-mem-policy", "run volproof under numactl"),
+    (Holder::PlanStep, "prio", "run volproof under ionice"),
+    (Holder::PlanStep, "cmdprio", FIO),
+    (Holder::PlanStep, "dedupe", FIO),
+    (Holder::PlanStep, "zones", FIO),
+    (
+        Holder::PlanStep,
+        "think",
+        "give a rate with rate-iops or rate-bw, or use thinktime in a fio job file with `volproof fio`",
+    ),
+    (
+        Holder::PlanStep,
+        "ios",
+        "give the amount as bytes with io-size: the number of I/Os times the block size",
+    ),
+    (Holder::Record, "not-run", RESULT),
+    (Holder::RecordStep, "ended-by", RESULT),
+    (Holder::RecordStep, "missed-rate", RESULT),
+    (Holder::RecordStep, "priorities", RESULT),
+];
+
+/// The way out for a key of a plan's step that is gone, in the spelling of plan files (`rate-min`) or of Records (`rate_min`).
+pub fn instead(key: &str) -> Option<&'static str> {
+    find(Holder::PlanStep, key)
+}
+
+fn find(holder: Holder, key: &str) -> Option<&'static str> {
+    let key = key.replace('_', "-");
+    REMOVED.iter().find(|(of, name, _)| *of == holder && *name == key).map(|(.., instead)| *instead)
+}
+
+/// Takes the removed fields out of a stored object where they hold nothing.
 ///
 /// # Errors
 /// The first of them that holds something.
-pub fn take_out(object: &mut Map<String, Value>, is_removed: impl Fn(&str) -> bool) -> Result<(), String> {
+pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<(), String> {
+    let is_removed = |key: &str| find(holder, key).is_some();
     let idle = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
         Value::Bool(true) => false,
@@ -52,19 +89,18 @@ mod tests {
 
     #[test]
     fn both_spellings_are_known() {
-        for (key, way_out) in KEYS {
+        for (_, key, way_out) in REMOVED.into_iter().filter(|(holder, ..)| *holder == Holder::PlanStep) {
             assert_eq!((instead(key), instead(&key.replace('-', "_"))), (Some(way_out), Some(way_out)));
         }
         assert_eq!(instead("iodepth"), None);
     }
 
     #[test]
-    fn what_holds_nothing_is_taken_out() {
-        let removed = |key: &str| instead(key).is_some();
+    fn fields_that_hold_nothing_are_taken_out() {
         let mut step = json!({"name": "a", "flow": null, "group": 0, "ends": ""});
-        assert_eq!(take_out(step.as_object_mut().unwrap(), removed), Ok(()));
+        assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Ok(()));
         assert_eq!(step, json!({"name": "a"}));
         let mut step = json!({"flow": {"weight": 8}});
-        assert_eq!(take_out(step.as_object_mut().unwrap(), removed), Err("flow".into()));
+        assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Err("flow".into()));
     }
 }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::key::{Key, Place, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Dedupe, Distribution, EngineKind, Fadvise, Pattern,
-    Simulated, Start, Stride, Think, Zones,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, Pattern, Simulated,
+    Start, Stride,
 };
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -65,8 +65,6 @@ declare! {
         ///
         /// Behind either end of its part the I/O goes on at the other end.
         File stride: Stride = Stride(0), "'-8k'";
-        /// I/O stays in one zone for a while, then goes on to the next
-        File zones: Option<Zones> = None, "{ size = '8m', skip = '64m' }";
     }
     "Order" {
         /// When the step begins: after-all, with-previous or after:STEP
@@ -81,19 +79,12 @@ declare! {
         Both ramp: Nanos = Nanos(0), "'10s'", also "ramp-time";
         /// End a job after so many bytes, if the runtime does not end it before
         Both io_size: Option<Bytes> = None, "'100g'";
-        /// End a job after so many I/Os, flushes not counted
-        File ios: Option<u64> = None, "100000";
         /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
         Both rate_iops: Option<f64> = None, "2500.0";
         /// The same as bytes a second
         Both rate_bw: Option<Bytes> = None, "'100m'";
         /// Spacing of the schedule: fixed or poisson
         Both arrival: Arrival = Arrival::Fixed, "'poisson'";
-        /// Pauses between I/Os
-        ///
-        /// `time` is the length of a pause, `blocks` the number of I/Os from one pause to the next, `spin` the part of a pause that
-        /// keeps the CPU busy.
-        File think: Option<Think> = None, "{ time = '2ms', blocks = 4 }";
     }
     "Data" {
         /// Share of each written block that compresses away, percent
@@ -106,8 +97,6 @@ declare! {
         File scramble: bool = true, "false";
         /// Bytes that are written over and over, in place of zeros where data compresses
         File buffer_pattern: Option<BufferPattern> = None, "'0xdeadbeef'";
-        /// Some writes carry data that was written before
-        File dedupe: Option<Dedupe> = None, "{ percent = 30 }";
     }
     "Engine" {
         /// io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on
@@ -143,7 +132,7 @@ impl Step {
 
     /// An amount of I/O ends each job, if the time does not do so before.
     pub fn ends_by_amount(&self) -> bool {
-        self.io_size.is_some() || self.ios.is_some()
+        self.io_size.is_some()
     }
 
     /// Block sizes of a direction.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos, text};
+use crate::unit::Bytes;
 
 /// Why a workload word could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -421,31 +421,6 @@ impl FromStr for Distribution {
 }
 
 serde_as_text!(Distribution);
-
-/// Pauses of a job, as of a program that works on its data between I/Os.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Think {
-    /// Length of a pause; requests in flight are waited for before it begins.
-    #[serde(with = "text")]
-    #[schemars(with = "String")]
-    pub time: Nanos,
-    /// I/Os that complete from one pause to the next, flushes not counted.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub blocks: u32,
-    /// The first part of a pause keeps the CPU busy.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
-    #[schemars(with = "String")]
-    pub spin: Nanos,
-}
-
-fn one() -> u32 {
-    1
-}
-
-fn is_one(n: &u32) -> bool {
-    *n == 1
-}
 
 /// CPUs to pin workers to, as `0-3,8` (`--cpus`).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -120,7 +120,7 @@ impl Conditions {
             pace: Pace {
                 offered_per_second: step.arrivals_per_second(),
                 rate_option: None,
-                pause_option: step.think.as_ref().map(|_| "think time".into()),
+                pause_option: None,
             }
             .into(),
             reads_percent: step.rwmix.into(),

@@ -2,12 +2,7 @@
 
 use serde_json::Value;
 
-use crate::plan::removed;
-
-/// Fields of a Record that are gone.
-const OF_RECORD: [&str; 1] = ["not_run"];
-/// Fields of its steps that are gone.
-const OF_STEP: [&str; 3] = ["ended_by", "missed_rate", "priorities"];
+use crate::plan::removed::{self, Holder};
 
 /// The same Record without such fields; absent where it has none.
 ///
@@ -16,19 +11,19 @@ const OF_STEP: [&str; 3] = ["ended_by", "missed_rate", "priorities"];
 pub fn without_removed(text: &str) -> Result<Option<Value>, String> {
     let Ok(Value::Object(mut record)) = serde_json::from_str(text) else { return Ok(None) };
     let before = Value::Object(record.clone());
-    removed::take_out(&mut record, |key| OF_RECORD.contains(&key)).map_err(|key| format!("'{key}'"))?;
+    removed::take_out(Holder::Record, &mut record).map_err(|key| format!("'{key}'"))?;
     let planned = record.get_mut("plan").and_then(|plan| plan.get_mut("steps"));
-    each(planned, |key| removed::instead(key).is_some()).map_err(|at| format!("{at} of its plan"))?;
-    each(record.get_mut("steps"), |key| OF_STEP.contains(&key))?;
+    each(planned, Holder::PlanStep).map_err(|at| format!("{at} of its plan"))?;
+    each(record.get_mut("steps"), Holder::RecordStep)?;
     let after = Value::Object(record);
     Ok((after != before).then_some(after))
 }
 
 /// Takes such fields out of all steps.
-fn each(steps: Option<&mut Value>, is_removed: impl Fn(&str) -> bool) -> Result<(), String> {
+fn each(steps: Option<&mut Value>, holder: Holder) -> Result<(), String> {
     for step in steps.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
         let name = step.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
-        removed::take_out(step, &is_removed).map_err(|key| format!("'{key}' of step '{name}'"))?;
+        removed::take_out(holder, step).map_err(|key| format!("'{key}' of step '{name}'"))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use super::pipeline::{Front, News};
 use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
-use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Pool, Target, Timer, Trace, Watch};
+use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Target, Timer, Trace, Watch};
 use crate::fio::process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
@@ -70,7 +70,6 @@ struct Prepared<'a> {
     cpus: Vec<u32>,
     placement: Option<Placement>,
     seed: u64,
-    pool: Option<Pool>,
 }
 
 /// Where a step is.
@@ -102,8 +101,7 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
             let targets = setting.ready.targets(plan, step);
             // Steps that run together must not draw the same offsets. The multiplier is one of splitmix64.
             let seed = plan.seed ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let pool = Pool::of(plan, stage.start + i);
-            Ok(Prepared { step, engine, targets, cpus, placement, seed, pool })
+            Ok(Prepared { step, engine, targets, cpus, placement, seed })
         })
         .collect::<Result<Vec<_>, Failure>>()?;
     let alone = steps.len() == 1;
@@ -355,7 +353,6 @@ fn load(
         seed: p.seed,
         continue_on_error: setting.plan.continue_on_error,
         cpus: &p.cpus,
-        pool: p.pool,
         gate,
     };
     let mut watch = |watch: Watch<'_>| {

@@ -331,7 +331,6 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
             .chain([("offset", step.offset)])
             .chain(step.offset_increment.map(|d| ("offset-increment", d)))
             .chain(step.align.map(|a| ("align", a)))
-            .chain(step.zones.map(|z| ("range and skip of zones", z.distance())))
             .chain([("stride", Bytes(step.stride.0.unsigned_abs()))])
         {
             if !value.0.is_multiple_of(unit) {

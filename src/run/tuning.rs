@@ -94,7 +94,6 @@ pub fn effects(
             seed: plan.seed,
             continue_on_error: false,
             cpus: &[],
-            pool: None,
             gate: None,
         };
         let outcome = engine::run(&load, timer, &mut |_| true)?;

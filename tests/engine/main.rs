@@ -24,7 +24,7 @@ fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: b
     assert_eq!(step.problem(), None);
     let timer = Timer::choose(std::path::Path::new("/"));
     let cpus = &[];
-    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus, pool: None, gate: None };
+    let load = Load { step, engine, targets, seed: 42, continue_on_error, cpus, gate: None };
     engine::run(&load, &timer, &mut |_: Watch<'_>| true).unwrap()
 }
 
@@ -485,7 +485,6 @@ fn workers_share_their_cpus_when_asked() {
             seed: 1,
             continue_on_error: false,
             cpus: &[0, 1],
-            pool: None,
             gate: None,
         };
         let mut seen = Vec::new();
@@ -515,7 +514,6 @@ fn writing_through_a_read_clearance_is_refused() {
         seed: 1,
         continue_on_error: false,
         cpus: &[],
-        pool: None,
         gate: None,
     };
     let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
@@ -534,7 +532,6 @@ fn stopping_from_outside_keeps_what_was_measured() {
         seed: 1,
         continue_on_error: false,
         cpus: &[],
-        pool: None,
         gate: None,
     };
     let mut calls = 0;

@@ -1,8 +1,7 @@
-//! Loads that end after a number of I/Os, pause, take targets in turn or keep every I/O.
+//! Loads that take targets in turn or keep every I/O.
 
 use super::*;
 use volproof::engine::{End, Traced};
-use volproof::plan::Think;
 
 fn reads(o: &Outcome) -> u64 {
     o.series[0].read.as_ref().map_or(0, |s| s.track.total().ios)
@@ -10,111 +9,6 @@ fn reads(o: &Outcome) -> u64 {
 
 fn writes(o: &Outcome) -> u64 {
     o.series[0].write.as_ref().map_or(0, |s| s.track.total().ios)
-}
-
-#[test]
-fn a_number_of_ios_ends_each_job() {
-    let step = Step { iodepth: 4, ios: Some(10), runtime: Nanos::seconds(5), ..Step::default() };
-    let o = simulated(step.clone(), device(Nanos::millis(1)));
-    assert_eq!((reads(&o), o.series[0].window_ns), (10, Nanos::millis(3)), "rounds of 4, 4 and 2");
-    let two = Step { numjobs: 2, ..step.clone() };
-    assert_eq!(reads(&simulated(two, device(Nanos::millis(1)))), 20);
-    // Flushes do not count, and a smaller amount of bytes still ends it first.
-    let flushed = Step { rw: Pattern::Write, fsync: 2, ..step.clone() };
-    let o = simulated(flushed, device(Nanos::millis(1)));
-    assert_eq!(writes(&o), 10);
-    assert!(o.series[0].sync.as_ref().unwrap().track.total().ios >= 4);
-    let smaller = Step { io_size: Some(Bytes::kib(12)), ..step.clone() };
-    assert_eq!(reads(&simulated(smaller, device(Nanos::millis(1)))), 3);
-    // Under a schedule so many arrive.
-    let paced = Step { rate_iops: Some(1000.0), ..step.clone() };
-    let o = simulated(paced, device(Nanos::millis(1)));
-    assert_eq!((reads(&o), o.ends[0].open.as_ref().unwrap().arrivals), (10, 10));
-
-    let (_dir, path) = file(1 << 20);
-    for (engine, depth) in engines() {
-        let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
-        let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
-        let step = Step { engine, direct: false, iodepth: depth, ios: Some(7), ..Step::default() };
-        let o = run(&step, engine, &targets, false);
-        assert_eq!((reads(&o), o.ends[0].errors), (7, 0), "{engine}");
-    }
-}
-
-#[test]
-fn pauses_come_after_so_many_ios() {
-    let think = |time, blocks| Some(Think { time: Nanos::millis(time), blocks, spin: Nanos(0) });
-    // (depth, I/Os to a pause, I/Os in 600 ms): a round takes as many milliseconds as depth needs, and 4 of pause.
-    for (iodepth, blocks, ios) in [(1, 2, 200), (1, 1, 120), (4, 4, 480), (4, 8, 800)] {
-        let step = Step { iodepth, think: think(4, blocks), runtime: Nanos::millis(600), ..Step::default() };
-        let o = simulated(step, device(Nanos::millis(1)));
-        assert_eq!(o.series[0].window_ns, Nanos::millis(600));
-        assert!(reads(&o).abs_diff(ios) <= u64::from(iodepth), "{iodepth} {blocks}: {}", reads(&o));
-    }
-    // Longer than what is left of the window, and nothing is in flight meanwhile.
-    let step = Step { think: think(60_000, 1), runtime: Nanos::seconds(3), ..Step::default() };
-    let o = simulated(step, device(Nanos::millis(1)));
-    assert_eq!((reads(&o), o.series[0].window_ns, o.ends[0].drained.0), (1, Nanos::seconds(3), 0));
-    assert_eq!(o.series[0].in_flight_ns.iter().sum::<u64>(), 1_000_000);
-
-    let (_dir, path) = file(1 << 20);
-    for (engine, depth) in engines() {
-        let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
-        let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
-        let think = think(20, 2);
-        let step = Step { engine, direct: false, iodepth: depth, think, ios: Some(6), ..Step::default() };
-        let o = run(&step, engine, &targets, false);
-        assert_eq!(reads(&o), 6, "{engine}");
-        // Depth 1 pauses twice before the last I/O. Deeper ones may have all in the first round.
-        assert!(
-            depth > 1 || o.series[0].window_ns >= Nanos::millis(40),
-            "{engine}: {}",
-            o.series[0].window_ns
-        );
-    }
-}
-
-#[test]
-fn nothing_is_in_flight_during_a_pause() {
-    let pause = Nanos::millis(10);
-    let step = Step {
-        iodepth: 8,
-        think: Some(Think { time: pause, blocks: 5, spin: Nanos::millis(3) }),
-        trace: true,
-        runtime: Nanos::seconds(1),
-        ..Step::default()
-    };
-    let uneven = Simulated { jitter: Nanos::millis(2), ..device(Nanos::micros(100)) };
-    let o = simulated(step, uneven);
-    let ios = &o.trace[0].ios;
-    let pauses: Vec<(Nanos, Nanos)> =
-        ios.windows(2).map(|w| (w[0].at, w[1].at)).filter(|(a, b)| b.0 - a.0 >= pause.0).collect();
-    assert!(pauses.len() > 50, "{}", pauses.len());
-    for io in ios {
-        let sent = Nanos(io.at.0 - io.latency.0);
-        let within = |(begin, _): &&(Nanos, Nanos)| sent < *begin && io.at > *begin;
-        assert_eq!(pauses.iter().find(within), None, "{io:?} was in flight when a pause began");
-    }
-    // fio's arithmetic: five complete, seven more are waited for; the next pause is overdue then and comes after one I/O.
-    let each = ios.len() as f64 / pauses.len() as f64;
-    assert!((5.5..6.5).contains(&each), "{each}");
-}
-
-#[test]
-fn the_busy_part_of_a_pause_takes_cpu_time() {
-    let cpu = |spin| {
-        let step = Step {
-            engine: EngineKind::Null,
-            think: Some(Think { time: Nanos::millis(50), blocks: 1, spin }),
-            runtime: Nanos::millis(500),
-            ..Step::default()
-        };
-        let targets = [Target { clearance: None, size: Bytes::gib(1) }];
-        let o = run(&step, EngineKind::Null, &targets, false);
-        o.ends[0].cpu.user.0 + o.ends[0].cpu.system.0
-    };
-    let (busy, asleep) = (cpu(Nanos::millis(50)), cpu(Nanos(0)));
-    assert!(busy > 3 * asleep, "{busy} ns busy, {asleep} ns asleep");
 }
 
 #[test]
@@ -149,9 +43,9 @@ fn every_io_of_the_window_is_kept() {
     for (engine, depth) in engines() {
         let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
         let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
-        let (ios, runtime) = (Some(256), Nanos(0));
+        let (io_size, runtime) = (Some(Bytes::mib(1)), Nanos(0));
         let step =
-            Step { engine, direct: false, iodepth: depth, trace: true, ios, runtime, ..Step::default() };
+            Step { engine, direct: false, iodepth: depth, trace: true, io_size, runtime, ..Step::default() };
         let o = run(&step, engine, &targets, false);
         let mut offsets: Vec<u64> = o.trace[0].ios.iter().map(|t| t.offset).collect();
         offsets.sort_unstable();
@@ -167,7 +61,7 @@ fn targets_are_taken_in_turn() {
         engine: EngineKind::Null,
         round_robin: true,
         trace: true,
-        ios: Some(9),
+        io_size: Some(Bytes::kib(36)),
         runtime: Nanos(0),
         simulate: Some(device(Nanos::millis(1))),
         ..Step::default()
@@ -179,7 +73,7 @@ fn targets_are_taken_in_turn() {
     assert_eq!(seen, expected, "each from its own beginning");
 
     // Jobs are not multiplied by targets, and random ones cover each target block by block.
-    let random = Step { rw: Pattern::RandRead, numjobs: 2, iodepth: 8, ios: Some(768), ..step };
+    let random = Step { rw: Pattern::RandRead, numjobs: 2, iodepth: 8, io_size: Some(Bytes::mib(3)), ..step };
     let o = run(&random, EngineKind::Null, &targets, false);
     assert_eq!((o.series.len(), o.ends.len(), o.series[0].workers.len()), (1, 2, 2));
     for trace in &o.trace {
@@ -212,7 +106,7 @@ fn every_backend_writes_to_each_target_in_turn() {
             round_robin: true,
             fsync: 64,
             end_fsync: true,
-            ios: Some(768),
+            io_size: Some(Bytes::mib(3)),
             runtime: Nanos(0),
             ..Step::default()
         };

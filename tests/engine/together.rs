@@ -13,7 +13,6 @@ fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<Outcome, engine::Engi
         seed: 1,
         continue_on_error: false,
         cpus: &[],
-        pool: None,
         gate: Some(gate),
     };
     engine::run(&load, timer, &mut |_| true)
@@ -42,7 +41,8 @@ fn loads_share_a_timer_and_a_start() {
 fn no_load_begins_before_the_last_is_ready() {
     let timer = Timer::choose(std::path::Path::new("/"));
     let gate = Gate::new(2);
-    let step = Step { engine: EngineKind::Null, runtime: Nanos(0), ios: Some(1), ..Step::default() };
+    let step =
+        Step { engine: EngineKind::Null, runtime: Nanos(0), io_size: Some(Bytes(1)), ..Step::default() };
     let late = Duration::from_millis(150);
     std::thread::scope(|s| {
         let (began, step, timer, gate) = (Instant::now(), &step, &timer, &gate);

@@ -198,10 +198,12 @@ fn terse_lines_are_those_of_the_same_run() {
             let text = String::from_utf8_lossy(&bytes);
             let theirs: Vec<_> = text.split("\n{\n").next().unwrap().lines().collect();
             let output = json_read::read(&bytes).unwrap_or_else(|e| panic!("{case}: {e}"));
-            let ours = terse::write(&output[0], version);
-            assert_eq!(ours.lines().count(), theirs.len(), "{case}");
-            for (ours, theirs) in ours.lines().zip(&theirs) {
-                same_terse(case, ours, theirs);
+            if version == 3 {
+                let ours = terse::write(&output[0]);
+                assert_eq!(ours.lines().count(), theirs.len(), "{case}");
+                for (ours, theirs) in ours.lines().zip(&theirs) {
+                    same_terse(case, ours, theirs);
+                }
             }
             reads_back(case, &theirs.join("\n"), version, &output[0]);
         }
@@ -234,9 +236,10 @@ fn reads_back(case: &str, theirs: &str, version: u8, json: &Output) {
         }
         assert_eq!(a.mixed.is_some(), b.mixed.is_some(), "{case}");
     }
-    // And what was read is written as it was.
-    for (ours, theirs) in terse::write(&read, version).lines().zip(theirs.lines()) {
-        same_terse(case, ours, theirs);
+    if version == 3 {
+        for (ours, theirs) in terse::write(&read).lines().zip(theirs.lines()) {
+            same_terse(case, ours, theirs);
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use volproof::fio::job::default_of;
 use volproof::fio::mistake::{Mistake, What};
 use volproof::fio::number::Size;
 use volproof::fio::option::{Kind, Support};
-use volproof::fio::{argv, cmdhelp, compat, showcmd, table};
+use volproof::fio::{argv, cmdhelp, compat, table};
 use volproof::unit::{Bytes, Nanos};
 
 /// Two job files, two variables, and a machine with 4 CPUs, pages of 4096 bytes and 8000 MiB.
@@ -111,7 +111,7 @@ fn sections_globals_includes_and_replacements() {
         (
             "dir/a.fio",
             "# a comment\n[global]\nbs=${SIZE}k ; trailing\nsize=$mb_memory\n[one]\n include part.fio\n\n[two]\nstonewall\n\
-             iodepth=$ncpus*2\n[globals_again]\nbs=16k\n[three]\nname=renamed\nfilesize=(2*3k)\n",
+             iodepth=$ncpus\n[globals_again]\nbs=16k\n[three]\nname=renamed\nfilesize=6k\n",
         ),
         ("dir/part.fio", "rw=randwrite\nnr_files=3\nkb_base=1000\nio_limit=1k"),
         ("b.fio", "[four]\n[five]\nnew_group"),
@@ -128,7 +128,7 @@ fn sections_globals_includes_and_replacements() {
         (Some(Bytes(4096)), Some(3), Some("randwrite"))
     );
     assert_eq!((one.size("io_size"), one.size("size")), (Some(Size::Bytes(1000)), Some(Size::Bytes(8000))));
-    assert_eq!(two.int("iodepth"), Some(8));
+    assert_eq!(two.int("iodepth"), Some(4));
     assert_eq!((three.bytes("bs"), three.ranges("filesize")[0]), (Some(Bytes(16384)), Some((6144, 6144))));
     assert!(one.direct() && !four.direct(), "the command line's options hold for the first file");
     assert_eq!(one.given("io_limit").unwrap().origin.to_string(), "dir/part.fio:4");
@@ -185,13 +185,15 @@ fn units_are_fios_and_surprises_are_noted() {
 #[test]
 fn flags_of_fio() {
     let command = jobs(
-        "--output=f --output-format=normal,json+ --eta=never --status-interval=500ms --terse-version 4 --showcmd --readonly \
+        "--output=f --output-format=normal,json+ --eta=never --status-interval=500ms --terse-version 4 --showcmd --bandwidth-log --readonly \
          --append-terse --destroy=S1 --destroy S2 --alloc-size=99 -name a -rw randread --time_b",
     );
     assert_eq!(command.formats, [Format::Normal, Format::JsonPlus, Format::Terse]);
-    assert_eq!((command.terse_version, command.status_interval), (4, Some(Nanos::millis(500))));
+    assert_eq!(command.status_interval, Some(Nanos::millis(500)));
+    let needs: Vec<_> = command.needs_fio.iter().map(|(flag, _)| flag.as_str()).collect();
+    assert_eq!(needs, ["--terse-version=4", "--showcmd", "--bandwidth-log"]);
     assert_eq!(command.destroy, ["S1", "S2"]);
-    assert!(command.showcmd && command.readonly && command.append_terse);
+    assert!(command.readonly && command.append_terse);
     assert_eq!(command.noted[0].0, "--alloc-size=99");
     assert!(command.jobs[0].flag("time_based"));
     assert_eq!(jobs("-v").request, Some(Request::Version));
@@ -312,18 +314,12 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
 }
 
 #[test]
-fn a_shown_line_reopens_the_globals_where_fio_would_not() {
-    let command = file(
-        "[global]\nbs=8k\ndescription=two words\nname=all\n[a]\n[global]\nrw=write\n[b]\nwrite_bw_log\nexec_prerun=a\"b\n",
-    );
-    insta::assert_snapshot!(showcmd::line(&command), @r#"
-    fio --bs=8k --description="two words" --name=a --name=global --rw=write --name=b --write_bw_log=b --exec_prerun='a"b'
-    "#);
-    let two = read("a.fio b.fio", &[("a.fio", "[global]\nbs=8k\n[a]\n"), ("b.fio", "[b]\n")]).unwrap();
-    insta::assert_snapshot!(showcmd::line(&two), @r#"
-    fio --bs=8k --name=a
-    fio --name=b
-    "#);
+fn arithmetic_is_left_to_fio() {
+    let command = file("[a]\nsize=(4*1024k)\nbs=$pagesize\nruntime=(2*30)\niodepth=$ncpus*2\n");
+    let needs: Vec<_> = command.needs_fio.iter().map(|(option, _)| option.as_str()).collect();
+    assert_eq!(needs, ["size=(4*1024k)", "runtime=(2*30)", "iodepth=(4*2)"]);
+    let refused = |text: &str| read("a.fio", &[("a.fio", text)]).unwrap_err()[0].to_string();
+    assert!(refused("[a]\nnumjobs=(2*2)\n").contains("write the result"), "names of files depend on it");
 }
 
 #[test]
@@ -388,7 +384,6 @@ proptest! {
                 job.limits();
                 table::all().for_each(|option| drop(job.value(option.name)));
             }
-            showcmd::line(&command);
         }
     }
 

@@ -93,7 +93,7 @@ fn keys_types_and_counts_are_those_of_fio() {
     // Which of them are reads is a draw; all together are not.
     assert_eq!(all(a), (1024, 4 << 20));
     assert_eq!(all(a), all(b));
-    assert_eq!(terse::write(&ours, 3).split(';').count(), terse::write(&theirs, 3).split(';').count());
+    assert_eq!(terse::write(&ours).split(';').count(), terse::write(&theirs).split(';').count());
     // What is written reads back as it was, save for the decimals of a figure and what JSON does not say.
     let again = json_read::read(text.as_bytes()).unwrap().remove(0);
     assert_eq!(json_write::write(&again, true), text);
@@ -161,7 +161,7 @@ fn definitions_of_a_row() {
     assert!(!Path::new("r.json").exists());
 
     // fio rounds the share of the group's rate in another way where it is terse.
-    let line = terse::write(&output, 3);
+    let line = terse::write(&output);
     let share: f64 = line.split(';').nth(5 + 38).unwrap().trim_end_matches('%').parse().unwrap();
     let rate = (read.bytes_per_second / 1024.0).trunc();
     assert!((share - (bw.mean / 1024.0 * 100.0 / rate).min(100.0)).abs() < 1e-6, "{share} {bw:?}");

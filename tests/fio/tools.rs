@@ -142,42 +142,6 @@ fn save(dir: &Path, name: &str, write: impl Fn(&mut Vec<u8>) -> std::io::Result<
 const WINDOW: Nanos = Nanos::seconds(2);
 
 #[test]
-fn the_histogram_parsers_read_our_histograms() {
-    let dir = tempfile::tempdir().unwrap();
-    let name = logs::file_name("j", "clat_hist", Some(1));
-    save(dir.path(), &name, |out| logs::write_histograms(out, Nanos::millis(500), 0, &ios(), WINDOW));
-
-    if let Some(script) = script("fio-histo-log-pctiles.py", dir.path()) {
-        let mut command = Command::new("python3");
-        command.arg(script).args(["--percentiles", "50", "99", "--log-hist-msec", "500", "--", &name]);
-        let text = said(&mut command, dir.path());
-        // Seconds, samples, percentiles in microseconds: the second half has the slow ones.
-        let rows: Vec<Vec<f64>> = text
-            .lines()
-            .map(|l| l.split(',').filter_map(|n| n.trim().parse().ok()).collect())
-            .filter(|r: &Vec<f64>| r.len() == 4)
-            .collect();
-        assert_eq!(rows.iter().map(|r| r[1]).sum::<f64>(), 2000.0, "{text}");
-        let last = rows.last().unwrap();
-        assert!((195.0..=205.0).contains(&last[2]) && (2950.0..=3100.0).contains(&last[3]), "{text}");
-    }
-
-    let Some(python) = python() else { return };
-    let Some(script) = script("fiologparser_hist.py", dir.path()) else { return };
-    let text = said(Command::new(python).arg(script).args(["--interval", "1000", &name]), dir.path());
-    let rows: Vec<Vec<f64>> = text
-        .lines()
-        .skip(1)
-        .map(|l| l.split(',').filter_map(|n| n.trim().parse().ok()).collect())
-        .filter(|r: &Vec<f64>| r.len() == 9)
-        .collect();
-    assert!(rows.len() >= 2, "{text}");
-    // End, samples, minimum, mean, median ... maximum in nanoseconds.
-    assert!(rows.iter().all(|r| (195_000.0..=205_000.0).contains(&r[4])), "{text}");
-    assert!((2_950_000.0..=3_100_000.0).contains(&rows.last().unwrap()[8]), "{text}");
-}
-
-#[test]
 fn the_log_parsers_read_our_logs() {
     let dir = tempfile::tempdir().unwrap();
     let style = Style { average: Nanos::millis(100), ..Style::default() };
@@ -187,9 +151,9 @@ fn the_log_parsers_read_our_logs() {
             save(dir.path(), &name, |out| logs::write(out, kind, style, &ios(), WINDOW));
         }
     }
-    let text = std::fs::read(dir.path().join("j_bw.1.log")).unwrap();
+    let text = std::fs::read_to_string(dir.path().join("j_bw.1.log")).unwrap();
     // 1000 I/Os of 4 KiB a second.
-    assert!(logs::read(&text, false).unwrap().iter().all(|l| l.value == 4000));
+    assert!(text.lines().all(|line| line.split(", ").nth(1) == Some("4000")), "{text}");
 
     if let Some(script) = script("fiologparser.py", dir.path()) {
         // Debian's copy takes lines of four fields, as fio 2 wrote them; it refuses those of fio 3.33 and ours alike.

@@ -20,7 +20,7 @@ enum End {
     Time,
 }
 
-const CASES: [(End, &str); 21] = [
+const CASES: [(End, &str); 19] = [
     (End::Amount, "--rw=randread --size=1m --name=j"),
     (End::Amount, "--rw=write --bs=64k --size=4m --ioengine=libaio --iodepth=8 --direct=1 --name=j"),
     (End::Amount, "--rw=randread --size=1m --ioengine=io_uring --iodepth=16 --name=j"),
@@ -42,9 +42,7 @@ const CASES: [(End, &str); 21] = [
         End::Amount,
         "--size=1m --name=a --rw=randread --name=b --rw=randwrite --stonewall --name=c --rw=read --new_group",
     ),
-    (End::Amount, "--rw=randread --size=4m --number_ios=100 --name=j"),
     (End::Amount, "--rw=read --bs=16k --size=1m --loops=3 --name=j"),
-    (End::Amount, "--rw=randread --size=64k --thinktime=1000 --thinktime_blocks=4 --name=j"),
     (End::Amount, "--rw=randwrite --size=256k --fsync=16 --end_fsync=1 --name=j"),
     (End::Amount, "--rw=write --size=256k --end_fsync=1 --name=j"),
     (End::Amount, "--rw=randread --size=1m --io_size=1536k --random_distribution=zipf:1.2 --name=j"),

@@ -22,7 +22,7 @@ fn outputs(record: &Record) -> Vec<String> {
     let all = vec![
         text::csv(record),
         json_write::write(&report, true),
-        terse::write(&report, 3),
+        terse::write(&report),
         text_write::normal(&report),
     ];
     serde_json::from_str::<Value>(&all[1]).expect("JSON");
@@ -79,8 +79,7 @@ fn any_figure_of_a_report_gives_outputs() {
     let mut report = |value: &Value, what: &str| {
         let Ok(outputs_of_fio) = json_read::read(value.to_string().as_bytes()) else { return };
         for output in &outputs_of_fio {
-            for text in [json_write::write(output, true), terse::write(output, 5), text_write::normal(output)]
-            {
+            for text in [json_write::write(output, true), terse::write(output), text_write::normal(output)] {
                 numbers_alone(&text, what);
             }
         }

@@ -82,20 +82,6 @@ fn written_data_is_as_fio_writes_it() {
         (4096, &["--scramble_buffers=0", "--refill_buffers"]),
         (4096, &["--zero_buffers"]),
         (4096, &["--zero_buffers", "--scramble_buffers=0", "--refill_buffers"]),
-        (4096, &["--dedupe_percentage=50"]),
-        (4096, &["--dedupe_percentage=30", "--zero_buffers", "--ioengine=libaio", "--iodepth=16"]),
-        (4096, &["--dedupe_percentage=100"]),
-        (8192, &["--dedupe_percentage=50", "--bs=8k"]),
-        (4096, &["--dedupe_percentage=50", "--bs=8k"]),
-        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set"]),
-        (
-            4096,
-            &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=50"],
-        ),
-        (4096, &["--dedupe_percentage=80", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=1"]),
-        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--dedupe_working_set_percentage=0"]),
-        (4096, &["--dedupe_percentage=50", "--dedupe_mode=working_set", "--loops=2", "--rw=randwrite"]),
-        (4096, &["--dedupe_percentage=40", "--buffer_compress_percentage=50"]),
         (4096, &["--buffer_compress_percentage=50"]),
         (512, &["--buffer_compress_percentage=50"]),
         (512, &["--buffer_compress_percentage=50", "--buffer_compress_chunk=1k"]),
@@ -103,7 +89,7 @@ fn written_data_is_as_fio_writes_it() {
         (4096, &["--buffer_compress_percentage=70", "--buffer_compress_chunk=3000", "--zero_buffers"]),
         (4096, &["--buffer_compress_percentage=100"]),
         (4096, &["--buffer_pattern=0xabcd"]),
-        (4096, &["--buffer_pattern=\"ab\"", "--buffer_compress_percentage=40", "--dedupe_percentage=20"]),
+        (4096, &["--buffer_pattern=\"ab\"", "--buffer_compress_percentage=40"]),
         (4096, &["--buffer_pattern=\"ab\"", "--buffer_compress_percentage=100"]),
     ] {
         let line = [&["--name=j", "--filename=f", "--size=8m", "--rw=write", "--bs=4k"], job].concat();
@@ -126,32 +112,5 @@ fn patterns_are_written_as_fio_writes_them() {
         let line = ["--name=j", "--filename=f", "--size=16k", "--rw=write", "--bs=5k", &pattern];
         let [ours, fios] = both(&line, &["f"]);
         assert!(ours == fios, "{pattern}");
-    }
-}
-
-#[test]
-fn jobs_share_a_working_set_when_it_is_global() {
-    if !installed() {
-        return;
-    }
-    for global in ["--dedupe_global=0", "--dedupe_global=1"] {
-        let line = [
-            "--size=8m",
-            "--rw=write",
-            "--dedupe_percentage=50",
-            "--dedupe_mode=working_set",
-            "--dedupe_working_set_percentage=50",
-            global,
-            "--name=a",
-            "--filename=a",
-            "--name=b",
-            "--filename=b",
-        ];
-        let [ours, fios] = both(&line, &["a", "b"]);
-        let half = |bytes: &[u8]| content(&bytes[..8 << 20], 4096);
-        alike(&line, &half(&ours), &half(&fios));
-        alike(&line, &content(&ours, 4096), &content(&fios, 4096));
-        let apart = half(&ours).distinct / content(&ours, 4096).distinct;
-        assert_eq!(apart > 1.15, global.ends_with('1'), "each file alone looks less alike: {apart}");
     }
 }

@@ -179,21 +179,3 @@ fn sigusr1_asks_for_a_report_and_ends_nothing() {
         ios(&reports[0]) > 0 && ios(&reports[0]) < ios(&reports[1]) && ios(&reports[1]) < ios(&reports[2])
     );
 }
-
-#[test]
-fn the_log_of_all_jobs() {
-    let bench = Bench::new();
-    let line =
-        ["fio", "--name=j", "--size=1m", "--time_based", "--runtime=1800ms", "--rate=1m", "--rw=randrw"];
-    let ran = bench.run(&[&line[..], &["--numjobs=2", "--bandwidth-log"]].concat()).ended(0);
-    assert!(!ran.err.contains("runs this"), "{}", ran.err);
-    for (number, name) in ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"].iter().enumerate() {
-        let text = std::fs::read_to_string(bench.path().join(name)).unwrap();
-        let lines: Vec<Vec<u64>> =
-            text.lines().map(|l| l.split(", ").map(|n| n.parse().unwrap()).collect()).collect();
-        assert!(!lines.is_empty(), "{name}");
-        assert!(lines.iter().all(|l| l[2..] == [number as u64, 0, 0]), "{name}:\n{text}");
-        assert!(lines.is_sorted_by(|a, b| a[0] < b[0]), "{name}:\n{text}");
-        assert_eq!(lines.iter().any(|l| l[1] > 0), number < 2, "{name}:\n{text}");
-    }
-}

@@ -144,7 +144,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         {
             open.censored.record(self.clock.ns(now.saturating_sub(slot.intended)));
         }
-        while next < self.closed_at && self.bytes_left > 0 && self.special.ios_left > 0 {
+        while next < self.closed_at && self.bytes_left > 0 {
             if in_window(next) {
                 open.arrivals += 1;
                 open.censored.record(self.clock.ns(now.saturating_sub(next)));
@@ -256,8 +256,6 @@ mod tests {
                 largest: Bytes(4096),
                 generators: vec![Generator::new(&step, region, 1)],
                 target: 0,
-                ios: None,
-                think: None,
                 trace: None,
                 passes: None,
                 schedule: None,

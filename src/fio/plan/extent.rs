@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 use super::super::job::Job;
 use super::super::number::{Size, Value};
 use super::Obstacles;
-use super::zones::{self, Pass};
-use crate::plan::{EngineKind, Step, Zones};
+use crate::plan::{EngineKind, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
@@ -147,7 +146,7 @@ impl<'a> Files<'a> {
         }
         let alike = clones.iter().all(|c| c.1 == clones[0].1);
         let increment = increment(job);
-        let apart = load.zones.is_none() && increment.is_some_and(|i| i.0 > 0) && clones[0].1.size.is_some();
+        let apart = increment.is_some_and(|i| i.0 > 0) && clones[0].1.size.is_some();
         if together && shared && (alike || apart) {
             let (targets, extent) = clones.swap_remove(0);
             let round_robin = targets.len() > 1;
@@ -306,16 +305,6 @@ impl<'a> Files<'a> {
             return None;
         }
         let end = found.iter().map(had).max().unwrap_or(0).max(offset + size);
-        if let Some(zones) = &load.zones {
-            if count > 1 || lays_out && number > 0 && offset > 0 {
-                let why = "zones go on to the end of one file, which does not grow meanwhile";
-                obstacles.fio_only("zonemode=strided", why);
-                return None;
-            }
-            let part = Bytes(end - offset);
-            let amount = zones_amount(job, load, zones, (part, size), obstacles)?;
-            return Some(Extent { offset: Bytes(offset), size: Some(part), amount });
-        }
         let pass = (load.stride.0 > 0 && !load_is_timed(job))
             .then(|| one_pass(size, least, load.stride.0.unsigned_abs(), offset == 0 && end == size));
         if pass.is_some() && io_size(job, total).is_some() {
@@ -449,12 +438,7 @@ fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Part 
     };
     let size_or_none = size.map(Bytes);
     let total = size.unwrap_or(0);
-    let amount = match &load.zones {
-        Some(zones) if total > 0 => {
-            zones_amount(job, load, zones, (Bytes(total), total), obstacles).flatten()
-        }
-        _ => (!load_is_timed(job)).then(|| Bytes(io_size(job, total).unwrap_or(total) * loops(job))),
-    };
+    let amount = (!load_is_timed(job)).then(|| Bytes(io_size(job, total).unwrap_or(total) * loops(job)));
     Part {
         targets: Vec::new(),
         round_robin: false,
@@ -492,24 +476,6 @@ fn increment(job: &Job) -> Option<Bytes> {
         None => Some(Bytes(0)),
         _ => None,
     }
-}
-
-/// How much a job in zones does; the outer `None` when fio does something else.
-fn zones_amount(
-    job: &Job,
-    load: &Step,
-    zones: &Zones,
-    (part, size): (Bytes, u64),
-    obstacles: &mut Obstacles<'_>,
-) -> Option<Option<Bytes>> {
-    let given = io_size(job, size);
-    let amount = (!load_is_timed(job)).then(|| given.unwrap_or(size) * loops(job));
-    let pass = zones::pass(load, zones, part, amount, obstacles)?;
-    let ends = match pass {
-        Pass::Ends(bytes) if given.is_none() => Some(bytes.min(size) * loops(job)),
-        _ => amount,
-    };
-    Some(ends.map(Bytes))
 }
 
 /// How much a job does that leaves gaps: fio ends where the next I/O would begin behind the part, unless that is behind the end of the file

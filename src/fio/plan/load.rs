@@ -6,12 +6,10 @@ use std::collections::BTreeSet;
 use super::super::job::Job;
 use super::super::number::{self, Value};
 use super::super::option;
-use super::{Obstacles, bytes, data, zones};
-use crate::plan::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, Pattern, Step, Stride, Think,
-};
+use super::{Obstacles, bytes, data};
+use crate::plan::{Arrival, BlockSizes, CpuList, Distribution, EngineKind, Fadvise, Pattern, Step, Stride};
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Bytes;
 
 /// The seed that repeats the same offsets in every run: any number would do.
 const REPEATED: u64 = 0x0076_6f6c_7072_6f6f;
@@ -34,7 +32,6 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
             _ => whole(job, "iodepth").unwrap_or(1) as u32,
         },
         numjobs: whole(job, "numjobs").unwrap_or(1).clamp(1, 4096) as u32,
-        ios: whole(job, "number_ios").filter(|n| *n > 0).map(|n| n * whole(job, "loops").unwrap_or(1).max(1)),
         runtime: job.time("runtime").unwrap_or_default(),
         ramp: job.time("ramp_time").unwrap_or_default(),
         engine,
@@ -52,9 +49,7 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
         },
         distribution: distribution(job, rw, obstacles),
         norandommap: job.flag("norandommap"),
-        trace: ["write_lat_log", "write_bw_log", "write_iops_log", "write_hist_log"]
-            .iter()
-            .any(|o| job.given(o).is_some()),
+        trace: ["write_lat_log", "write_bw_log", "write_iops_log"].iter().any(|o| job.given(o).is_some()),
         iopoll: engine == EngineKind::IoUring && on(job, "hipri"),
         sqpoll: engine == EngineKind::IoUring && on(job, "sqthread_poll"),
         ..Step::default()
@@ -79,8 +74,6 @@ pub(super) fn step(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
     step.stride = stride(job, &step, obstacles);
     align(job, &mut step, obstacles);
     pace(job, &mut step, obstacles);
-    step.think = think(job, &step, obstacles);
-    step.zones = zones::of(job, &step, obstacles);
     data::apply(job, &mut step, obstacles);
     step
 }
@@ -354,17 +347,6 @@ pub(super) fn scale_rates(step: &mut Step) {
     let jobs = f64::from(step.numjobs);
     step.rate_iops = step.rate_iops.map(|r| r * jobs);
     step.rate_bw = step.rate_bw.map(|r| Bytes((r.0 as f64 * jobs) as u64));
-}
-
-fn think(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Option<Think> {
-    let time = job.time("thinktime").filter(|t| t.0 > 0)?;
-    if step.arrivals_per_second().is_some() {
-        obstacles.fio_only("thinktime", "a rate is a schedule that never pauses");
-        return None;
-    }
-    let spin = job.time("thinktime_spin").unwrap_or(Nanos(0)).min(time);
-    let blocks = whole(job, "thinktime_blocks").unwrap_or(1).clamp(1, u64::from(u32::MAX)) as u32;
-    Some(Think { time, blocks, spin })
 }
 
 /// Errors do not end the job. `none` is fio's default; checks (`verify`) are not native, so errors of theirs cannot occur.

@@ -19,7 +19,6 @@ mod order;
 mod round_trip;
 #[cfg(test)]
 mod tests;
-mod zones;
 
 use std::path::{Path, PathBuf};
 
@@ -194,12 +193,6 @@ fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
             differ("continue_on_error", "volproof has it for all jobs of a run or none, and here they differ")
         }
         (all, _) => plan.continue_on_error = all,
-    }
-    // In fio all working sets take part once one job asks for it, whatever the others say.
-    let global = |job: &Job| job.flag("dedupe_global");
-    let sets = || jobs.iter().filter(|job| data::has_working_set(job));
-    if sets().any(global) && !sets().all(global) {
-        differ("dedupe_global", "jobs with working sets differ in it, and fio mixes them all the same");
     }
     let null = plan.steps.iter().filter(|s| s.engine == EngineKind::Null).count();
     if null > 0 && null < plan.steps.len() {

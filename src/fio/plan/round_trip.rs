@@ -6,7 +6,7 @@ use proptest::sample::select;
 use super::tests::{job, look};
 use super::*;
 use crate::fio::write_jobs::{Place, sections};
-use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Start, Step, Think};
+use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Start, Step};
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -94,7 +94,6 @@ fn rest() -> impl Strategy<Value = Step> {
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
         (0..64u32, any::<bool>(), any::<bool>()),
         (proptest::option::of(1..500u64), any::<bool>()),
-        proptest::option::of((1..5000u64, 1..100u32)),
         (select(vec![0, 30, 100]), any::<bool>()),
         any::<bool>(),
     )
@@ -104,7 +103,6 @@ fn rest() -> impl Strategy<Value = Step> {
                 (map, poll, sq, buffered),
                 (fsync, datasync, end),
                 (rate, poisson),
-                think,
                 (share, refill),
                 pin,
             )| {
@@ -119,11 +117,6 @@ fn rest() -> impl Strategy<Value = Step> {
                     end_fsync: end,
                     rate_iops: rate.map(|r| r as f64 * 100.0),
                     arrival: if poisson { Arrival::Poisson } else { Arrival::Fixed },
-                    think: think.map(|(us, blocks)| Think {
-                        time: Nanos::micros(us),
-                        blocks,
-                        spin: Nanos::micros(us / 2),
-                    }),
                     compressible: share,
                     refill,
                     cpus: pin.then(|| CpuList(Vec::new())),
@@ -182,7 +175,6 @@ fn step() -> impl Strategy<Value = Step> {
             } else {
                 Arrival::Fixed
             },
-            think: rest.think.filter(|_| rate.is_none()),
             compressible,
             refill: writes && compressible < 100 && (partly || rest.refill),
             compress_chunk: partly.then_some(Bytes(512)),

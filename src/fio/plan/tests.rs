@@ -2,7 +2,7 @@ use super::super::job::{Given, Job};
 use super::super::mistake::Origin;
 use super::super::{number, option};
 use super::*;
-use crate::plan::{Arrival, Dedupe, DedupeMode, Start, Step};
+use crate::plan::{Arrival, Start, Step};
 use crate::unit::Nanos;
 
 /// A job with these options, as `name=value` or `name` alone.
@@ -178,7 +178,6 @@ fn how_much_is_done() {
     );
     assert_eq!(amount(&["filename=old", "size=10k", "rw=randread"]), (0, Some(10240), Some(8192)));
     assert_eq!(amount(&["size=10k", "rw=randread", "norandommap"]), (0, Some(10240), Some(10240)));
-    assert_eq!(only(&["size=1m", "number_ios=9", "loops=2"]).ios, Some(18));
     let s = only(&["size=1m", "filename=f", "numjobs=2", "group_reporting", "offset_increment=4m"]);
     assert_eq!((s.offset_increment, s.size), (Some(Bytes::mib(4)), Some(Bytes::mib(1))));
     let n = native(&[job(
@@ -307,24 +306,7 @@ fn what_only_fio_does_is_named() {
         (&["size=1m", "rw=randrw", "ba=4k,8k"], "ba"),
         (&["size=1m", "rw=randread:8"], "rw=randread:8"),
         (&["size=1m", "zonemode=zbd"], "zonemode=zbd"),
-        (&["size=1m", "zonemode=strided", "zonesize=10k"], "zonemode=strided"),
-        (&["size=1m", "zonemode=strided", "zonesize=64k", "rw=read:8k"], "zonemode=strided"),
-        (&["size=1m", "zonemode=strided", "zonesize=64k", "bssplit=4k/50:8k/50"], "zonemode=strided"),
-        (&["size=1m", "zonemode=strided", "zonesize=64k", "nrfiles=2"], "zonemode=strided"),
-        (&["size=1m", "zonemode=strided", "zonesize=64k", "zoneskip=5%"], "zoneskip"),
-        (&["size=220k", "zonemode=strided", "zonesize=64k", "zoneskip=32k", "rw=randread"], "zonesize"),
-        (
-            &["size=220k", "zonemode=strided", "zonesize=64k", "zoneskip=32k", "time_based", "runtime=1"],
-            "zonesize",
-        ),
         (&["size=1m", "rw=write", "buffer_pattern='file'"], "buffer_pattern='file'"),
-        (&["size=1m", "rw=write", "buffer_pattern=0x1", "dedupe_percentage=9"], "buffer_pattern=0x1"),
-        (&["size=1m", "rw=write", "refill_buffers=0", "dedupe_percentage=9"], "refill_buffers=0"),
-        (
-            &["filename=old", "rw=write", "dedupe_percentage=9", "dedupe_mode=working_set"],
-            "dedupe_mode=working_set",
-        ),
-        (&["size=1m", "rw=write", "bssplit=4k/50:8k/50", "dedupe_percentage=9"], "dedupe_percentage"),
         (
             &[
                 "size=1m",
@@ -337,6 +319,12 @@ fn what_only_fio_does_is_named() {
             "buffer_compress_chunk",
         ),
         (&["size=1m", "ioengine=mmap"], "ioengine=mmap"),
+        (&["size=1m", "zonemode=strided", "zonesize=64k"], "zonemode=strided"),
+        (&["size=1m", "zonesize=64k"], "zonesize=64k"),
+        (&["size=1m", "rw=write", "dedupe_percentage=9"], "dedupe_percentage=9"),
+        (&["size=1m", "thinktime=5"], "thinktime=5"),
+        (&["size=1m", "number_ios=9"], "number_ios=9"),
+        (&["size=1m", "write_hist_log=h"], "write_hist_log=h"),
         (&["size=1m", "filesize=1k-1m"], "filesize"),
         (&["size=1m", "filename=-"], "filename=-"),
         (&["size=1m", "rw=write", "overwrite=1"], "overwrite=1"),
@@ -353,13 +341,6 @@ fn what_only_fio_does_is_named() {
         (&["filename=new"][..], "size"),
         (&["size=1k"], "size"),
         (&["size=1m", "numjobs=0"], "numjobs"),
-        (&["size=1m", "rw=write", "dedupe_percentage=96", "dedupe_mode=working_set"], "dedupe_percentage=96"),
-        (
-            &["size=1m", "rw=write", "dedupe_percentage=9", "dedupe_mode=working_set", "nrfiles=2"],
-            "dedupe_mode=working_set",
-        ),
-        (&["size=1m", "zonesize=64k"], "zonesize"),
-        (&["size=1m", "zonemode=strided"], "zonemode=strided"),
         (&["filename=/dev/small", "bs=2m"], "bs"),
         (&["filename=/dev/small", "offset=2m"], "offset"),
         (&["size=1m", "allow_file_create=0"], "allow_file_create=0"),
@@ -417,44 +398,13 @@ fn data_is_what_fio_makes_of_its_options() {
     );
     assert_eq!(data(&["buffer_compress_percentage=30", "buffer_compress_chunk=0", "bs=8k"]).1, 8192);
     assert_eq!(data(&["buffer_compress_percentage=100"]), plain(100, 0, false, true));
-    assert_eq!(data(&["dedupe_percentage=30", "zero_buffers"]), plain(0, 0, true, true));
     let pattern = Some("0x6162".to_string());
     assert_eq!(data(&["buffer_pattern=\"ab\"", "zero_buffers"]), (0, 0, false, true, pattern.clone()));
     assert_eq!(
         data(&["buffer_pattern=\"ab\"", "buffer_compress_percentage=9"]),
         (9, 512, true, true, pattern)
     );
-    let set = only(&[
-        "size=1m",
-        "rw=randwrite",
-        "dedupe_percentage=30",
-        "dedupe_mode=working_set",
-        "dedupe_working_set_percentage=20",
-        "dedupe_global=1",
-    ]);
-    assert_eq!(set.dedupe, Some(Dedupe { percent: 30, mode: DedupeMode::WorkingSet, set: 20, global: true }));
-    let repeat = only(&["size=1m", "rw=rw", "dedupe_percentage=30", "dedupe_global=1"]).dedupe;
-    assert_eq!(repeat, Some(Dedupe { percent: 30, mode: DedupeMode::Repeat, set: 5, global: false }));
-    let reads = only(&["size=1m", "rw=read", "zero_buffers", "dedupe_percentage=30"]);
-    assert_eq!((reads.compressible, reads.dedupe), (0, None));
-}
-
-#[test]
-fn zones_go_on_to_the_end_of_the_target() {
-    let zones = |options: &[&str]| {
-        let s = only(&[&["zonemode=strided", "zonesize=64k", "zoneskip=32k"], options].concat());
-        let z = s.zones.unwrap();
-        assert_eq!((z.size, z.skip), (Bytes::kib(64), Bytes::kib(32)));
-        (s.offset.0 >> 10, s.size.unwrap().0 >> 10, s.io_size.map(|b| b.0 >> 10))
-    };
-    assert_eq!(zones(&["size=220k"]), (0, 220, Some(156)), "a pass to the end of the file");
-    assert_eq!(zones(&["size=220k", "loops=2"]), (0, 220, Some(312)));
-    assert_eq!(zones(&["size=220k", "io_size=1m"]), (0, 220, Some(1024)));
-    assert_eq!(zones(&["size=256k", "rw=randread"]), (0, 256, Some(256)), "round to the first zone");
-    assert_eq!(zones(&["filename=old", "size=100k", "offset=64k"]), (64, 960, Some(100)));
-    assert_eq!(zones(&["filename=old", "size=100k", "loops=3", "rw=randread", "offset=64k"]).2, Some(300));
-    assert_eq!(zones(&["filename=/dev/small", "time_based", "runtime=1"]), (0, 1024, None));
-    assert_eq!(only(&["size=1m", "zonemode=none", "zoneskip=64k", "zonerange=8k"]).zones, None);
+    assert_eq!(only(&["size=1m", "rw=read", "zero_buffers"]).compressible, 0);
 }
 
 #[test]

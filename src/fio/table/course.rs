@@ -6,6 +6,8 @@ use super::{MICROS, SECONDS, U32, each, int};
 const UNCHECKED: &str = "volproof does not check data yet";
 const ALONE: &str = "a job ends by itself; when another one has ended or failed is nothing to it";
 const GOAL: &str = "the depth stays what it was asked to be";
+const PAUSED: &str = "thinktime asks for it";
+const PAUSES: &str = "volproof's own engine makes no pauses between I/Os";
 const STEADY: &str = "a run lasts as long as it was asked to; steadiness is judged afterwards";
 
 const CLOCKSOURCE: &[Choice] = &[
@@ -14,10 +16,8 @@ const CLOCKSOURCE: &[Choice] = &[
     Choice::native("cpu", "counter of the CPU"),
 ];
 
-const THINKTIME_BLOCKS_TYPE: &[Choice] = &[
-    Choice::native("complete", "when they are complete"),
-    Choice::fio_only("issue", "when they are issued", "pauses follow completions"),
-];
+const THINKTIME_BLOCKS_TYPE: &[Choice] =
+    &[Choice::native("complete", "when they are complete"), Choice::native("issue", "when they are issued")];
 
 const RATE_PROCESS: &[Choice] =
     &[Choice::native("linear", "evenly"), Choice::native("poisson", "at random, as a Poisson process")];
@@ -65,13 +65,15 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Course, "ramp_time", SECONDS, "Load before the measurement begins"),
     FioOption::new(Group::Course, "clocksource", Kind::Choice(CLOCKSOURCE), "Clock that times I/Os")
         .noted("volproof reads the CPU's counter against the monotonic clock"),
-    FioOption::new(Group::Pace, "thinktime", Kind::IntTime, "Pause after I/Os").default("0"),
+    FioOption::new(Group::Pace, "thinktime", Kind::IntTime, "Pause after I/Os").default("0").fio_only(PAUSES),
     FioOption::new(Group::Pace, "thinktime_spin", Kind::IntTime, "Part of the pause that keeps the CPU busy")
         .default("0")
-        .under("thinktime"),
+        .under("thinktime")
+        .noted(PAUSED),
     FioOption::new(Group::Pace, "thinktime_blocks", int(0, U32), "I/Os between pauses")
         .default("1")
-        .under("thinktime"),
+        .under("thinktime")
+        .noted(PAUSED),
     FioOption::new(
         Group::Pace,
         "thinktime_blocks_type",
@@ -79,11 +81,12 @@ pub const ROWS: &[FioOption] = &[
         "Count I/Os when they are issued or when they are complete",
     )
     .default("complete")
-    .under("thinktime"),
+    .under("thinktime")
+    .noted(PAUSED),
     FioOption::new(Group::Pace, "thinktime_iotime", Kind::IntTime, "Time of I/O between pauses")
         .default("0")
         .under("thinktime")
-        .fio_only("pauses follow a number of I/Os, not a time"),
+        .noted(PAUSED),
     FioOption::new(Group::Pace, "rate", each(0, i64::MAX), "Bytes a second that the job may do"),
     FioOption::new(Group::Pace, "rate_min", each(0, i64::MAX), "Bytes a second below which the job ends")
         .alias("ratemin")

@@ -7,6 +7,7 @@ const UNCHECKED: &str = "volproof does not check data yet";
 const TRIM: &str = "volproof does not trim what it verified";
 const TRACE: &str = "volproof neither keeps nor replays traces of fio";
 const ZONES: &str = "volproof drives devices without zones";
+const REPEATED: &str = "dedupe_percentage asks for it";
 
 const VERIFY: &[Choice] = &[
     Choice::native("0", "nothing is checked"),
@@ -32,7 +33,7 @@ const VERIFY: &[Choice] = &[
 
 const ZONEMODE: &[Choice] = &[
     Choice::native("none", "no zones"),
-    Choice::native("strided", "equal pieces with gaps"),
+    Choice::fio_only("strided", "equal pieces with gaps", ZONES),
     Choice::fio_only("zbd", "zones of the device", ZONES),
 ];
 
@@ -162,13 +163,16 @@ pub const ROWS: &[FioOption] = &[
     )
     .fio_only(TRACE),
     FioOption::new(Group::Zones, "zonemode", Kind::Choice(ZONEMODE), "How zones are used").default("none"),
-    FioOption::new(Group::Zones, "zonesize", LONG, "Length of a zone").default("0"),
+    FioOption::new(Group::Zones, "zonesize", LONG, "Length of a zone").default("0").fio_only(ZONES),
     FioOption::new(Group::Zones, "zonecapacity", LONG, "Usable length of a zone")
         .default("0")
         .fio_only(ZONES),
-    FioOption::new(Group::Zones, "zonerange", LONG, "Distance of zones in strided mode").default("0"),
+    FioOption::new(Group::Zones, "zonerange", LONG, "Distance of zones in strided mode")
+        .default("0")
+        .fio_only(ZONES),
     FioOption::new(Group::Zones, "zoneskip", Kind::Size, "Bytes or zones passed over between zones")
-        .default("0"),
+        .default("0")
+        .fio_only(ZONES),
     FioOption::new(Group::Zones, "read_beyond_wp", Kind::Bool, "Read where a zone has not been written")
         .default("0")
         .fio_only(ZONES),
@@ -219,10 +223,12 @@ pub const ROWS: &[FioOption] = &[
         "dedupe_percentage",
         int(0, 100),
         "Share of writes with data written before",
-    ),
+    )
+    .fio_only("no write repeats the data of another"),
     FioOption::new(Group::Buffers, "dedupe_mode", Kind::Choice(DEDUPE_MODE), "Which data is repeated")
         .default("repeat")
-        .under("dedupe_percentage"),
+        .under("dedupe_percentage")
+        .noted(REPEATED),
     FioOption::new(
         Group::Buffers,
         "dedupe_working_set_percentage",
@@ -230,8 +236,11 @@ pub const ROWS: &[FioOption] = &[
         "Share of the target whose data is repeated",
     )
     .default("5")
-    .under("dedupe_percentage"),
-    FioOption::new(Group::Buffers, "dedupe_global", Kind::Bool, "Jobs repeat each other's data").default("0"),
+    .under("dedupe_percentage")
+    .noted(REPEATED),
+    FioOption::new(Group::Buffers, "dedupe_global", Kind::Bool, "Jobs repeat each other's data")
+        .default("0")
+        .noted(REPEATED),
     FioOption::new(Group::Verify, "verifysort", Kind::Deprecated, "deprecated: fio goes on without it")
         .hidden()
         .noted("fio ignores it too"),

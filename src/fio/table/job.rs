@@ -210,7 +210,9 @@ pub const ROWS: &[FioOption] = &[
         .under("offset"),
     FioOption::new(Group::Extent, "offset_align", int(0, i64::MAX), "Align percentages of offset to this")
         .default("0"),
-    FioOption::new(Group::Extent, "number_ios", LONG, "I/Os after which the job ends").default("0"),
+    FioOption::new(Group::Extent, "number_ios", LONG, "I/Os after which the job ends")
+        .default("0")
+        .fio_only("bytes or time end a job, not a number of I/Os"),
     FioOption::new(
         Group::Workload,
         "random_generator",

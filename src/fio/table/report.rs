@@ -3,6 +3,7 @@
 use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{U32, int};
 
+const HISTOGRAMS: &str = "write_hist_log asks for it";
 const PRIORITY: &str = "requests have no priority of their own";
 const UNIFIED_RW_REPORTING: &[Choice] = &[
     Choice::native("none", "rows by direction"),
@@ -43,15 +44,18 @@ pub const ROWS: &[FioOption] = &[
         .noted("logs grow as they must"),
     FioOption::new(Group::Logs, "log_avg_msec", int(0, U32), "Average logs over this time, ms").default("0"),
     FioOption::new(Group::Logs, "log_hist_msec", int(0, U32), "Time of each logged histogram, ms")
-        .default("0"),
+        .default("0")
+        .noted(HISTOGRAMS),
     FioOption::new(
         Group::Logs,
         "log_hist_coarseness",
         int(0, U32),
         "How many bins of logged histograms become one",
     )
-    .default("0"),
-    FioOption::new(Group::Logs, "write_hist_log", Kind::LogName, "Log histograms of latency"),
+    .default("0")
+    .noted(HISTOGRAMS),
+    FioOption::new(Group::Logs, "write_hist_log", Kind::LogName, "Log histograms of latency")
+        .fio_only("json+ has the whole histogram of a job"),
     FioOption::new(
         Group::Logs,
         "log_max_value",

@@ -1,7 +1,7 @@
 //! The options of one step in fio's words, its targets apart.
 
 use super::{Inexpressible, Options};
-use crate::plan::{Arrival, BlockSizes, DedupeMode, Distribution, Fadvise, Step, Stride};
+use crate::plan::{Arrival, BlockSizes, Distribution, Fadvise, Step, Stride};
 use crate::unit::{Bytes, Nanos};
 
 /// Everything but the target. `size` is that of the target, where it is known.
@@ -38,9 +38,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
     set("numjobs", step.numjobs.to_string());
     set("direct", u8::from(step.direct).to_string());
     range(step, size, &mut set);
-    if let Err(why) = zones(step, size, &mut set) {
-        return refuse(why.into());
-    }
     if !step.ends_by_amount() {
         set("time_based", "1".into());
     }
@@ -48,9 +45,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
         if value.0 > 0 {
             set(name, time(value));
         }
-    }
-    if let Some(ios) = step.ios {
-        set("number_ios", ios.to_string());
     }
     if step.fsync > 0 {
         set(if step.datasync { "fdatasync" } else { "fsync" }, step.fsync.to_string());
@@ -61,13 +55,6 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
     if let Err(why) = rate(step, &mut set) {
         return refuse(why);
     }
-    if let Some(think) = &step.think {
-        set("thinktime", (think.time.0 / 1000).to_string());
-        set("thinktime_blocks", think.blocks.to_string());
-        if think.spin.0 > 0 {
-            set("thinktime_spin", (think.spin.0 / 1000).to_string());
-        }
-    }
     if step.distribution != Distribution::Uniform {
         set("random_distribution", step.distribution.to_string());
     }
@@ -76,9 +63,7 @@ pub(super) fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Opt
     }
     // fio reads signed numbers.
     set("randseed", (seed & (u64::MAX >> 1)).to_string());
-    if let Err(why) = data(step, size, &mut set) {
-        return refuse(why.into());
-    }
+    data(step, &mut set);
     if let Some(cpus) = &step.cpus {
         set("cpus_allowed", cpus.to_string());
         set("cpus_allowed_policy", if step.cpus_shared { "shared" } else { "split" }.into());
@@ -139,46 +124,8 @@ fn blocks(step: &Step, set: &mut impl FnMut(&'static str, String)) {
     set("bssplit", sizes.iter().flatten().map(|s| split(s)).collect::<Vec<_>>().join(","));
 }
 
-/// fio's zones go on to the end of the target, and it ends a pass or a job where that cuts the last one.
-fn zones(
-    step: &Step,
-    target: Option<Bytes>,
-    set: &mut impl FnMut(&'static str, String),
-) -> Result<(), &'static str> {
-    let Some(zones) = &step.zones else { return Ok(()) };
-    let block =
-        step.single_block().ok_or("fio goes over the end of zones with blocks of many sizes: use one bs")?;
-    let part = target.map(|target| Bytes(target.0.saturating_sub(step.offset.0)));
-    if step.size.is_some() && step.size != part {
-        return Err("fio's zones go on to the end of the target: leave size out");
-    } else if step.numjobs > 1 && !step.rw.is_random() && step.offset_increment.is_none() {
-        return Err(
-            "fio's zones go on to the end of the target, not of the part of a job: set offset-increment",
-        );
-    } else if !zones.range().0.is_multiple_of(block.0) {
-        return Err("fio goes over the end of zones that are not whole blocks: use another range");
-    } else if part.is_some_and(|part| zones.cut_after(block, step.rw.is_random(), part).is_some()) {
-        return Err(
-            "the end of the target cuts the last zone, where fio goes on otherwise: use another skip",
-        );
-    }
-    set("zonemode", "strided".into());
-    set("zonesize", bytes(zones.size));
-    if let Some(range) = zones.range {
-        set("zonerange", bytes(range));
-    }
-    if zones.skip.0 > 0 {
-        set("zoneskip", bytes(zones.skip));
-    }
-    Ok(())
-}
-
 /// What writes carry.
-fn data(
-    step: &Step,
-    target: Option<Bytes>,
-    set: &mut impl FnMut(&'static str, String),
-) -> Result<(), &'static str> {
+fn data(step: &Step, set: &mut impl FnMut(&'static str, String)) {
     if step.compressible > 0 {
         set("buffer_compress_percentage", step.compressible.to_string());
     }
@@ -194,20 +141,6 @@ fn data(
     if !step.scramble {
         set("scramble_buffers", "0".into());
     }
-    let Some(dedupe) = &step.dedupe else { return Ok(()) };
-    set("dedupe_percentage", dedupe.percent.to_string());
-    if dedupe.mode == DedupeMode::WorkingSet {
-        let known = step.size.is_some() || target.is_some() && (step.offset.0 > 0 || in_parts(step));
-        if !known {
-            return Err("fio's working set is a share of a given size: set size");
-        }
-        set("dedupe_mode", "working_set".into());
-        set("dedupe_working_set_percentage", dedupe.set.to_string());
-        if dedupe.global {
-            set("dedupe_global", "1".into());
-        }
-    }
-    Ok(())
 }
 
 /// Sequential jobs of ours get parts of their own.

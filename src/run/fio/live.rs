@@ -11,7 +11,6 @@ use anyhow::Context;
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
-use super::aggregate::Aggregate;
 use super::interim::Interim;
 use super::logs;
 use super::report::{self, Seen, Sink};
@@ -40,7 +39,6 @@ pub struct Screen<'a> {
     native: &'a Native,
     sink: Sink,
     interim: Interim,
-    aggregate: Option<Aggregate>,
     steps: Vec<Progress>,
     began: Instant,
     /// The status line, where one is shown.
@@ -82,7 +80,7 @@ impl<'a> Screen<'a> {
     /// for an interim report.
     ///
     /// # Errors
-    /// What is said before the run or the log of all jobs cannot be written.
+    /// What is said before the run cannot be written.
     pub fn new(
         command: &'a Command,
         native: &'a Native,
@@ -92,10 +90,6 @@ impl<'a> Screen<'a> {
         sink.begin(command, native);
         let asked = Arc::new(AtomicBool::new(false));
         flag::register(SIGUSR1, asked.clone()).context("installing signal handlers")?;
-        let aggregate = match command.bandwidth_log {
-            true => Some(Aggregate::open()?),
-            false => None,
-        };
         let shown = match command.eta {
             Eta::Never => false,
             Eta::Always => true,
@@ -118,7 +112,6 @@ impl<'a> Screen<'a> {
             native,
             sink,
             interim: Interim::new(native.plan.steps.len(), command.status_interval, asked),
-            aggregate,
             steps,
             began: now,
             line,
@@ -131,7 +124,7 @@ impl<'a> Screen<'a> {
         if self.line.as_ref().is_some_and(|l| l.shown) {
             let _ = screen::print("\n");
         }
-        (self.sink, !self.lost && self.aggregate.is_none_or(Aggregate::finish))
+        (self.sink, !self.lost)
     }
 
     /// A full report of what was heard until now.
@@ -146,7 +139,7 @@ impl<'a> Screen<'a> {
         let eta = self.eta(now).unwrap_or(UNKNOWN);
         let seen = Seen { steps: &steps, evidence, failed: &failed, ran: self.began.elapsed(), eta };
         let output = report::output(self.command, self.native, &seen);
-        self.sink.results(&output, self.command.terse_version);
+        self.sink.results(&output);
     }
 
     fn place(&self, step: &str) -> Option<usize> {
@@ -318,9 +311,6 @@ impl Front for Screen<'_> {
                 progress.bytes += counts.bytes.0;
                 progress.fresh[d].0 += counts.ios;
                 progress.fresh[d].1 += counts.bytes.0;
-                if let Some(aggregate) = &mut self.aggregate {
-                    aggregate.add(d, counts.bytes.0);
-                }
             }
         }
     }
@@ -328,9 +318,6 @@ impl Front for Screen<'_> {
     fn tick(&mut self) {
         let now = Instant::now();
         self.show(now);
-        if let Some(aggregate) = &mut self.aggregate {
-            aggregate.tick(now);
-        }
         if self.interim.due(now) {
             self.report(now);
         }

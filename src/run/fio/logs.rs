@@ -20,13 +20,13 @@ const ASKED: [(&str, &[Kind]); 3] = [
     ("write_lat_log", &[Kind::Submission, Kind::Completion, Kind::Total]),
 ];
 
-/// Logs of all jobs together, by fio.
-pub const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
+/// Logs of `--bandwidth-log`, which fio writes.
+const TOGETHER: [&str; 3] = ["agg-read_bw.log", "agg-write_bw.log", "agg-trim_bw.log"];
 
 /// Every log that a command may write, by whoever runs it.
 pub fn names(command: &Command) -> Vec<PathBuf> {
     let mut names: Vec<String> = Vec::new();
-    if command.bandwidth_log {
+    if command.needs_fio.iter().any(|(flag, _)| flag == "--bandwidth-log") {
         names.extend(TOGETHER.map(String::from));
     }
     let mut thread = 1;
@@ -74,14 +74,6 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
                     logs::write(&mut out, *kind, style, &entries, window)
                 });
             }
-        }
-        if let Some(prefix) = prefix(job, "write_hist_log") {
-            let name = logs::file_name(&prefix, "clat_hist", number);
-            let every = milliseconds("log_hist_msec");
-            let coarseness = job.int("log_hist_coarseness").unwrap_or(0).clamp(0, 6) as u32;
-            whole &= file(&name, number.is_none(), &|mut out| {
-                logs::write_histograms(&mut out, every, coarseness, &entries, window)
-            });
         }
         if trace.left_out > 0 {
             say::say(&format!("{}: {} I/Os had no room in the logs", job.name, trace.left_out));

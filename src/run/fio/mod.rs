@@ -9,7 +9,6 @@
 //! devices are written only with `--destroy`, here and when fio is handed the command. Files are treated as fio treats them. What volproof
 //! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
 
-mod aggregate;
 mod devices;
 mod hand;
 mod interim;
@@ -40,7 +39,7 @@ use crate::engine::Timer;
 use crate::fio::command::{Command, Request, Surroundings};
 use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Found, Native, Obstacle};
-use crate::fio::{argv, cmdhelp, showcmd};
+use crate::fio::{argv, cmdhelp};
 use crate::output::{self, Identity, OutputFile};
 use crate::record::Record;
 use live::Screen;
@@ -89,9 +88,6 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         return asked(request);
     }
     folders(&command)?;
-    if command.showcmd {
-        return super::print(&showcmd::line(&command));
-    }
     if command.parse_only || (command.jobs.is_empty() && command.needs_fio.is_empty()) {
         return Ok(ExitCode::SUCCESS);
     }
@@ -168,7 +164,7 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
         why: why.to_string(),
     });
     let flags: Vec<Obstacle> = flags.collect();
-    if command.jobs.is_empty() {
+    if command.jobs.is_empty() || command.has_arithmetic {
         return Err(flags);
     }
     match plan::convert(&command.jobs, look, seed) {
@@ -241,7 +237,7 @@ fn run(
         sink.stopped(signal);
     }
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
-    sink.results(&report::output(command, &native, &seen), command.terse_version);
+    sink.results(&report::output(command, &native, &seen));
     whole &= !sink.lost();
     if let Some(file) = &mut saved {
         whole &= keep(file, &ended.record);

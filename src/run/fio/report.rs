@@ -82,10 +82,10 @@ impl Sink {
     }
 
     /// A report in every form.
-    pub fn results(&mut self, output: &Output, terse_version: u8) {
+    pub fn results(&mut self, output: &Output) {
         let mut text = String::new();
         if self.formats.contains(&Format::Terse) {
-            text += &terse::write(output, terse_version);
+            text += &terse::write(output);
         }
         if self.formats.contains(&Format::JsonPlus) {
             text += &json_write::write(output, true);
