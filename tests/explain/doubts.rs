@@ -462,7 +462,7 @@ fn long_files_are_told_in_part_whatever_their_form() {
     assert_eq!(found.iter().map(|e| e.runs.len()).sum::<usize>(), 64);
     let terse: String = {
         let report = volproof::fio::json_read::read(ROW.as_bytes()).unwrap().remove(0);
-        let line = volproof::fio::terse::write(&report, 3);
+        let line = volproof::fio::terse::write(&report);
         (0..300).map(|i| line.replacen(";a;", &format!(";a{i};"), 1)).collect()
     };
     let found = of(&terse);
