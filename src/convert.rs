@@ -70,9 +70,17 @@ enum Source {
 /// The file in its new form.
 ///
 /// # Errors
-/// When the file is none of the forms, or cannot become the other one.
+/// When the file cannot be read, is none of the forms, or cannot become the other one.
 pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
     let bytes = input::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
+    of_bytes(bytes, args)
+}
+
+/// The content of a file in its new form.
+///
+/// # Errors
+/// When it is none of the forms, or cannot become the other one.
+pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<String> {
     let source = source(bytes, &args.file)?;
     become_form(source, args).with_context(|| format!("{} cannot be converted", args.file.display()))
 }

@@ -8,6 +8,7 @@ mod conditions;
 mod earlier;
 mod judgement;
 mod known;
+mod lookup;
 mod reported;
 mod summary;
 mod together;
@@ -38,6 +39,7 @@ pub use judgement::{
     Certainty, Claim, Delivered, Diagnosis, Finding, Metric, NOTHING, Outcome, Untested, Verdict, WarmUpCut,
 };
 pub use known::Known;
+pub use lookup::{Company, LookupCell};
 pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
@@ -99,6 +101,9 @@ pub struct Record {
     /// What limited each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
+    /// Where the steps and targets of a name are; no part of the content.
+    #[serde(skip)]
+    pub lookup: LookupCell,
 }
 
 /// One step by two tools.
@@ -547,7 +552,10 @@ impl Record {
 
     /// The step of that name in the plan.
     pub fn plan_step(&self, name: &str) -> Option<&Step> {
-        self.plan.steps.iter().find(|s| s.name == name)
+        let place = self.lookup().planned(name);
+        let found = place.and_then(|place| self.plan.steps.get(place)).filter(|s| s.name == name);
+        // Steps may have been renamed since the lookup was made.
+        found.or_else(|| self.plan.steps.iter().find(|s| s.name == name))
     }
 
     /// Reads a stored Record.

@@ -1,5 +1,7 @@
 //! Whose cap, and a cap on what: our own cgroup before the provider, bytes before I/Os.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::throttle::rate;
 use super::{Case, Certainty, Diagnosis, Finding};
 use crate::record::Record;
@@ -122,46 +124,54 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
     let steps: Vec<_> = record
         .steps
         .iter()
-        .filter(|s| record.sharing(s).is_empty())
+        .filter(|s| record.sharing(s).count == 0)
         .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
         .filter_map(|(s, p)| Some((s, p, p.single_block()?, s.iops())))
         .filter(|(_, p, _, x)| p.arrivals_per_second().is_none() && *x > 0.0)
         .collect();
+    // By direction and block size: where all steps have one size there is nothing to compare.
+    let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+    for (i, (_, plan, block, _)) in steps.iter().enumerate() {
+        alike.entry((plan.rw.directions(), block.0)).or_default().push(i);
+    }
+    let places: HashMap<String, usize> = all.iter().enumerate().map(|(i, d)| (d.step.clone(), i)).collect();
     for (step, plan, block, x) in &steps {
-        let Some(diagnosis) = all.iter_mut().find(|d| d.step == step.name) else { continue };
+        let Some(diagnosis) = places.get(&step.name).map(|place| &mut all[*place]) else { continue };
         let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
-        let others = steps.iter().filter(|(_, p, b, _)| {
-            p.rw.directions() == plan.rw.directions() && (b.0 >= 2 * block.0 || block.0 >= 2 * b.0)
-        });
+        let (bytes_known, iops_known) = (known("bandwidth-cap"), known("iops-cap"));
+        let apart = |b: u64| b >= 2 * block.0 || block.0 >= 2 * b;
+        let groups =
+            alike.iter().filter(|((directions, b), _)| *directions == plan.rw.directions() && apart(*b));
         let near = |a: f64, b: f64| (a / b - 1.0).abs() <= SAME;
         let bytes = x * block.0 as f64;
-        let mut found = None;
-        for (other, _, b, y) in others {
+        let same_bytes = |i: usize| near(bytes, steps[i].3 * steps[i].2.0 as f64) && !bytes_known;
+        let same_iops = |i: usize| near(*x, steps[i].3) && !iops_known;
+        let last = groups
+            .filter_map(|(_, group)| group.iter().rev().find(|i| same_bytes(**i) || same_iops(**i)))
+            .max();
+        let found = last.map(|last| {
+            let (other, _, b, _) = &steps[*last];
             let both = format!("'{}' at {b} and '{}' at {block}", other.name, step.name);
-            if near(bytes, y * b.0 as f64) && !known("bandwidth-cap") {
-                found = Some(
-                    Finding::new(
-                        "bandwidth-cap",
-                        Certainty::Likely,
-                        format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
-                        "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
-                    )
-                    .because(format!("{both} move the same {} at different IOPS", megabytes(bytes)))
-                    .number("bytes_per_second", bytes),
-                );
-            } else if near(*x, *y) && !known("iops-cap") {
-                found = Some(
-                    Finding::new(
-                        "iops-cap",
-                        Certainty::Likely,
-                        format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
-                        "larger blocks move more bytes for the same IOPS",
-                    )
-                    .because(format!("{both} do the same {} IOPS at different bandwidth", rate(*x)))
-                    .number("rate_per_second", *x),
-                );
+            if same_bytes(*last) {
+                Finding::new(
+                    "bandwidth-cap",
+                    Certainty::Likely,
+                    format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
+                    "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
+                )
+                .because(format!("{both} move the same {} at different IOPS", megabytes(bytes)))
+                .number("bytes_per_second", bytes)
+            } else {
+                Finding::new(
+                    "iops-cap",
+                    Certainty::Likely,
+                    format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
+                    "larger blocks move more bytes for the same IOPS",
+                )
+                .because(format!("{both} do the same {} IOPS at different bandwidth", rate(*x)))
+                .number("rate_per_second", *x)
             }
-        }
+        });
         if let Some(found) = found {
             let found = Finding { step: step.name.clone(), ..found };
             let at = diagnosis.findings.iter().position(|f| !f.blocks).unwrap_or(diagnosis.findings.len());

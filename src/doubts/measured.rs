@@ -19,8 +19,11 @@ fn is(step: &StepRecord, engine: EngineKind) -> bool {
 }
 
 pub(super) fn shared(case: &Case<'_>) -> Option<Warning> {
-    let (first, rest) = case.sharing.split_first()?;
-    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let first = case.sharing.first.first()?;
+    let more = match case.sharing.count - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
     Some(Warning::new(
         Severity::Warning,
         "shared-disk",

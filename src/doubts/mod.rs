@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::diagnose::Summary;
 use crate::observe::Evidence;
 use crate::plan::Step;
-use crate::record::{Conditions, Record, ReportedStep, StepRecord, TargetRecord};
+use crate::record::{Company, Conditions, Record, ReportedStep, StepRecord, TargetRecord};
 use crate::warn::Warning;
 
 pub use together::of_report as of_runs_together;
@@ -34,7 +34,7 @@ struct Case<'a> {
     /// The other steps of its stage, which are in that evidence too.
     others: Vec<(&'a Step, &'a StepRecord)>,
     /// Those of them that were on a disk of this step while it ran.
-    sharing: Vec<&'a str>,
+    sharing: Company<'a>,
 }
 
 /// A run of another tool.
@@ -95,10 +95,10 @@ const RULES: &[Rule] = &[
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
     // Only what volproof measured has counters that it shares with others.
-    let stage =
-        record.together.iter().filter(|_| step.reported.is_none()).find(|t| t.steps.contains(&step.name));
+    let stage = record.stage_of(step).filter(|_| step.reported.is_none());
     let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();
-    let others = record.steps.iter().filter(|s| s.name != step.name && names.contains(s.name.as_str()));
+    let steps = record.steps.iter().filter(|_| !names.is_empty());
+    let others = steps.filter(|s| s.name != step.name && names.contains(s.name.as_str()));
     let case = Case {
         plan: record.plan_step(&step.name),
         step,
@@ -111,7 +111,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
         targets: record.targets_of(step),
         evidence: record.evidence(step),
         others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
-        sharing: record.sharing(step).into_iter().map(|s| s.name.as_str()).collect(),
+        sharing: record.sharing(step),
     };
     RULES.iter().filter_map(|rule| rule(&case)).map(|w| w.in_step(&step.name)).collect()
 }

@@ -93,6 +93,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
         claimed: None,
         verdict: None,
         findings: None,
+        lookup: Default::default(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! A Record as text for people: two tables of at most 80 columns, and the doubts under them. `run` and `show` print the same.
 
+use std::collections::HashMap;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::plan::{EngineWord, Plan, Start, Step};
@@ -266,6 +268,7 @@ pub(in crate::report) fn load(record: &Record, step: &StepRecord) -> String {
 /// all of them.
 pub(in crate::report) fn not_in_it(record: &Record) -> String {
     let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for step in &record.steps {
         let Some(reported) = &step.reported else { continue };
         for (fact, why) in reported.conditions.gaps() {
@@ -273,10 +276,11 @@ pub(in crate::report) fn not_in_it(record: &Record) -> String {
                 Some(why) => format!("{fact} (assumed from {why})"),
                 None => fact.to_string(),
             };
-            match facts.iter_mut().find(|(w, _)| *w == words) {
-                Some((_, steps)) => steps.push(&step.name),
-                None => facts.push((words, vec![&step.name])),
+            let place = *places.entry(words.clone()).or_insert(facts.len());
+            if place == facts.len() {
+                facts.push((words, Vec::new()));
             }
+            facts[place].1.push(&step.name);
         }
     }
     let of = |(words, steps): &(String, Vec<&str>)| match steps.as_slice() {
@@ -294,12 +298,12 @@ pub(in crate::report) fn not_in_it(record: &Record) -> String {
 
 /// Which steps ran while this one did, and how long after the first of them it began.
 pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
-    let beside: Vec<&str> = record.beside(step).iter().map(|s| s.name.as_str()).collect();
-    let others = match beside.as_slice() {
+    let beside = record.beside(step);
+    let others = match beside.first.as_slice() {
         [] => return None,
         [a] => a.to_string(),
-        [a, b] => format!("{a} and {b}"),
-        [a, b, rest @ ..] => format!("{a}, {b} and {} more", rest.len()),
+        [a, b, ..] if beside.count == 2 => format!("{a} and {b}"),
+        [a, b, ..] => format!("{a}, {b} and {} more", beside.count - 2),
     };
     let after = match step.started_after_ns.0 {
         // Threads take a moment to begin.
@@ -312,12 +316,13 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
 /// Doubts, the gravest first, each with the steps that share it.
 pub fn grouped_doubts(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
     let mut groups: Vec<(&Warning, Vec<&str>)> = Vec::new();
+    let mut places = HashMap::new();
     for w in warnings {
-        let step = w.step.as_deref();
-        match groups.iter_mut().find(|(g, _)| g.code == w.code && g.advice == w.advice) {
-            Some((_, steps)) => steps.extend(step),
-            None => groups.push((w, step.into_iter().collect())),
+        let place = *places.entry((&w.code, &w.advice)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push((w, Vec::new()));
         }
+        groups[place].1.extend(w.step.as_deref());
     }
     groups.sort_by_key(|(w, _)| std::cmp::Reverse(w.severity));
     groups

@@ -147,6 +147,7 @@ impl Job {
             claimed,
             verdict: None,
             findings: None,
+            lookup: Default::default(),
             plan,
         };
         // Dropping `ready` takes test files away again, however this function ends.

@@ -233,10 +233,10 @@ impl Judge<'_> {
                 "to see what a verdict would look like, add --judge-simulated",
             ));
         }
-        if let [first, ..] = self.record.sharing(self.step).as_slice() {
+        if let Some(first) = self.record.sharing(self.step).first.first() {
             why.push((
                 "shared-disk",
-                format!("it ran together with {} on the same disk", first.name),
+                format!("it ran together with {first} on the same disk"),
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
         }

@@ -12,10 +12,12 @@ mod reach;
 mod reported;
 mod window;
 
+use std::collections::{HashMap, HashSet};
+
 pub use claim::{Rates, figure};
 
 use crate::diagnose;
-use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, Verdict};
+use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Verdict};
 
 /// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
@@ -44,18 +46,18 @@ pub fn seal(record: &mut Record) {
 /// Judges a Record against a promise; `found` are the diagnoses of its steps.
 fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Verdict {
     let mut claims = Vec::new();
+    let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
     for step in &record.steps {
         let conditions = record.conditions(step);
-        let Some(diagnosis) = found.iter().find(|d| d.step == step.name) else { continue };
+        let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
         let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis };
         claims.extend(judge.rate());
         claims.extend(judge.latency());
     }
     // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
-    let deep = |c: &Claim| {
-        let step = record.steps.iter().find(|s| s.name == c.step);
-        step.and_then(|s| record.depth_per_target(s)).is_some_and(|depth| depth > 1)
-    };
+    let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
+    let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
+    let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
     let tested: Vec<Metric> = claims.iter().filter(|c| deep(c)).map(|c| c.metric).collect();
     claims.retain(|c| c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
     let untested = Metric::ALL

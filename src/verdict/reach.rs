@@ -7,7 +7,7 @@ use super::claim::{Judge, Rates, fits_latency, latency_promised};
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Claimed, Conditions, Metric, Record, Untested};
+use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
 use crate::spec::level;
 use crate::spec::promise::AtBlock;
 use crate::stats::little::{depth_needed, rate_reachable};
@@ -71,14 +71,16 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
 /// Another step with twice or half the depth did no more: the rate does not depend on the depth.
 fn one_ceiling(judge: &Judge<'_>) -> bool {
     let (mine, Some(depth)) = (judge.step.iops(), judge.step.in_flight_asked.get()) else { return false };
-    judge.record.steps.iter().any(|other| {
+    let alike = |other: &StepRecord| {
         let load = judge.record.conditions(other);
+        load.rw == judge.conditions.rw && load.block == judge.conditions.block
+    };
+    judge.record.steps.iter().any(|other| {
         other.name != judge.step.name
-            && judge.record.sharing(other).is_empty()
-            && load.rw == judge.conditions.rw
-            && load.block == judge.conditions.block
             && other.in_flight_asked.get().is_some_and(|asked| asked * 2.0 <= depth)
             && (other.iops() / mine - 1.0).abs() <= SAME
+            && judge.record.sharing(other).count == 0
+            && alike(other)
     })
 }
 

@@ -258,6 +258,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         claimed: None,
         verdict: None,
         findings: None,
+        lookup: Default::default(),
         cross_checks: Vec::new(),
         warnings: vec![
             Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")

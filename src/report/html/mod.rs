@@ -29,7 +29,8 @@ use step::{LATENCY_HEADS, Row, StepSection};
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
 const STYLE: &str = include_str!("../../../templates/report.css");
-const SCRIPT: &str = include_str!("../../../templates/report.js");
+/// The script of the page itself, which draws the charts.
+pub const SCRIPT: &str = include_str!("../../../templates/report.js");
 
 #[derive(Template)]
 #[template(path = "report.html")]
