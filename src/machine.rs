@@ -11,10 +11,12 @@ use serde_json::json;
 
 use crate::report::{topo as topo_report, tune as tune_report};
 use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
-use crate::tune::{self, Need, Places, Which};
+use crate::tune::{self, Applied, Attempt, Need, Places, Which};
 
 /// Everything is done.
 pub const DONE: u8 = 0;
+/// The kernel refused every knob.
+pub const NOTHING_SET: u8 = 1;
 /// What was asked cannot be done: no placement for so many jobs.
 pub const REFUSED: u8 = 2;
 /// A knob could not be put back.
@@ -128,6 +130,12 @@ pub fn tune(
     } else {
         say(&tune_report::restored(tuned.recovered()));
         say(&tune_report::applied(tuned.applied()));
+    }
+    let refused = |a: &Applied| matches!(a.attempt, Attempt::Refused { .. });
+    if !tuned.applied().is_empty() && tuned.applied().iter().all(refused) {
+        tuned.restore();
+        say(if args.json { "" } else { "Nothing is set: the kernel refused every knob.\n" });
+        return Ok(NOTHING_SET);
     }
     if args.keep {
         tuned.keep()?;

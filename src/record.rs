@@ -195,6 +195,9 @@ pub struct TuningRecord {
     /// What each of them does to the rate, where that was measured (`--tune ab`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<Effect>,
+    /// Disks below files under test: their knobs are left alone, since only `--tune on` sets those.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untouched: Vec<String>,
     /// How putting them back went; absent while the run goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Restoration>,

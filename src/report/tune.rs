@@ -62,6 +62,9 @@ pub fn ending(attempt: &Attempt) -> String {
 
 /// Which knobs were set or refused, and that they are back, in one line of a run's report.
 pub fn line(tuning: &TuningRecord) -> String {
+    if !tuning.untouched.is_empty() {
+        return untouched(&tuning.untouched);
+    }
     let told = tuning.applied.iter().filter(|a| a.attempt != Attempt::Already);
     let told: Vec<String> =
         told.map(|a| format!("{} {} -> {}{}", a.path, a.before, a.wanted, ending(&a.attempt))).collect();
@@ -76,6 +79,11 @@ pub fn line(tuning: &TuningRecord) -> String {
         Some(r) if !r.complete() => format!("{what}; NOT all put back, by hand: {}", r.by_hand().join("; ")),
         _ => what,
     }
+}
+
+/// Whose knobs a run on files left alone.
+pub fn untouched(disks: &[String]) -> String {
+    format!("the knobs of {} stay as they are: --tune on sets those of a file's disk too", disks.join(", "))
 }
 
 /// Journals of another user, which that user or root can put back.

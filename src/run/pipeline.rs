@@ -232,8 +232,9 @@ impl Running<'_> {
         let plan = &self.record.plan;
         self.tuned = tuning::begin(self.options.tune, plan, &self.ready)?;
         let Some(tuned) = &mut self.tuned else {
-            if let Some(text) = tuning::untouched(self.options.tune, plan, &self.ready) {
-                self.front.ui().say(&text);
+            let untouched = tuning::untouched(self.options.tune, plan, &self.ready);
+            if !untouched.is_empty() {
+                self.record.tuning = Some(TuningRecord { untouched, ..TuningRecord::default() });
             }
             return Ok(());
         };
@@ -245,7 +246,7 @@ impl Running<'_> {
             _ => Vec::new(),
         };
         self.record.tuning =
-            Some(TuningRecord { applied: tuned.applied().to_vec(), effects, restored: None });
+            Some(TuningRecord { applied: tuned.applied().to_vec(), effects, ..TuningRecord::default() });
         Ok(())
     }
 

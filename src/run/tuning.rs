@@ -57,16 +57,14 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
     tune::tune(&places, &disks, need).map(Some).map_err(refused)
 }
 
-/// Says that the knobs of a file's disk are left alone, where root could have asked for them.
-pub fn untouched(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Option<String> {
-    let disks = ready.disks(plan, &plan.steps);
-    let said = mode.is_none() && rustix::process::geteuid().is_root() && !plan.needs_no_target();
-    (said && !disks.is_empty() && block_devices(&ready.records()).is_empty()).then(|| {
-        format!(
-            "The knobs of {} stay as they are: a file's disk is tuned with --tune on only",
-            disks.join(", ")
-        )
-    })
+/// The disks of files, whose knobs are left alone although root could have asked for them.
+pub fn untouched(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Vec<String> {
+    let possible = mode.is_none() && rustix::process::geteuid().is_root() && !plan.needs_no_target();
+    if possible && block_devices(&ready.records()).is_empty() {
+        ready.disks(plan, &plan.steps)
+    } else {
+        Vec::new()
+    }
 }
 
 /// Measures what each knob that was written does, by short alternating runs of a step.

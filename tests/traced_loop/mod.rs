@@ -1,5 +1,6 @@
 //! A loop device of the test's own, as new, for programs that are run under strace. The folder of its file is the test's too.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -49,9 +50,15 @@ pub fn as_new(path: &str) {
 /// hold, and no other run sees its journals. The process is the program's own from its first moment.
 #[allow(dead_code, reason = "the race with mkfs sets no knobs")]
 pub fn with_journals(folder: &Path) -> Command {
+    within("mkdir -p /run/volproof && mount --bind \"$0\" /run/volproof", folder)
+}
+
+/// Runs a program in a mount namespace of its own that this script, which knows one word as `$0`, has set up.
+#[allow(dead_code, reason = "the race with mkfs sets no knobs")]
+pub fn within(setup: &str, word: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "slave", "sh", "-c"]);
-    command.args(["mkdir -p /run/volproof && mount --bind \"$0\" /run/volproof && exec \"$@\""]).arg(folder);
+    command.arg(format!("{setup} && exec \"$@\"")).arg(word);
     command
 }
 

@@ -3,10 +3,13 @@
 mod crash;
 mod disturbed;
 mod hostile;
+mod kills;
 mod loops;
+mod refused;
 mod report;
 mod restore;
 mod steps;
+mod traced;
 #[path = "../traced_loop/mod.rs"]
 mod traced_loop;
 mod tree;

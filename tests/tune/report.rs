@@ -267,6 +267,11 @@ fn a_run_says_what_was_refused() {
     );
     assert!(!said(vec![one("nomerges", refused())]).contains("as wanted"));
     assert_eq!(said(vec![one("nomerges", Attempt::Already)]), "every knob was as wanted");
+    let of_files = TuningRecord { untouched: vec!["vda".into(), "vdb".into()], ..TuningRecord::default() };
+    assert_eq!(
+        line(&of_files),
+        "the knobs of vda, vdb stay as they are: --tune on sets those of a file's disk too"
+    );
 }
 
 #[test]

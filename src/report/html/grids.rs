@@ -2,7 +2,7 @@
 
 use crate::observe::QueueSettings;
 use crate::record::{Record, StepRecord};
-use crate::report::tune::told;
+use crate::report::tune::{told, untouched};
 use crate::topo::Seat;
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Attempt};
@@ -113,6 +113,10 @@ pub fn tuning(record: &Record) -> Option<Grid> {
         };
         vec![a.path.clone(), a.before.clone(), a.wanted.clone(), how, a.reason.clone()]
     };
+    if !tuning.untouched.is_empty() {
+        let notes = vec![format!("{}.", untouched(&tuning.untouched))];
+        return Some(Grid { title: "Tuning", heads: Vec::new(), rows: Vec::new(), notes });
+    }
     let back = match &tuning.restored {
         None => "Nothing is known of putting them back: the run was still going on.",
         Some(r) if r.complete() => "Everything was put back after the run.",
