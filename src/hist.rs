@@ -2,8 +2,8 @@
 //!
 //! Values below 128 have a bucket of their own; above, each octave `[2^k, 2^(k+1))` is split into 64 equal buckets, so a
 //! bucket is at most 1/64 wide relative to its value. fio stops after 29 groups (2^34 ns, 17.18 s) and clamps; the same
-//! layout goes on here for 13 more octaves (to 39 hours), so that a stall of a minute keeps its length. How many samples lie beyond
-//! fio's range is [`Histogram::beyond_fio`]. Minimum, maximum, sum and count are exact.
+//! layout goes on here for 13 more octaves (to 39 hours), so that a stall of a minute keeps its length. Minimum, maximum and count are
+//! exact; so is the sum up to 2^64 ns (584 years of latency in a second), where it stays.
 //!
 //! [`Histogram::record`] is the hot path: no branch but the bucket choice, no allocation. Everything else is cold.
 
@@ -30,6 +30,16 @@ pub struct Histogram {
     min: u64,
     max: u64,
     sum: u64,
+}
+
+/// Adds to a count or sum, which stays at 2^64 - 1 when it would go beyond: histograms of other programs may hold any figure.
+fn add(total: &mut u64, more: u64) {
+    *total = total.saturating_add(more);
+}
+
+/// Sum of counts, at most 2^64 - 1.
+pub fn total(counts: impl Iterator<Item = u64>) -> u64 {
+    counts.fold(0, u64::saturating_add)
 }
 
 /// Bucket of a value in nanoseconds; the last bucket takes everything above.
@@ -121,8 +131,8 @@ impl Histogram {
     /// Counts `n` equal latencies.
     pub fn record_n(&mut self, latency: Nanos, n: u64) {
         if n > 0 {
-            self.counts[bucket(latency.0)] += n;
-            self.sum += latency.0 * n;
+            add(&mut self.counts[bucket(latency.0)], n);
+            add(&mut self.sum, latency.0.saturating_mul(n));
             self.min = self.min.min(latency.0);
             self.max = self.max.max(latency.0);
         }
@@ -131,22 +141,22 @@ impl Histogram {
     /// Adds all samples of another histogram; exact.
     pub fn merge(&mut self, other: &Histogram) {
         for (a, b) in self.counts.iter_mut().zip(other.counts.iter()) {
-            *a += b;
+            add(a, *b);
         }
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
-        self.sum += other.sum;
+        add(&mut self.sum, other.sum);
     }
 
     /// Adds all samples of a stored histogram; exact.
     pub fn merge_sparse(&mut self, other: &Sparse) {
         for (index, n) in other.buckets() {
-            self.counts[index] += n;
+            add(&mut self.counts[index], n);
         }
         if !other.is_empty() {
             self.min = self.min.min(other.min.0);
             self.max = self.max.max(other.max.0);
-            self.sum += other.sum.0;
+            add(&mut self.sum, other.sum.0);
         }
     }
 
@@ -158,7 +168,7 @@ impl Histogram {
 
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.counts.iter().sum()
+        total(self.counts.iter().copied())
     }
 
     /// True when nothing was recorded.
@@ -210,7 +220,7 @@ impl Histogram {
         let rank = ((q * n as f64).ceil() as u64).clamp(1, n);
         let mut seen = 0;
         for (i, c) in self.nonzero() {
-            seen += c;
+            add(&mut seen, c);
             if seen >= rank {
                 return Some(Nanos(bucket_high(i).min(self.max).max(self.min)));
             }
@@ -220,12 +230,7 @@ impl Histogram {
 
     /// Samples in buckets that lie wholly above a limit.
     pub fn count_above(&self, limit: Nanos) -> u64 {
-        self.counts[bucket(limit.0) + 1..].iter().sum()
-    }
-
-    /// Samples that fio's layout cannot tell apart (2^34 ns = 17.18 s and longer).
-    pub fn beyond_fio(&self) -> u64 {
-        self.counts[FIO_BUCKETS..].iter().sum()
+        total(self.counts[bucket(limit.0) + 1..].iter().copied())
     }
 
     /// Buckets that hold samples, in ascending order, with their counts.
@@ -322,7 +327,7 @@ impl Sparse {
 
     /// Number of samples.
     pub fn count(&self) -> u64 {
-        self.filled.iter().map(|f| f.count()).sum()
+        total(self.filled.iter().map(|f| f.count()))
     }
 
     /// Adds all samples of another stored histogram; exact.
@@ -429,7 +434,6 @@ mod tests {
         h.record_n(Nanos::micros(100), 1000);
         h.record(Nanos::seconds(60).0);
         assert_eq!(h.max(), Some(Nanos::seconds(60)));
-        assert_eq!(h.beyond_fio(), 1);
         assert_eq!(h.quantile(1.0), Some(Nanos::seconds(60)));
         assert_eq!(h.count_above(Nanos::seconds(1)), 1);
     }

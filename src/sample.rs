@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hist::Sparse;
+use crate::hist::{Sparse, total};
 use crate::unit::{Bytes, Nanos};
 
 /// Length of one interval.
@@ -130,9 +130,9 @@ pub struct Counts {
 impl Counts {
     /// Adds another worker's counts of the same interval.
     pub fn add(&mut self, other: &Counts) {
-        self.ios += other.ios;
-        self.bytes.0 += other.bytes.0;
-        self.latency.0 += other.latency.0;
+        self.ios = self.ios.saturating_add(other.ios);
+        self.bytes.0 = self.bytes.0.saturating_add(other.bytes.0);
+        self.latency.0 = self.latency.0.saturating_add(other.latency.0);
     }
 }
 
@@ -203,25 +203,15 @@ pub struct Track {
 impl Track {
     /// Adds the counts of one interval.
     pub fn add(&mut self, index: usize, counts: &Counts) {
-        for (column, value) in [
-            (&mut self.ios, counts.ios),
-            (&mut self.bytes, counts.bytes.0),
-            (&mut self.latency_ns, counts.latency.0),
-        ] {
-            if column.len() <= index {
-                column.resize(index + 1, 0);
-            }
-            column[index] += value;
-        }
+        add_at(&mut self.ios, index, counts.ios);
+        add_at(&mut self.bytes, index, counts.bytes.0);
+        add_at(&mut self.latency_ns, index, counts.latency.0);
     }
 
-    /// Sums over the whole window.
+    /// Sums over the whole window; a sum beyond 2^64 - 1, which a stored Record may ask for, stays there.
     pub fn total(&self) -> Counts {
-        Counts {
-            ios: self.ios.iter().sum(),
-            bytes: Bytes(self.bytes.iter().sum()),
-            latency: Nanos(self.latency_ns.iter().sum()),
-        }
+        let sum = |column: &[u64]| total(column.iter().copied());
+        Counts { ios: sum(&self.ios), bytes: Bytes(sum(&self.bytes)), latency: Nanos(sum(&self.latency_ns)) }
     }
 }
 
@@ -363,7 +353,7 @@ fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {
     if column.len() <= index {
         column.resize(index + 1, 0);
     }
-    column[index] += value;
+    column[index] = column[index].saturating_add(value);
 }
 
 fn merge_at(column: &mut Vec<Sparse>, index: usize, value: &Sparse) {

@@ -183,11 +183,6 @@ impl Summary {
             |a: &&(f64, Nanos), b: &&(f64, Nanos)| (a.0 - share).abs().total_cmp(&(b.0 - share).abs());
         self.percentiles.iter().min_by(nearest).map(|p| p.1)
     }
-
-    /// Share of the I/Os above a latency, from the bands.
-    pub fn share_above(&self, limit: Nanos) -> f64 {
-        self.bands.iter().filter(|b| b.above >= limit).map(|b| b.share).sum()
-    }
 }
 
 /// The figures of a step with samples.

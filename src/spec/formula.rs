@@ -104,16 +104,6 @@ impl Formula {
         text
     }
 
-    /// Whether the figure is a constant: nothing to put in.
-    pub fn is_constant(&self) -> bool {
-        let t = &self.0;
-        t.pieces.is_empty()
-            && [t.per_gib, t.per_iops, t.per_throughput, t.per_extra_iops].iter().all(|f| *f == 0.0)
-            && !t.minus_iops_default
-            && t.min.is_none()
-            && t.max.is_none()
-    }
-
     /// The piece whose bounds are not exceeded, for a formula made of pieces.
     fn piece(&self, at: &Inputs) -> Option<&Formula> {
         let exceeds = |p: &Formula| {

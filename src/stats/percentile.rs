@@ -8,7 +8,6 @@
 //! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
 
 use serde::{Deserialize, Serialize};
-use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::{BATCHES, CONFIDENCE, bootstrap};
 use crate::hist::{Histogram, Sparse, bucket};
@@ -110,26 +109,6 @@ pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     rows
 }
 
-/// Ranks, counted from 1, of the order statistics that enclose a percentile of `n` independent values with the given
-/// confidence, whatever their distribution: from the binomial distribution (Le Boudec 2010, 2.2). `None` when `n` is too
-/// small for any. For percentiles of runs, not of I/Os: I/Os are not independent.
-pub fn ranks(n: u64, share: f64, confidence: f64) -> Option<(u64, u64)> {
-    let below = Binomial::new(share, n).ok()?;
-    let alpha = (1.0 - confidence) / 2.0;
-    // Smallest k with P(values below the percentile <= k) > alpha: the lower rank; then for 1 - alpha.
-    let first = |enough: &dyn Fn(f64) -> bool| {
-        let (mut low, mut high) = (0, n);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if enough(below.cdf(middle)) { high = middle } else { low = middle + 1 }
-        }
-        low
-    };
-    let low = first(&|p| p > alpha);
-    let high = first(&|p| p >= 1.0 - alpha) + 1;
-    (low >= 1 && high <= n).then_some((low, high))
-}
-
 /// Variance of the share above the percentile between groups of seconds, over that of independent samples.
 fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) -> f64 {
     let groups = BATCHES.min(seconds.len());
@@ -204,16 +183,6 @@ mod tests {
         assert!(table(&[Sparse::default(), Sparse::default()], &STANDARD).is_empty());
         // Seconds in which nothing completed belong to the run.
         assert!(effective_samples(&[Sparse::default(), second(1000, 20)], 0.99) > 0.0);
-    }
-
-    #[test]
-    fn ranks_agree_with_the_published_ones() {
-        assert_eq!(ranks(9, 0.5, 0.95), Some((2, 8)));
-        assert_eq!(ranks(6, 0.5, 0.95), Some((1, 6)));
-        assert_eq!(ranks(5, 0.5, 0.95), None);
-        assert_eq!(ranks(0, 0.5, 0.95), None);
-        // Large n: n q -+ 1.96 sqrt(n q (1 - q)) = 9,900 -+ 19.5.
-        assert_eq!(ranks(10_000, 0.99, 0.95), Some((9_880, 9_920)));
     }
 
     #[test]

@@ -66,9 +66,4 @@ impl Topology {
         let irqs = irqs::read(&tree, &disks)?;
         Ok(Topology { cpus, targets, disks, irqs })
     }
-
-    /// A topology without any device: what a run on a file has.
-    pub fn without_device(root: &Path) -> Result<Topology, TopoError> {
-        Topology::read(root, &[])
-    }
 }

@@ -1,19 +1,15 @@
 //! Simulation: how often equals are told apart, and how often a real difference is found. Seeds are fixed.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use volproof::stats::compare::{Comparison, Outcome};
 
+use crate::noise::Noise;
+
 /// Pairs of runs with a common drift of 10 % and a noise of 2 % of their own; A is faster by the given share.
-fn pairs(random: &mut Xoshiro256PlusPlus, k: usize, by: f64) -> Vec<(f64, f64)> {
-    let mut normal = || {
-        let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
-    };
+fn pairs(noise: &mut Noise, k: usize, by: f64) -> Vec<(f64, f64)> {
     (0..k)
         .map(|_| {
-            let level = 1000.0 * (0.1 * normal()).exp();
-            (level * (1.0 + by) * (0.02 * normal()).exp(), level * (0.02 * normal()).exp())
+            let level = 1000.0 * (0.1 * noise.normal()).exp();
+            (level * (1.0 + by) * (0.02 * noise.normal()).exp(), level * (0.02 * noise.normal()).exp())
         })
         .collect()
 }
@@ -21,9 +17,9 @@ fn pairs(random: &mut Xoshiro256PlusPlus, k: usize, by: f64) -> Vec<(f64, f64)> 
 const RUNS: usize = 2000;
 
 fn share_told_apart(k: usize, by: f64) -> f64 {
-    let mut random = Xoshiro256PlusPlus::seed_from_u64(31);
+    let mut noise = Noise::new(31);
     let told = (0..RUNS).filter(|_| {
-        let c = Comparison::of(&pairs(&mut random, k, by), 0.0).unwrap();
+        let c = Comparison::of(&pairs(&mut noise, k, by), 0.0).unwrap();
         matches!(c.outcome, Outcome::Faster | Outcome::Slower)
     });
     told.count() as f64 / RUNS as f64

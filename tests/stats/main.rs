@@ -2,6 +2,7 @@
 
 mod any;
 mod compare;
+mod noise;
 mod percentile;
 mod rate;
 mod steady;

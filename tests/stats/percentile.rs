@@ -1,11 +1,11 @@
 //! Simulation: how often the interval of a latency percentile holds the true one when slow I/Os come in bursts. Seeds are
 //! fixed, so the shares never change.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use volproof::hist::{Histogram, Sparse};
 use volproof::stats::percentile::{Percentile, printable, table};
 use volproof::unit::Nanos;
+
+use crate::noise::Noise;
 
 const RUNS: usize = 100;
 const SECONDS: usize = 300;
@@ -17,39 +17,30 @@ const BAD: f64 = 0.04;
 /// Chance that a second is bad.
 const BADNESS: f64 = 0.2;
 
-struct Noise(Xoshiro256PlusPlus);
-
-impl Noise {
-    fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    /// Seconds whose slow I/Os (10 ms and an exponential with 10 ms more, the others 100 us) come in bad seconds that
-    /// last 4 s on average.
-    fn seconds(&mut self) -> Vec<Sparse> {
-        let mut bad = self.uniform() < BADNESS;
-        (0..SECONDS)
-            .map(|_| {
-                let mut h = Histogram::new();
-                // The count of slow ones is normal enough at these numbers.
-                let share = if bad { BAD } else { QUIET };
-                let mean = share * IOS as f64;
-                let z = (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos();
-                let slow = (mean + z * (mean * (1.0 - share)).sqrt()).round().max(0.0) as u64;
-                for _ in 0..slow {
-                    h.record((10e6 - 10e6 * self.uniform().ln()) as u64);
-                }
-                h.record_n(Nanos::micros(100), IOS - slow);
-                let stay = if bad { 0.75 } else { 1.0 - 0.25 * BADNESS / (1.0 - BADNESS) };
-                if self.uniform() >= stay {
-                    bad = !bad;
-                }
-                h.to_sparse()
-            })
-            .collect()
-    }
+/// Seconds whose slow I/Os (10 ms and an exponential with 10 ms more, the others 100 us) come in bad seconds that
+/// last 4 s on average.
+fn seconds(noise: &mut Noise) -> Vec<Sparse> {
+    let mut bad = noise.uniform() < BADNESS;
+    (0..SECONDS)
+        .map(|_| {
+            let mut h = Histogram::new();
+            // The count of slow ones is normal enough at these numbers.
+            let share = if bad { BAD } else { QUIET };
+            let mean = share * IOS as f64;
+            let z = noise.normal();
+            let slow = (mean + z * (mean * (1.0 - share)).sqrt()).round().max(0.0) as u64;
+            for _ in 0..slow {
+                h.record((10e6 - 10e6 * noise.uniform().ln()) as u64);
+            }
+            h.record_n(Nanos::micros(100), IOS - slow);
+            let stay = if bad { 0.75 } else { 1.0 - 0.25 * BADNESS / (1.0 - BADNESS) };
+            if noise.uniform() >= stay {
+                bad = !bad;
+            }
+            h.to_sparse()
+        })
+        .collect()
 }
-
 /// The true percentile: the share of slow I/Os in the long run, and the exponential beyond 10 ms.
 fn truth(share: f64) -> f64 {
     let slow = (1.0 - BADNESS) * QUIET + BADNESS * BAD;
@@ -58,11 +49,11 @@ fn truth(share: f64) -> f64 {
 
 #[test]
 fn p99_with_bad_seconds_is_covered() {
-    let mut noise = Noise(Xoshiro256PlusPlus::seed_from_u64(23));
+    let mut noise = Noise::new(23);
     let p99 = truth(0.99);
     let (mut held, mut plain_held) = (0, 0);
     for _ in 0..RUNS {
-        let seconds = noise.seconds();
+        let seconds = seconds(&mut noise);
         let found: Vec<Percentile> = table(&seconds, &[("99", 0.99)]);
         let p = found.first().expect("thousands of samples lie above p99");
         assert!(printable(p.effective_samples, p.share));
@@ -81,7 +72,7 @@ fn p99_with_bad_seconds_is_covered() {
 
 #[test]
 fn bursts_lower_the_effective_number_as_much_as_they_should() {
-    let mut noise = Noise(Xoshiro256PlusPlus::seed_from_u64(29));
+    let mut noise = Noise::new(29);
     // Between seconds the slow share varies by 0.2 * 0.8 * 0.034^2, and bad seconds cling together (lag-1 correlation
     // 0.6875, so 5.4 times that in the long run); the share of slow ones above p99 is taken from it.
     let above = 0.01 / ((1.0 - BADNESS) * QUIET + BADNESS * BAD);
@@ -89,7 +80,7 @@ fn bursts_lower_the_effective_number_as_much_as_they_should() {
     let expected = (IOS as usize * SECONDS) as f64 / (1.0 + between * IOS as f64 / (0.99 * 0.01));
     let mut inverse = 0.0;
     for _ in 0..50 {
-        inverse += 1.0 / volproof::stats::percentile::effective_samples(&noise.seconds(), 0.99) / 50.0;
+        inverse += 1.0 / volproof::stats::percentile::effective_samples(&seconds(&mut noise), 0.99) / 50.0;
     }
     let ratio = 1.0 / inverse / expected;
     println!("effective {:.0}, expected {expected:.0}", 1.0 / inverse);

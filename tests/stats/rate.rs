@@ -1,28 +1,12 @@
 //! Simulation: how often the interval of a rate holds the true rate. Seeds are fixed, so the shares never change.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use volproof::stats::level::{self, Answer};
 use volproof::stats::rate::{Estimate, Reason, period};
 
+use crate::noise::Noise;
+
 const RUNS: u32 = 300;
 const LEVEL: f64 = 10_000.0;
-
-struct Noise(Xoshiro256PlusPlus);
-
-impl Noise {
-    fn new(seed: u64) -> Noise {
-        Noise(Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.uniform()).cos()
-    }
-}
 
 /// Seconds whose rates follow a first-order process with correlation `rho` and a CV of 5 %, as counts of 100 ms with an
 /// independent noise of `within`.
