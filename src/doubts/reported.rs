@@ -45,7 +45,7 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Warning> {
             "the report holds figures that cannot be: {}{more}; what rests on them is left out",
             shown.join("; ")
         ),
-        "take the report from fio again, as it was written: this one was edited or damaged, or its fio is faulty",
+        "take the report from fio again, as it was written: this copy is not what fio wrote, or this fio has a fault",
     ))
 }
 
@@ -181,15 +181,16 @@ pub(super) fn queue_latency(case: &Case<'_>) -> Option<Warning> {
     let s = &t.summary;
     let n = t.conditions.in_flight().filter(|n| *n > DEEP)?;
     let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
-    (in_flight > 0.5 * n as f64).then(|| {
+    // More in flight than there can be is told by the doubt about such figures.
+    (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {
         Warning::new(
             Severity::Warning,
             "queue-latency",
             format!(
-                "{} is what an I/O waits behind {} others, not the latency of the volume: {} / {}/s",
+                "{} is what an I/O waits among {} in flight, not the latency of the volume: {} / {}/s",
                 Nanos(mean as u64),
-                grouped(n - 1),
-                grouped(n),
+                significant(in_flight),
+                significant(in_flight),
                 grouped(x.round() as u64)
             ),
             "latency is quoted from one request at a time (iodepth=1, numjobs=1)",

@@ -7,6 +7,7 @@
 mod command;
 mod hint;
 mod read;
+mod sentences;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -102,6 +103,8 @@ pub struct RunExplained {
     pub little: Option<String>,
     /// The law holds; absent where that cannot be said.
     pub little_holds: Option<bool>,
+    /// The rule of etcd, for a run with flushes.
+    pub etcd: Option<String>,
     /// What limited it.
     pub diagnosis: Diagnosis,
     /// Caps in the catalogue that the rate is at, where nothing is promised.
@@ -319,16 +322,17 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
         // What volproof ran has its plan, and the verdict says what would decide.
         None => Vec::new(),
     };
-    let (little, little_holds) = text::little(&conditions, &summary, told.is_none());
+    let (little, little_holds) = sentences::little(&conditions, &summary, told.is_none());
     RunExplained {
         name: told.map_or(&step.name, |t| &t.name).clone(),
         host: told.and_then(|t| t.host.clone()),
-        hosts: told.map(text::hosts).unwrap_or_default(),
-        tested: text::tested(record, step, &conditions, &summary),
-        result: text::result(step, &summary),
-        latency: text::latencies(step),
+        hosts: told.map(sentences::hosts).unwrap_or_default(),
+        tested: sentences::tested(record, step, &conditions, &summary),
+        result: sentences::result(step, &summary),
+        latency: sentences::latencies(step),
         little,
         little_holds,
+        etcd: sentences::etcd(step, &summary, &diagnosis),
         diagnosis,
         caps,
         doubts: record.warnings.iter().filter(|w| w.step.as_ref() == Some(&step.name)).cloned().collect(),

@@ -220,6 +220,8 @@ const KNOWN: &[&str] = &[
     "hostname",
 ];
 
+/// The port that `fio --server` listens on unless it is told another (`server.h`, `FIO_NET_PORT`).
+const DEFAULT_PORT: u64 = 8765;
 /// fio counts flushes into the shares of depths and batches, but not into the whole: `fsync=1` gives 200 %.
 const WITH_FLUSHES: f64 = 5.0;
 
@@ -232,7 +234,11 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
     let sync = row.object("sync");
     let mut job = Job {
         name: text("jobname").unwrap_or_default(),
-        host: text("hostname"),
+        host: text("hostname").map(|name| match value.get("port").and_then(Value::as_u64) {
+            // Two servers may run on one machine.
+            Some(port) if port != DEFAULT_PORT => format!("{name}:{port}"),
+            _ => name,
+        }),
         group: row.count("groupid").unwrap_or(0) as u32,
         members: 1,
         error: row.signed("error").unwrap_or(0),

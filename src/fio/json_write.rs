@@ -111,7 +111,11 @@ fn job(job: &Job, plus: bool) -> Value<'static> {
         members.push(("latency_window", Value::int(t.window.0 / 1000)));
     }
     members.extend(job.description.as_ref().map(|d| ("desc", Value::text(d))));
-    members.extend(job.host.as_ref().map(|h| ("hostname", Value::text(h))));
+    // The port of a server is among the keys that are written as they were read.
+    let port = job.more.iter().find(|(key, _)| key == "port").and_then(|(_, v)| v.as_u64());
+    let name = |host: &str| port.and_then(|p| Some(host.strip_suffix(&format!(":{p}"))?.to_string()));
+    members
+        .extend(job.host.as_ref().map(|h| ("hostname", Value::text(&name(h).unwrap_or_else(|| h.clone())))));
     with_more(members, &job.more)
 }
 

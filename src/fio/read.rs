@@ -73,6 +73,9 @@ pub fn last_of_each_run(reports: Vec<(ReportForm, Output)>) -> Vec<(ReportForm, 
             .is_some_and(|(before_form, before)| *before_form == form && is_interim(before, &output))
         {
             last.pop();
+        } else if let Some((_, before)) = last.last_mut() {
+            // The reader of text cannot know that another run follows, and no later report of this one.
+            before.partial = before.partial.take().filter(|why| why != text_read::INTERIM);
         }
         last.push((form, output));
     }
@@ -84,7 +87,11 @@ fn is_interim(before: &Output, after: &Output) -> bool {
     if names(before) != names(after) {
         return false;
     }
-    if before.partial.as_ref().is_some_and(|why| why.starts_with("an interim report")) {
+    let other_process = before.jobs.iter().zip(&after.jobs).any(|(a, b)| a.pid.is_some() && a.pid != b.pid);
+    if other_process {
+        return false;
+    }
+    if before.partial.as_ref().is_some_and(|why| why == text_read::INTERIM) {
         return true;
     }
     let elapsed = |o: &Output| o.jobs.iter().filter_map(|j| j.elapsed).max();

@@ -29,6 +29,13 @@ const MOST_NOTES: usize = 50;
 /// A line that ends with a comma goes on in the next one, up to this length.
 const LONGEST_JOINED: usize = 1000;
 
+/// Rows of one report are printed within a moment.
+const APART_MS: u64 = 60_000;
+/// The row in which fio sums up its clients.
+const ALL_CLIENTS: &str = "All clients";
+/// Why an interim report is not whole.
+pub const INTERIM: &str = "an interim report: a later one of the same run follows";
+
 /// All reports in a text, in order.
 ///
 /// # Errors
@@ -78,6 +85,8 @@ struct Reader {
     rows: usize,
     unfinished: Option<String>,
     notes_left_out: usize,
+    /// The host of the next row: in client mode `<host> ` is the line before it.
+    announced: Option<String>,
     /// The last line that can only be fio's: number and what it is.
     seen: Option<(usize, &'static str)>,
 }
@@ -125,6 +134,10 @@ impl Reader {
             return self.begin(&text[from.unwrap_or(0)..], line);
         }
         let word = text.trim_start();
+        if word.is_empty() {
+            self.announced = line.host.clone().or_else(|| self.announced.take());
+            return;
+        }
         if word.starts_with("Jobs: ") {
             self.seen.get_or_insert((line.number, "a status line"));
             // Near the end jobs are missing from it.
@@ -199,9 +212,10 @@ impl Reader {
         if self.full() {
             return;
         }
-        self.new_report_if_over();
         let at = text.find("(groupid=").unwrap_or(0);
         let name = text[..at].trim_end().trim_end_matches(':').trim();
+        let host = line.host.clone().or_else(|| self.announced.take());
+        self.new_report_if_over(&text[at..], name, host.as_deref());
         let mut here = Here {
             text: &text[at..],
             number: line.number,
@@ -216,7 +230,7 @@ impl Reader {
         };
         let mut job = Job {
             name: name.into(),
-            host: line.host.clone(),
+            host,
             group: here.get("(groupid", small).or_else(|| here.get("groupid", small)).unwrap_or(0),
             members: here
                 .get("jobs", |v| small(v.trim_end_matches(|c: char| !c.is_ascii_digit())))
@@ -234,12 +248,7 @@ impl Reader {
         {
             job.error_text = Some(rest[from..to].to_string());
         }
-        if let Some(at) = position(rest, "pid")
-            && let Some((_, date)) = rest[at..].split_once(": ")
-            && let Some(ms) = clock(date.trim())
-        {
-            self.output.timestamp_ms = Some(ms);
-        }
+        self.output.timestamp_ms = date(rest).or(self.output.timestamp_ms);
         self.open(Row::new(job, line.number));
     }
 
@@ -292,13 +301,27 @@ impl Reader {
         self.part = Part::After;
     }
 
-    /// A row after the sums of the groups: fio printed an interim report before (`--status-interval`), or another report follows.
-    fn new_report_if_over(&mut self) {
-        if self.part != Part::After || self.output.jobs.is_empty() {
+    /// A row after the sums of the groups: fio printed an interim report before (`--status-interval`), or another report follows. A row of
+    /// another day or minute is of another report too. In client mode the rows of all hosts, and their sum, are of one report.
+    fn new_report_if_over(&mut self, row: &str, name: &str, host: Option<&str>) {
+        if self.output.jobs.is_empty() {
+            return;
+        }
+        let of_clients = self.output.jobs.iter().any(|j| j.host.is_some());
+        let pid = field(row, "pid").and_then(|(_, v)| whole(v)).map(|n| n as u32);
+        let is_new = |job: &Job| job.name != name || job.host.as_deref() != host || job.pid != pid;
+        if of_clients && (host.is_some() || name == ALL_CLIENTS) && self.output.jobs.iter().all(is_new) {
+            self.part = Part::Rows;
+            return;
+        }
+        let apart = self.output.timestamp_ms.zip(date(row)).is_some_and(|(a, b)| a.abs_diff(b) > APART_MS);
+        if self.part != Part::After && !apart {
             return;
         }
         let (headers, version) = (self.headers.clone(), self.output.version.clone());
-        self.unfinished.get_or_insert("an interim report: a later one of the same run follows".into());
+        if !apart {
+            self.unfinished.get_or_insert(INTERIM.into());
+        }
         self.finish();
         (self.headers, self.output.version) = (headers, version);
     }
@@ -362,6 +385,12 @@ impl Reader {
     }
 }
 
+/// When fio printed a row.
+fn date(row: &str) -> Option<u64> {
+    let (_, date) = row[position(row, "pid")?..].split_once(": ")?;
+    clock(date.trim())
+}
+
 /// Gives each row the header of its own job, known by name and group. A row without one stays without: the workload of another
 /// job says nothing of it. Clones share one header; of several jobs of one name each row takes its own, where all are there.
 fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [Job]) {
@@ -378,7 +407,7 @@ fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [Job]) {
     let mut told: HashMap<(String, u32), usize> = HashMap::new();
     for job in jobs {
         let key = (job.name.clone(), job.group);
-        let sum = ["All clients", "all jobs"].contains(&job.name.as_str());
+        let sum = [ALL_CLIENTS, "all jobs"].contains(&job.name.as_str());
         let own = match by_job.get(&(job.name.as_str(), job.group)) {
             Some(own) if alike(own) => own.first(),
             Some(own) if rows.get(&key) == Some(&own.len()) => {

@@ -1,0 +1,285 @@
+//! One run in sentences: the load, its figures, its latencies, Little's law, and the rule of etcd for flushes.
+
+use crate::diagnose::Summary;
+use crate::diagnose::cap::megabytes as rate;
+use crate::record::{
+    Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
+};
+use crate::stats::little::in_flight;
+use crate::unit::{Nanos, grouped, significant};
+
+/// What was tested, in a sentence.
+pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
+    let several = c.jobs.get().is_some_and(|n| n > 1);
+    let size = c.size.get().filter(|b| b.0 > 0);
+    let size = size.map(|b| format!(", range {b}{}", if several { " each" } else { "" }));
+    let description = step.reported.as_ref().and_then(|r| r.description.as_ref()).map(|d| format!(" [{d}]"));
+    let time = s.window.filter(|w| w.0 > 0).map(|w| format!(", {} s", significant(w.as_seconds())));
+    let own = || record.targets_of(step).iter().map(|t| t.path.display().to_string()).collect::<Vec<_>>();
+    let said = || c.targets.as_ref().map(|t| t.iter().map(|t| t.display().to_string()).collect::<Vec<_>>());
+    let (targets, apart) = match record.report {
+        Some(_) => (said().unwrap_or_default(), ":"),
+        None => (own(), ", "),
+    };
+    let on = if targets.is_empty() { String::new() } else { format!(", on {}", targets.join(apart)) };
+    format!(
+        "{}, {}{on}{}{}{}",
+        load(c),
+        drive(c),
+        size.unwrap_or_default(),
+        time.unwrap_or_default(),
+        description.unwrap_or_default()
+    )
+}
+
+/// Block and pattern for people: `4 KiB random reads`.
+fn load(c: &Conditions) -> String {
+    let rw = c.rw.as_ref().map_or("I/O", String::as_str);
+    let what = match rw.split(':').next().unwrap_or(rw) {
+        "read" => "sequential reads",
+        "write" => "sequential writes",
+        "trim" => "sequential discards",
+        "randread" => "random reads",
+        "randwrite" => "random writes",
+        "randtrim" => "random discards",
+        "rw" | "readwrite" => "sequential reads and writes",
+        "randrw" => "random reads and writes",
+        "trimwrite" => "discards, each followed by a write",
+        other => other,
+    };
+    let mix = c.reads_percent.get().filter(|_| rw.ends_with("rw") || rw == "readwrite");
+    let mix = mix.map(|p| format!(" ({p} % reads)")).unwrap_or_default();
+    match c.block.get() {
+        Some((low, high)) if low == high => format!("{low} {what}{mix}"),
+        Some((low, high)) => format!("{what}{mix} of {low} to {high}"),
+        None => format!("{what}{mix}"),
+    }
+}
+
+/// Depth, threads, engine and cache for people.
+fn drive(c: &Conditions) -> String {
+    let flight = c.in_flight().map(|n| format!("{} in flight ", grouped(n)));
+    let jobs = match c.jobs.get() {
+        Some(n) => format!("{n} job{}", if n == 1 { "" } else { "s" }),
+        None => "number of jobs not known".into(),
+    };
+    let cache = c.direct.get().filter(|_| !c.is_null());
+    let how: Vec<String> = [
+        c.engine.as_ref().cloned(),
+        c.iodepth.get().map(|d| format!("iodepth {d}")),
+        Some(jobs),
+        cache.map(|d| if d { "direct" } else { "through the page cache" }.to_string()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    format!("{}({})", flight.unwrap_or_default(), how.join(", "))
+}
+
+/// The part of each host.
+pub fn hosts(told: &ReportedStep) -> Vec<String> {
+    let line = |h: &crate::record::ReportedHost| {
+        let known = [
+            h.iops.get().map(|x| format!("{} IOPS", figure(x))),
+            h.bytes_per_second.get().map(rate),
+            h.mean_ns.get().map(|ns| format!("mean {}", Nanos(ns.round() as u64))),
+        ];
+        format!("{}: {}", h.host, known.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    };
+    told.hosts.iter().map(line).collect()
+}
+
+/// The line that matters, for each direction.
+pub fn result(step: &StepRecord, s: &Summary) -> Vec<String> {
+    let mut lines: Vec<String> = match &step.reported {
+        Some(told) => told.parts().iter().map(|(name, f)| direction(name, f)).collect(),
+        None => step
+            .directions()
+            .map(|(d, f)| line(d.name(), f.iops, f.bytes_per_second, f.ios, step.window_ns))
+            .collect(),
+    };
+    if let (Some(x), Some(bytes), true) = (s.iops, s.bytes_per_second, lines.len() > 1) {
+        lines.push(format!("together {} IOPS, {}", figure(x), rate(bytes)));
+    }
+    lines
+}
+
+/// One direction of a report, as far as it tells it.
+fn direction(name: &str, f: &ReportedFigures) -> String {
+    let (seconds, iops) = (f.runtime.get().map(Nanos::as_seconds), f.iops.get());
+    let (Some(seconds), Some(iops), Some(bytes)) = (seconds, iops, f.bytes_per_second.get()) else {
+        let known = [
+            iops.map(|x| format!("{} IOPS", figure(x))),
+            f.bytes_per_second.get().map(rate),
+            f.ios.get().map(|n| format!("{} I/Os", grouped(n))),
+            (f.bytes.0 > 0).then(|| format!("{} moved", f.bytes)),
+            seconds.map(|s| format!("in {} s", significant(s))),
+        ];
+        let known: Vec<String> = known.into_iter().flatten().collect();
+        return format!("{name}: {}; the rest is not told", known.join(", "));
+    };
+    let moved = if f.bytes.0 > 0 { format!(", {} moved", f.bytes) } else { String::new() };
+    // Without the count of I/Os the rate is as it was printed, rounded, and the count is made of it.
+    let (name, ios) = match f.ios.get() {
+        Some(n) => (format!("{name}:"), n),
+        None => (format!("{name}: about"), (iops * seconds) as u64),
+    };
+    let told = line("", iops, bytes, ios, Nanos((seconds * 1e9) as u64));
+    format!("{name}{}{moved}", told.trim_start_matches(':'))
+}
+
+/// One direction: rates in both units, and what they rest on.
+fn line(name: &str, iops: f64, bytes: f64, ios: u64, time: Nanos) -> String {
+    format!(
+        "{name}: {} IOPS, {}: {} I/Os in {} s",
+        figure(iops),
+        rate(bytes),
+        grouped(ios),
+        significant(time.as_seconds())
+    )
+}
+
+pub fn figure(x: f64) -> String {
+    if x >= 99.95 { grouped(x.round() as u64) } else { significant(x) }
+}
+
+/// Percentiles that are told in words.
+const TOLD: [&str; 4] = ["50", "95", "99", "99.9"];
+
+/// Latencies: of flushes first, since they are what their test is about, then for each direction.
+pub fn latencies(step: &StepRecord) -> Vec<String> {
+    let Some(told) = &step.reported else {
+        return step.directions().map(|(d, f)| own_latency(d.name(), &f.service_latency_ns)).collect();
+    };
+    let flushes = told
+        .sync
+        .iter()
+        .map(|s| latency_line("flush", "", (s.latency.mean, s.latency.max), Some(("", &s.latency))));
+    let parts = told.parts();
+    let of_parts = parts.iter().filter_map(|(name, f)| latency_of(name, f));
+    flushes.chain(of_parts).collect()
+}
+
+fn own_latency(name: &str, l: &LatencySummary) -> String {
+    let table = ReportedLatency { percentiles: l.percentiles.clone(), ..ReportedLatency::default() };
+    latency_line(name, "", (l.mean, l.max), Some(("", &table)))
+}
+
+/// Latencies of a direction under fio's names of them, where it is not the total alone.
+fn latency_of(name: &str, f: &ReportedFigures) -> Option<String> {
+    let (kind, mean) = f.latency()?;
+    let table = f.percentiles();
+    let plain = kind == "lat" && table.is_none_or(|(k, _)| k == "lat");
+    let word = |kind: &'static str| if plain { "" } else { kind };
+    let table = table.map(|(k, l)| (word(k), l));
+    let mut text = latency_line(name, word(kind), (mean.mean, mean.max), table);
+    // A submission that takes its part of the whole is no matter of the device's queue.
+    if let Some(slat) = f.submission.as_ref().filter(|l| kind == "lat" && l.mean > SUBMISSION * mean.mean) {
+        text += &format!(
+            "; submission (slat) took {} of it, {} %",
+            Nanos(slat.mean.round() as u64),
+            significant(100.0 * slat.mean / mean.mean)
+        );
+    }
+    Some(text)
+}
+
+/// From this share on, the time of submission is told.
+const SUBMISSION: f64 = 0.1;
+
+/// Mean, percentiles and maximum in words, with the name of their kind where another begins.
+fn latency_line(
+    name: &str,
+    kind: &'static str,
+    (mean, longest): (f64, Nanos),
+    table: Option<(&'static str, &ReportedLatency)>,
+) -> String {
+    let mut last = "";
+    let mut told: Vec<String> = Vec::new();
+    let mut tell = |kind: &'static str, words: String| {
+        told.push(if kind == last { words } else { format!("{kind} {words}") });
+        last = kind;
+    };
+    tell(kind, format!("mean {}", Nanos(mean.round() as u64)));
+    if let Some((kind, table)) = table {
+        for (p, v) in TOLD.iter().filter_map(|p| Some((*p, table.percentiles.get(*p)?))) {
+            tell(kind, if p == "50" { format!("half within {v}") } else { format!("{p} % within {v}") });
+        }
+    }
+    tell(kind, format!("longest {longest}"));
+    format!("{name}: {}", told.join(", "))
+}
+
+/// Little's law over a run, and whether it holds. `counted`: the requests in flight were counted, and not only asked for.
+pub fn little(c: &Conditions, s: &Summary, counted: bool) -> (Option<String>, Option<bool>) {
+    let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
+    let by_law = in_flight(x, mean);
+    let product = format!("{}/s x {} = {} in flight", figure(x), Nanos(mean as u64), significant(by_law));
+    // The edges of the window hold a mean latency, in which requests lie only partly inside.
+    let edges = s.window.map_or(0.0, |w| mean / w.0.max(1) as f64);
+    if let Some(n) = s.in_flight.filter(|_| counted) {
+        let holds = (by_law / n - 1.0).abs() <= 0.02 + edges;
+        let words = if holds { "holds" } else { "does not hold: something is counted wrong" };
+        return (
+            Some(format!("{product}, and {} were counted: the law {words}", significant(n))),
+            Some(holds),
+        );
+    }
+    let Some(asked) = c.in_flight() else { return (Some(format!("{product} on average")), None) };
+    let ratio = by_law / asked as f64;
+    let (holds, words) = match ratio {
+        r if (r - 1.0).abs() <= 0.05 + edges => {
+            (true, "the law holds, the queue was full all the time".into())
+        }
+        r if r > 1.0 => (false, "more than can be: the report's figures do not belong together".into()),
+        r => (true, why_short(c, s, r)),
+    };
+    (Some(format!("{product}, and {} were asked for: {words}", grouped(asked))), Some(holds))
+}
+
+/// Why fewer requests were in flight than were asked for, of which only this share was there.
+fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
+    let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
+    let words = match share {
+        _ if s.offered.is_some() => "the rate that was asked for left the queue short",
+        _ if c.is_null() => "no device was driven, the tool's own time is the rest",
+        r if r < 0.9 && flushes => "flushes took the rest of the time",
+        r if r < 0.9 && s.pauses.is_some() => "its pauses took the rest of the time",
+        _ if c.direct.get() == Some(false) && !c.one_at_a_time() => {
+            "the depth was not there: through the page cache, I/O is done one at a time"
+        }
+        r => {
+            let full = significant(r * 100.0);
+            return format!("the queue was {full} % full: the load was not always there to fill it");
+        }
+    };
+    words.into()
+}
+
+/// The latency that etcd allows 99 % of its flushes (etcd documentation, FAQ: "99th percentile duration of wal_fsync should be under 10ms").
+const ETCD_P99: Nanos = Nanos::millis(10);
+/// Writes one after another in a second that etcd asks for (etcd documentation, hardware recommendations): at least, and under a heavy load.
+const ETCD_RATES: [f64; 2] = [50.0, 500.0];
+
+/// The rule of etcd, for a run with flushes.
+pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String> {
+    let p99 = match &step.reported {
+        Some(told) => told.sync.as_ref()?.latency.percentiles.get("99").copied(),
+        None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
+    };
+    let count = s.flushes?.count.or_else(|| found.find("flushes")?.numbers.get("flushes").copied());
+    let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
+    let [least, heavy] = ETCD_RATES;
+    let rule = format!("99 % of flushes within {ETCD_P99}, {least} a second ({heavy} under a heavy load)");
+    let (Some(p99), Some(x)) = (p99, a_second) else {
+        let missing = if p99.is_none() { "percentiles" } else { "count" };
+        return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
+    };
+    let answer = match (p99 <= ETCD_P99, x) {
+        (false, _) => "too slow for etcd",
+        (true, x) if x < least => "too few for etcd",
+        (true, x) if x < heavy => "enough for etcd, but not under a heavy load",
+        (true, _) => "enough for etcd under a heavy load",
+    };
+    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}", figure(x)))
+}

@@ -1,0 +1,264 @@
+//! Defects of reading that were found in public reports, each with a report that shows it.
+
+use volproof::explain::{Explained, RunExplained, explained};
+use volproof::judge::ClaimArgs;
+
+use super::promised;
+
+fn of(text: &str) -> Vec<Explained> {
+    explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap_or_else(|e| panic!("{e:#}"))
+}
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(format!("tests/fixtures/fio/{name}")).unwrap()
+}
+
+fn only(text: &str) -> RunExplained {
+    let mut all = of(text);
+    assert_eq!((all.len(), all[0].runs.len()), (1, 1), "{all:#?}");
+    all.remove(0).runs.remove(0)
+}
+
+fn codes(run: &RunExplained) -> Vec<&str> {
+    let doubts = run.doubts.iter().map(|d| d.code.as_str());
+    run.diagnosis.findings.iter().map(|f| f.code.as_str()).chain(doubts).collect()
+}
+
+/// A row of fio's JSON with its options, figures of reads, and the disk's counters.
+fn json(options: &str, read: &str, write: &str, disk: &str) -> String {
+    format!(
+        r#"{{"fio version":"fio-3.36","jobs":[{{"jobname":"a","groupid":0,"error":0,"elapsed":101,"job options":{{{options}}},
+        "read":{{{read}}},"write":{{{write}}}}}],"disk_util":[{{"name":"vdb",{disk},"util":99.0}}]}}"#
+    )
+}
+
+/// Figures of one direction in 100 s: I/Os of 4 KiB and their mean latency in microseconds.
+fn figures(ios: u64, mean_us: f64) -> String {
+    format!(
+        r#""io_bytes":{},"bw_bytes":{},"iops":{},"runtime":100000,"total_ios":{ios},
+        "lat_ns":{{"min":1000,"max":90000000,"mean":{},"stddev":1.0,"N":{ios}}}"#,
+        ios * 4096,
+        ios * 4096 / 100,
+        ios as f64 / 100.0,
+        mean_us * 1e3
+    )
+}
+
+fn disk(reads: u64, writes: u64, read_merges: u64, write_merges: u64) -> String {
+    format!(
+        r#""read_ios":{reads},"write_ios":{writes},"read_merges":{read_merges},"write_merges":{write_merges},"read_ticks":9,"write_ticks":9,"in_queue":9"#
+    )
+}
+
+const LIBAIO: &str =
+    r#""bs":"4k","direct":"1","ioengine":"libaio","filename":"/dev/vdb","time_based":"1","runtime":"100""#;
+
+#[test]
+fn x1_flushes_lead_and_the_rule_of_etcd_is_applied() {
+    let text = only(&fixture("3.33-fdatasync.txt"));
+    assert!(text.latency[0].starts_with("flush: mean 1.19 ms, half within 857 us"), "{:?}", text.latency);
+    insta::assert_snapshot!(text.etcd.as_deref().unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load): 99 % within 4.69 ms and 837 a second are enough for etcd under a heavy load");
+    let json = only(&fixture("3.33-fdatasync.json"));
+    assert!(json.latency[0].starts_with("flush: mean "), "{:?}", json.latency);
+    assert!(json.etcd.is_some());
+    // A slow disk, one that is slower still, and one without percentiles.
+    let slow = fixture("3.33-fdatasync.txt")
+        .replace(
+            "99.00th=[ 4686], 99.50th=[ 5473], 99.90th=[ 7898]",
+            "99.00th=[14686], 99.50th=[15473], 99.90th=[17898]",
+        )
+        .replace("99.95th=[ 8029]", "99.95th=[18029]")
+        .replace("99.99th=[10028]", "99.99th=[20028]")
+        .replace("max=10086", "max=20086");
+    insta::assert_snapshot!(only(&slow).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load): 99 % within 14.7 ms and 837 a second are too slow for etcd");
+    let none: String = fixture("3.33-fdatasync.txt")
+        .lines()
+        .filter(|l| !l.contains("99.00th=[ 4686]"))
+        .map(|l| format!("{l}\n"))
+        .collect();
+    insta::assert_snapshot!(only(&none).etcd.unwrap(), @"asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a heavy load); the result has no percentiles of flushes");
+    // Without flushes the rule has nothing to say.
+    assert_eq!(only(&fixture("3.33-cached.json")).etcd, None);
+}
+
+#[test]
+fn x2_others_requests_are_no_merges() {
+    let options = format!(r#""rw":"randwrite","iodepth":"1",{LIBAIO}"#);
+    let of = |disk: &str| only(&json(&options, "", &figures(10_029, 9_000.0), disk));
+    let busy = of(&disk(0, 26_122, 0, 11_860));
+    assert!(busy.diagnosis.find("merges").is_none(), "{:?}", busy.diagnosis);
+    assert!(busy.diagnosis.find("other-traffic").is_some());
+    let merged = of(&disk(0, 5_029, 0, 5_000));
+    let finding = merged.diagnosis.find("merges").unwrap();
+    assert!(finding.headline.starts_with("49.9 % of the I/Os were merged"), "{finding:?}");
+}
+
+#[test]
+fn x3_one_request_at_a_time_promises_nothing_of_more_depth() {
+    let options = format!(r#""rw":"randread","iodepth":"1",{LIBAIO}"#);
+    let run = only(&json(&options, &figures(100_000, 990.0), "", &disk(100_000, 0, 0, 0)));
+    let found = run.diagnosis.find("one-at-a-time").unwrap();
+    assert!(found.confidence.name() != "proven" && !found.headline.contains("more depth"), "{found:?}");
+    let deep = format!(r#""rw":"randread","iodepth":"1","numjobs":"10",{LIBAIO}"#);
+    let text = json(&deep, &figures(1_000_000, 990.0), "", &disk(1_000_000, 0, 0, 0));
+    assert!(only(&text).diagnosis.find("one-at-a-time").is_none());
+}
+
+#[test]
+fn x4_clients_are_told_by_host_and_their_sum_is_the_sum() {
+    let run = only(&fixture("3.33-two-servers.json"));
+    assert_eq!(run.conditions.jobs.get(), Some(2));
+    insta::assert_snapshot!(run.hosts.join("\n"), @r#"
+    127.0.0.1:8802: 38,233 IOPS, 157 MB/s (149 MiB/s), mean 104 us
+    127.0.0.1:8801: 37,531 IOPS, 154 MB/s (147 MiB/s), mean 106 us
+    "#);
+    insta::assert_snapshot!(run.result.join("\n"), @"write: 75,764 IOPS, 310 MB/s (296 MiB/s): 151,603 I/Os in 2.00 s, 592 MiB moved");
+    // Both programs call themselves by the name of their machine: the sum is there once.
+    let run = only(&fixture("3.33-two-servers.txt"));
+    insta::assert_snapshot!(run.result.join("\n"), @"write: 77,608 IOPS, 318 MB/s (303 MiB/s): 155,294 I/Os in 2.00 s, 607 MiB moved");
+    assert_eq!(run.conditions.jobs.get(), Some(2));
+    let hosts = fixture("3.33-two-servers.txt").replacen("\r<db1> \n", "\r<db2> \n", 1);
+    insta::assert_snapshot!(only(&hosts).hosts.join("\n"), @r#"
+    db2: 38,900 IOPS, 159 MB/s (152 MiB/s), mean 102 us
+    db1: 38,700 IOPS, 158 MB/s (151 MiB/s), mean 103 us
+    "#);
+}
+
+#[test]
+fn x5_a_part_of_a_report_is_judged_as_a_part() {
+    // The write half is cut off: no verdict.
+    let head = "m: (g=0): rw=randrw, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=8\nfio-3.33\n\
+        m: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n  \
+        read: IOPS=10.0k, BW=39.1MiB/s (41.0MB/s)(3906MiB/100001msec)\n     lat (usec): min=100, max=4000, avg=400.00, stdev=10.00\n";
+    let half = explained("x".as_ref(), head.as_bytes(), &promised()).unwrap().remove(0);
+    assert!(codes(&half.runs[0]).contains(&"part-missing"), "{:?}", codes(&half.runs[0]));
+    assert!(half.partial.is_some());
+    assert!(half.verdict.unwrap().outcome.is_none_or(|o| o.name() == "INVALID"));
+    // The line that tells the number of jobs is missing: it is not known, and Little's law is held against nothing.
+    let headless = head.replace("m: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n", "");
+    let run = only(&headless);
+    assert!(run.conditions.jobs.is_unknown(), "{:?}", run.conditions);
+    assert!(run.tested.contains("number of jobs not known") && run.little_holds.is_none(), "{run:#?}");
+    // Submission that takes nearly all of the time is told.
+    let slat = r#""slat_ns":{"min":1000,"max":80000000,"mean":9600000.0,"stddev":1.0,"N":10000},"#;
+    let options = format!(r#""rw":"randread","iodepth":"4",{LIBAIO}"#);
+    let run =
+        only(&json(&options, &format!("{slat}{}", figures(40_000, 10_000.0)), "", &disk(40_000, 0, 0, 0)));
+    assert!(run.latency[0].contains("submission (slat) took 9.60 ms of it, 96.0 %"), "{:?}", run.latency);
+    // Percentiles that end where fio's histogram ends.
+    let saturated = r#""clat_ns":{"min":1000,"max":90000000000,"mean":41000000000.0,"stddev":1.0,"N":400,"percentile":{"50.000000":17112760320,"99.000000":17112760320}},"#;
+    let long = figures(400, 41_000_000.0).replace("\"max\":90000000,", "\"max\":90000000000,");
+    let run = only(&json(&options, &format!("{saturated}{long}"), "", &disk(400, 0, 0, 0)));
+    assert!(codes(&run).contains(&"percentiles-saturated"), "{:?}", codes(&run));
+}
+
+#[test]
+fn x6_a_mean_and_percentiles_of_different_latencies_keep_their_names() {
+    let run = only(&fixture("3.33-cached.json"));
+    assert!(
+        run.latency[0].starts_with("read: lat mean ") && run.latency[0].contains(", clat half within"),
+        "{:?}",
+        run.latency
+    );
+}
+
+#[test]
+fn x7_jobs_with_files_of_their_own_share_no_range() {
+    let of = |place: &str| {
+        let options = format!(
+            r#""rw":"read","bs":"64k","numjobs":"3","direct":"1","ioengine":"libaio","iodepth":"2",{place}"#
+        );
+        let run = only(&json(&options, &figures(100_000, 990.0), "", &disk(100_000, 0, 0, 0)));
+        codes(&run).contains(&"same-range")
+    };
+    assert!(!of(r#""directory":"/mnt/volume""#));
+    assert!(!of(r#""filename_format":"f.$jobnum""#));
+    assert!(!of(r#""filename":"/dev/vdb","offset_increment":"10g""#));
+    assert!(of(r#""filename":"/dev/vdb""#));
+}
+
+#[test]
+fn x8_two_speeds_alone_prove_no_throttle() {
+    // Hits of a cache at 0.1 ms, misses at 10 ms.
+    let bands = r#""latency_us":{"250":90.0},"latency_ms":{"20":10.0}"#;
+    let options = format!(r#""rw":"randread","iodepth":"16",{LIBAIO}"#);
+    let text = json(&options, &figures(1_454_545, 1_100.0), "", &disk(1_454_545, 0, 0, 0))
+        .replace(r#""elapsed":101,"#, &format!(r#""elapsed":101,{bands},"#));
+    let run = only(&text);
+    if let Some(found) = run.diagnosis.find("throttle") {
+        assert_eq!(found.confidence.name(), "possible", "{found:?}");
+    }
+    assert!(run.diagnosis.findings.iter().all(|f| f.code == "too-short" || f.confidence.name() != "proven"));
+}
+
+#[test]
+fn x9_reads_of_a_mix_are_held_against_reads() {
+    let options = format!(r#""rw":"randrw","iodepth":"8",{LIBAIO}"#);
+    let run =
+        only(&json(&options, &figures(96_377, 990.0), &figures(96_214, 990.0), &disk(29_901, 96_214, 0, 0)));
+    let found = run.diagnosis.find("reads-from-memory").unwrap();
+    assert!(found.evidence[0].contains("29,901 of 96,377 reads"), "{found:?}");
+}
+
+#[test]
+fn x10_bytes_and_time_beat_a_rate_that_is_cut() {
+    let text = "a: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=1\nfio-3.28\n\
+        a: (groupid=0, jobs=1): err= 0: pid=7: Fri Nov 17 10:46:21 2017\n  read: IOPS=13, BW=54.7KiB/s (56.0kB/s)(5472KiB/100001msec)\n     \
+        lat (usec): min=100, max=4000, avg=1000.00, stdev=10.00\n";
+    let x = only(text).figures.iops.unwrap();
+    assert!((x - 13.68).abs() < 0.01, "{x}");
+}
+
+#[test]
+fn x11_the_arithmetic_of_a_queue_is_right() {
+    let told = |ios: u64, mean_us: f64| {
+        let options = format!(r#""rw":"randread","iodepth":"24",{LIBAIO}"#);
+        let run = only(&json(&options, &figures(ios, mean_us), "", &disk(ios, 0, 0, 0)));
+        run.doubts.iter().find(|d| d.code == "queue-latency").map(|d| d.message.clone())
+    };
+    insta::assert_snapshot!(told(2_400_000, 1_000.0).unwrap(), @"1.00 ms is what an I/O waits among 24.0 in flight, not the latency of the volume: 24.0 / 24,000/s");
+    // 19.2 of 24 were in flight: the division is of those.
+    insta::assert_snapshot!(told(2_400_000, 800.0).unwrap(), @"800 us is what an I/O waits among 19.2 in flight, not the latency of the volume: 19.2 / 24,000/s");
+    // 39.6 in flight of 24 cannot be.
+    assert_eq!(told(2_933_006_600, 1.35), None);
+}
+
+#[test]
+fn x12_reports_pasted_one_after_the_other_are_all_told() {
+    let found = of(&fixture("3.33-two-pasted.txt"));
+    let told: Vec<(Option<u64>, Option<&str>)> =
+        found.iter().map(|e| (e.runs[0].figures.iops.map(|x| x as u64), e.partial.as_deref())).collect();
+    assert_eq!(told.iter().map(|t| t.1).collect::<Vec<_>>(), [None, None], "{told:?}");
+    assert!(told[0].0 != told[1].0, "{told:?}");
+    // Rows alone, without the sums of their groups, of two days.
+    let row = |day: &str, pid: u32| {
+        format!(
+            "a: (groupid=0, jobs=1): err= 0: pid={pid}: {day} 10:46:21 2017\n  read: IOPS=1000, BW=4000KiB/s (4096kB/s)(240MiB/61440msec)\n     \
+             lat (usec): min=100, max=4000, avg=1000.00, stdev=10.00\n     issued rwts: total=61440,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+        )
+    };
+    let found = of(&(row("Fri Nov 17", 7) + &row("Sat Nov 18", 9)));
+    assert_eq!(found.len(), 2);
+    assert!(found.iter().all(|e| e.runs[0].figures.iops == Some(1000.0)), "{found:#?}");
+    // Clones of one job, printed at one moment, are one run.
+    let found = of(&(row("Fri Nov 17", 7) + &row("Fri Nov 17", 8)));
+    assert_eq!((found.len(), found[0].runs[0].figures.iops), (1, Some(2000.0)));
+}
+
+#[test]
+fn x12_a_line_that_was_cut_here_is_not_called_damaged() {
+    // Whatever a mail, a page or a log puts before the lines is taken off, and no figure is lost by it.
+    let text = fixture("3.33-fdatasync.txt");
+    let x = only(&text).figures.iops;
+    for prefix in ["> ", "    ", "2026-11-22T03:38:19Z ", "db1_1  | "] {
+        let through: String = text.lines().map(|l| format!("{prefix}{l}\n")).collect();
+        let run = only(&through);
+        assert!(!codes(&run).contains(&"impossible-figures"), "{prefix}: {:?}", run.doubts);
+        assert_eq!(run.figures.iops, x, "{prefix}");
+    }
+    // A long list is cut when it is told, and the advice accuses nobody.
+    let long = text.replace("avg=1187.65", &format!("avg={}", "x".repeat(60)));
+    let run = only(&long);
+    let doubt = run.doubts.iter().find(|d| d.code == "impossible-figures").unwrap();
+    assert!(!doubt.advice.contains("damaged") && !doubt.advice.contains("edited"), "{doubt:?}");
+}
