@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 /// log2 of the buckets in an octave.
 const BITS: u32 = 6;
@@ -35,11 +35,6 @@ pub struct Histogram {
 /// Adds to a count or sum, which stays at 2^64 - 1 when it would go beyond: histograms of other programs may hold any figure.
 fn add(total: &mut u64, more: u64) {
     *total = total.saturating_add(more);
-}
-
-/// Sum of counts, at most 2^64 - 1.
-pub fn total(counts: impl Iterator<Item = u64>) -> u64 {
-    counts.fold(0, u64::saturating_add)
 }
 
 /// Bucket of a value in nanoseconds; the last bucket takes everything above.

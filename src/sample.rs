@@ -7,8 +7,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hist::{Sparse, total};
-use crate::unit::{Bytes, Nanos};
+use crate::hist::Sparse;
+use crate::unit::{Bytes, Nanos, total};
 
 /// Length of one interval.
 pub const GRID: Nanos = Nanos::millis(100);
@@ -65,7 +65,7 @@ impl Depth {
             (&mut self.submitted, &other.submitted),
             (&mut self.completed, &other.completed),
         ] {
-            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a += b);
+            mine.iter_mut().zip(theirs).for_each(|(a, b)| *a = a.saturating_add(*b));
         }
     }
 }

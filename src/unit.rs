@@ -79,17 +79,17 @@ impl Bytes {
 
     /// `n` kibibytes.
     pub const fn kib(n: u64) -> Bytes {
-        Bytes(n * KIB)
+        Bytes(n.saturating_mul(KIB))
     }
 
     /// `n` mebibytes.
     pub const fn mib(n: u64) -> Bytes {
-        Bytes(n * MIB)
+        Bytes(n.saturating_mul(MIB))
     }
 
     /// `n` gibibytes.
     pub const fn gib(n: u64) -> Bytes {
-        Bytes(n * GIB)
+        Bytes(n.saturating_mul(GIB))
     }
 
     /// The shortest text that reads back to exactly this value: `4KiB`, `1536MiB`, `1000B`.
@@ -150,17 +150,17 @@ impl Nanos {
 
     /// `n` microseconds.
     pub const fn micros(n: u64) -> Nanos {
-        Nanos(n * 1_000)
+        Nanos(n.saturating_mul(1_000))
     }
 
     /// `n` milliseconds.
     pub const fn millis(n: u64) -> Nanos {
-        Nanos(n * 1_000_000)
+        Nanos(n.saturating_mul(1_000_000))
     }
 
     /// `n` seconds.
     pub const fn seconds(n: u64) -> Nanos {
-        Nanos(n * 1_000_000_000)
+        Nanos(n.saturating_mul(1_000_000_000))
     }
 
     /// The same time in seconds.
@@ -353,6 +353,11 @@ pub mod text {
             Ok(Option::<Wrapped<T>>::deserialize(d)?.map(|w| w.0))
         }
     }
+}
+
+/// The sum of counts. One that is beyond 64 bits stays at the highest number: figures of such size come from damaged or forged files.
+pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
+    counts.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::throttle::rate;
 use super::{Case, Certainty, Finding};
-use crate::unit::significant;
+use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
 pub(super) const SATURATED: f64 = 0.95;
@@ -110,7 +110,7 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
     if others.is_empty() || serving(crowded) < CROWDED || mean >= AT_LEISURE {
         return None;
     }
-    let all: u64 = cpus.iter().map(|c| c.block_softirqs).sum();
+    let all = total(cpus.iter().map(|c| c.block_softirqs));
     let mut finding = Finding::new(
         "completions-on-one-cpu",
         Certainty::Likely,

@@ -8,7 +8,7 @@ use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::little::{Little, Measured};
-use crate::unit::{Bytes, Nanos, significant};
+use crate::unit::{Bytes, Nanos, significant, total};
 use crate::warn::{Severity, Warning};
 
 /// A depth below this share of what was asked for was not reached (§7).
@@ -132,7 +132,7 @@ pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
     let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
     let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
     for series in step.targets.iter().map(|t| &t.series) {
-        measured.in_flight += series.in_flight_ns.iter().sum::<u64>();
+        measured.in_flight = measured.in_flight.saturating_add(total(series.in_flight_ns.iter().copied()));
         for d in Direction::ALL {
             if let Some(stream) = series.stream(d) {
                 let total = stream.track.total();
@@ -183,8 +183,8 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Warning> {
     if plan.direct && case.others.iter().any(|(p, s)| !p.direct && s.read.is_some()) {
         return None;
     }
-    let device: u64 = case.evidence.disks.iter().map(|d| d.read_bytes.iter().sum::<u64>()).sum();
-    let asked: u64 = case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)).sum();
+    let device: u64 = total(case.evidence.disks.iter().flat_map(|d| d.read_bytes.iter().copied()));
+    let asked: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
     // The ramp also reached the device, so that a device count below ours is no rounding.
     let missing = 1.0 - device as f64 / asked.max(1) as f64;
     (missing > 0.01 && read.bytes.0 > Bytes::MIB.0).then(|| {
@@ -210,8 +210,8 @@ pub(super) fn other_traffic(case: &Case<'_>) -> Option<Warning> {
         return None;
     }
     // A reading step writes nothing: whatever is written comes from elsewhere.
-    let written: u64 = case.evidence.disks.iter().map(|d| d.written_bytes.iter().sum::<u64>()).sum();
-    let ours: u64 = case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)).sum();
+    let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
+    let ours: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
     (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
         Warning::new(
             Severity::Warning,
@@ -277,7 +277,7 @@ pub(super) fn range(case: &Case<'_>) -> Option<Warning> {
     if is(step, EngineKind::Null) {
         return None;
     }
-    let touched: u64 = step.directions().map(|(_, s)| s.bytes.0).sum::<u64>() / targets.len().max(1) as u64;
+    let touched: u64 = total(step.directions().map(|(_, s)| s.bytes.0)) / targets.len().max(1) as u64;
     (smallest < Bytes::gib(32) && touched > smallest.0 / 2).then(|| {
         Warning::new(
             Severity::Note,

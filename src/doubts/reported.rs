@@ -2,7 +2,7 @@
 
 use super::{Case, Told};
 use crate::record::{ReportedFigures, ReportedStep};
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::unit::{Bytes, Nanos, grouped, significant, total};
 use crate::warn::{Severity, Warning};
 
 /// More in flight than this is a queue, whose length sets the latency.
@@ -271,7 +271,7 @@ pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Warning> {
 pub(super) fn short_ios(case: &Case<'_>) -> Option<Warning> {
     let t = on_a_device(case)?;
     let told: &ReportedStep = t.report;
-    let short: u64 = told.parts().iter().map(|(_, f)| f.short_ios).sum();
+    let short = total(told.parts().iter().map(|(_, f)| f.short_ios));
     let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
     (short > 0 && told.ios() > 0.0 && short as f64 > 0.001 * told.ios() && !flushed).then(|| {
         Warning::new(

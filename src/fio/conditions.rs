@@ -9,7 +9,7 @@ use super::option;
 use super::output::{AskedRate, Job, Output, Stats};
 use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// Engines that finish an I/O before they begin the next, so that `iodepth` means nothing (fio's HOWTO, "I/O engine").
 const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2", "mmap", "splice", "cpuio"];
@@ -170,7 +170,7 @@ pub fn seems_time_based(job: &Job, output: &Output) -> bool {
     }
     let asked = options(output, job);
     let Some(limit) = asked.time("runtime").filter(|t| t.0 > 0) else { return false };
-    let moved: u64 = job.moved().map(|(_, s)| s.bytes.0).sum();
+    let moved = total(job.moved().map(|(_, s)| s.bytes.0));
     let bytes = |name: &str| match asked.size(name) {
         Some(Size::Bytes(b)) if b > 0 => Some(b),
         _ => None,

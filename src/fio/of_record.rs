@@ -20,7 +20,7 @@ use crate::observe::Evidence;
 use crate::plan::Step;
 use crate::record::{Record, StepRecord, Together};
 use crate::sample::{Depth, Direction, GRID, PerDirection, Series};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// The version that reports name: the fio whose form they have, and who wrote them.
 pub const VERSION: &str = concat!("fio-3.33-volproof-", env!("CARGO_PKG_VERSION"));
@@ -150,7 +150,7 @@ impl Sampled {
 fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
     let column: Vec<u64> = column.collect();
     let whole = (window.0.max(1) - 1) / SAMPLED_EVERY;
-    let sums = column.chunks((SAMPLED_EVERY / GRID.0) as usize).map(|c| c.iter().sum());
+    let sums = column.chunks((SAMPLED_EVERY / GRID.0) as usize).map(|c| total(c.iter().copied()));
     sums.take(whole as usize).filter(|n| *n > 0).collect()
 }
 
@@ -210,7 +210,7 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
     // fio puts an I/O into its band when it keeps its latency.
     shares(&mut job, data.map(|d| &sums[d]).into_iter().filter(|_| !row.disable_clat));
     let flushes = &sums[Direction::Sync];
-    depths(&mut job, data.iter().map(|d| sums[*d].ios).sum(), flushes.ios, parts);
+    depths(&mut job, total(data.iter().map(|d| sums[*d].ios)), flushes.ios, parts);
     if row.unified != Unified::Mixed {
         for d in data {
             job.directions[d] = Some(stats(row, &sums[d]));
@@ -224,8 +224,8 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
         let mut all = Sum::default();
         for d in data {
             let sum = &sums[d];
-            all.ios += sum.ios;
-            all.bytes += sum.bytes;
+            all.ios = all.ios.saturating_add(sum.ios);
+            all.bytes = all.bytes.saturating_add(sum.bytes);
             all.runtime_ms = all.runtime_ms.max(sum.runtime_ms);
             all.latencies.merge(&sum.latencies);
             all.bandwidth.add(&sum.bandwidth);
@@ -248,16 +248,16 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
         return;
     }
     for stream in &streams {
-        let total = stream.track.total();
-        sum.ios += total.ios;
-        sum.bytes += total.bytes.0;
+        let moved = stream.track.total();
+        sum.ios = sum.ios.saturating_add(moved.ios);
+        sum.bytes = sum.bytes.saturating_add(moved.bytes.0);
         stream.service.iter().for_each(|second| sum.latencies.merge_sparse(second));
     }
     // fio counts microseconds, and begun milliseconds of them.
     sum.runtime_ms = sum.runtime_ms.max((record.window_ns.0 / 1000).div_ceil(1000));
     let per_second = 1_000_000_000 / SAMPLED_EVERY;
     let rates = |values: Vec<u64>, unit: u64| -> Vec<u64> {
-        values.into_iter().map(|n| n * per_second / unit).collect()
+        values.into_iter().map(|n| n.saturating_mul(per_second) / unit).collect()
     };
     // Workers keep their I/Os but not their directions and bytes; where all I/Os are alike, that says everything.
     let alike = step.rw.directions().len() == 1 && step.fsync == 0;
@@ -268,9 +268,9 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
                 let tracks: Vec<_> =
                     series.iter().flat_map(|s| &s.workers).filter(|w| w.worker == id).collect();
                 let length = tracks.iter().map(|t| t.ios.len()).max().unwrap_or(0);
-                let at = |i: usize| tracks.iter().map(|t| t.ios.get(i).copied().unwrap_or(0)).sum::<u64>();
+                let at = |i: usize| total(tracks.iter().map(|t| t.ios.get(i).copied().unwrap_or(0)));
                 let ios = half_seconds((0..length).map(at), record.window_ns);
-                let bytes = ios.iter().map(|n| n * block.0).collect();
+                let bytes = ios.iter().map(|n| n.saturating_mul(block.0)).collect();
                 sum.bandwidth.add(&Sampled::of(&rates(bytes, Bytes::KIB.0)));
                 sum.iops.add(&Sampled::of(&rates(ios, 1)));
             }
@@ -278,9 +278,8 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
         None => {
             let column = |pick: fn(&crate::sample::Track) -> &Vec<u64>| {
                 let length = streams.iter().map(|s| pick(&s.track).len()).max().unwrap_or(0);
-                let at = |i: usize| {
-                    streams.iter().map(|s| pick(&s.track).get(i).copied().unwrap_or(0)).sum::<u64>()
-                };
+                let at =
+                    |i: usize| total(streams.iter().map(|s| pick(&s.track).get(i).copied().unwrap_or(0)));
                 half_seconds((0..length).map(at), record.window_ns)
             };
             // All jobs as one whose deviation is shared out: the sums that equal jobs would give.
@@ -335,20 +334,20 @@ fn depths(job: &mut Job, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)])
     let share =
         |counts: [u64; 7], total: u64| Some(counts.map(|n| depth_share(n as f64 / total.max(1) as f64)));
     if known {
-        let begun = sum.in_flight.iter().sum::<u64>().saturating_sub(flushes);
+        let begun = total(sum.in_flight).saturating_sub(flushes);
         job.depth = share(sum.in_flight, ios.max(begun));
-        job.submit = share(sum.submitted, sum.submitted.iter().sum());
-        job.complete = share(sum.completed, sum.completed.iter().sum());
+        job.submit = share(sum.submitted, total(sum.submitted));
+        job.complete = share(sum.completed, total(sum.completed));
     }
 }
 
 /// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
 fn shares<'a>(job: &mut Job, sums: impl Iterator<Item = &'a Sum> + Clone) {
-    let total = sums.clone().map(|s| s.ios).sum::<u64>().max(1) as f64;
+    let all = total(sums.clone().map(|s| s.ios)).max(1) as f64;
     let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
     for (bucket, n) in sums.flat_map(|s| s.latencies.nonzero()) {
         let value = bucket_middle(bucket);
-        let share = n as f64 / total;
+        let share = n as f64 / all;
         match value {
             0..1000 => ns[band(value)] += share,
             1000..1_000_000 => us[band(value / 1000)] += share,
@@ -433,16 +432,16 @@ fn disks(evidence: &[&Evidence]) -> Vec<Disk> {
                 out.push(Disk { name: track.name.clone(), ..Disk::default() });
                 out.len() - 1
             });
-            let sum = |column: &[u64]| column.iter().sum::<u64>();
+            let sum = |column: &[u64]| total(column.iter().copied());
             let ms = |column: &[u64]| sum(column) / 1_000_000;
             let c: &mut DiskCounts = &mut out[place].counts;
-            c.ios.0 += sum(&track.reads);
-            c.ios.1 += sum(&track.writes);
-            c.merges.0 += sum(&track.reads_merged);
-            c.merges.1 += sum(&track.writes_merged);
-            c.ticks.0 += ms(&track.read_ns);
-            c.ticks.1 += ms(&track.busy_ns).saturating_sub(ms(&track.read_ns));
-            c.in_queue += ms(&track.queue_ns);
+            c.ios.0 = c.ios.0.saturating_add(sum(&track.reads));
+            c.ios.1 = c.ios.1.saturating_add(sum(&track.writes));
+            c.merges.0 = c.merges.0.saturating_add(sum(&track.reads_merged));
+            c.merges.1 = c.merges.1.saturating_add(sum(&track.writes_merged));
+            c.ticks.0 = c.ticks.0.saturating_add(ms(&track.read_ns));
+            c.ticks.1 = c.ticks.1.saturating_add(ms(&track.busy_ns).saturating_sub(ms(&track.read_ns)));
+            c.in_queue = c.in_queue.saturating_add(ms(&track.queue_ns));
             c.busy += ms(&track.active_ns) as f64 / 1000.0;
         }
     }
@@ -472,12 +471,13 @@ pub fn of_record(record: &Record) -> Output {
     let stages = record.together.iter();
     let evidence: Vec<_> =
         steps.iter().map(|(_, s)| &s.evidence).chain(stages.clone().map(|t| &t.evidence)).collect();
-    let load =
-        |(step, s): &(&Step, &StepRecord)| s.started_after_ns.0 + s.set_up_ns.0 + step.ramp.0 + s.window_ns.0;
+    let load = |(step, s): &(&Step, &StepRecord)| {
+        total([s.started_after_ns.0, s.set_up_ns.0, step.ramp.0, s.window_ns.0])
+    };
     let within = |t: &Together, s: &StepRecord| t.steps.contains(&s.name);
-    let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load).sum::<u64>();
+    let alone = steps.iter().filter(|(_, s)| !stages.clone().any(|t| within(t, s))).map(load);
     let longest = |t: &Together| steps.iter().filter(|(_, s)| within(t, s)).map(load).max().unwrap_or(0);
-    let elapsed = Nanos(alone + stages.clone().map(longest).sum::<u64>());
+    let elapsed = Nanos(total(alone.chain(stages.clone().map(longest))));
     let started: jiff::Timestamp = record.started.as_ref().and_then(|t| t.parse().ok()).unwrap_or_default();
     let at = started.checked_add(std::time::Duration::from(elapsed)).unwrap_or(started);
     report(Vec::new(), rows, &evidence, at, elapsed)

@@ -5,7 +5,7 @@
 
 use super::output::Latency;
 use crate::hist::{FIO_BUCKETS, Histogram, bucket_middle};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 /// A number of 64 significant bits: `mantissa * 2^exponent`.
 #[derive(Clone, Copy)]
@@ -69,7 +69,7 @@ pub fn list(histogram: &Histogram, percents: &[f64]) -> Vec<(f64, Nanos)> {
 
 /// The same from bins in ascending order.
 pub fn of_bins(bins: &[(Nanos, u64)], percents: &[f64]) -> Vec<(f64, Nanos)> {
-    let samples: u64 = bins.iter().map(|b| b.1).sum();
+    let samples = total(bins.iter().map(|b| b.1));
     let mut percents: Vec<f64> = percents.iter().copied().filter(|p| *p > 0.0 && *p <= 100.0).collect();
     percents.sort_by(f64::total_cmp);
     let mut out = Vec::with_capacity(percents.len());

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::output::{Job, Latency, Output, Stats};
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// Runs of one name in one group that are told apart; more are taken as one.
 const MOST_ALIKE: usize = 64;
@@ -136,7 +136,7 @@ fn merged(rows: &[&Job]) -> Job {
     let syncs: Option<Vec<(f64, &Latency)>> =
         rows.iter().map(|j| Some((j.sync_ios? as f64, j.sync.as_ref()?))).collect();
     all.sync =
-        syncs.map(|all| Latency { samples: Some(all.iter().map(|s| s.0 as u64).sum()), ..of_all(&all) });
+        syncs.map(|all| Latency { samples: Some(crate::unit::total(all.iter().map(|s| s.0 as u64))), ..of_all(&all) });
     all.sync_ios = rows.iter().map(|j| j.sync_ios).sum();
     all.impossible = rows.iter().flat_map(|j| &j.impossible).cloned().collect();
     all.error = rows.iter().map(|j| j.error).find(|e| *e != 0).unwrap_or(0);
@@ -151,7 +151,7 @@ fn stats(parts: &[&Stats]) -> Stats {
         (all.len() == parts.len()).then(|| of_all(&all))
     };
     Stats {
-        bytes: Bytes(parts.iter().map(|s| s.bytes.0).sum()),
+        bytes: Bytes(total(parts.iter().map(|s| s.bytes.0))),
         bytes_per_second: parts.iter().map(|s| s.bytes_per_second).sum(),
         iops: parts.iter().map(|s| s.iops).sum(),
         runtime: parts.iter().map(|s| s.runtime).max().unwrap_or_default(),

@@ -19,7 +19,7 @@ use crate::record::{
 };
 use crate::sample::{Direction, Series};
 use crate::stats::percentile::{STANDARD, printable};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// More steps make no Record that anybody could read.
 const MOST_STEPS: usize = 4096;
@@ -322,7 +322,7 @@ fn step(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> StepRecord {
             response_latency_ns: None,
         });
     let data = [&read, &write, &trim];
-    let ios: u64 = data.into_iter().flatten().map(|s| s.ios).sum();
+    let ios = total(data.into_iter().flatten().map(|s| s.ios));
     // Little's law: what fio's figures say of the requests in flight.
     let in_flight = data.into_iter().flatten().map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
     let time = job.runtime.unwrap_or(Nanos(window.0.saturating_mul(u64::from(job.members.max(1)))));

@@ -1,10 +1,11 @@
 //! Which steps run together: a stage is the steps from one that waits for all earlier ones up to the next such step.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::path::PathBuf;
 
 use super::{Plan, Start, Step};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 impl Plan {
     /// The steps by stages, in order. All steps of a stage have ended before the next one begins.
@@ -22,20 +23,21 @@ impl Plan {
     /// How long a stage takes as planned; what only the amount of I/O ends is not known and counts as nothing.
     pub fn stage_length(&self, stage: Range<usize>) -> Nanos {
         let steps = &self.steps[stage];
-        let mut over: Vec<u64> = Vec::new();
+        let mut over: HashMap<&str, u64> = HashMap::new();
         for step in steps {
             let base = match &step.start {
-                Start::After(name) => steps.iter().position(|s| s.name == *name).and_then(|i| over.get(i)),
+                Start::After(name) => over.get(name.as_str()),
                 Start::AfterAll | Start::WithPrevious => None,
             };
-            over.push(base.unwrap_or(&0) + step.delay.0 + step.ramp.0 + step.runtime.0);
+            let end = total([*base.unwrap_or(&0), step.delay.0, step.ramp.0, step.runtime.0]);
+            over.insert(&step.name, end);
         }
-        Nanos(over.into_iter().max().unwrap_or(0))
+        Nanos(over.into_values().max().unwrap_or(0))
     }
 
     /// Time of all steps together, without preparation.
     pub fn duration(&self) -> Nanos {
-        Nanos(self.stages().into_iter().map(|s| self.stage_length(s).0).sum())
+        Nanos(total(self.stages().into_iter().map(|s| self.stage_length(s).0)))
     }
 
     /// The targets that a step drives, as they were named.

@@ -113,13 +113,13 @@ impl DirectionSummary {
         let (mut ios, mut bytes) = (0, 0);
         for stream in &streams {
             let total = stream.track.total();
-            ios += total.ios;
-            bytes += total.bytes.0;
+            ios = u64::saturating_add(ios, total.ios);
+            bytes = u64::saturating_add(bytes, total.bytes.0);
         }
         let whole_bins = (window * 10.0 + 1e-6) as usize;
         let mut bins = vec![0u64; whole_bins];
         for stream in &streams {
-            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b += n);
+            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
         }
         // One target's histograms are used where they are: an hour of them is large.
         let columns = |pick: fn(&Stream) -> &Vec<Sparse>| -> Cow<'_, [Sparse]> {

@@ -14,7 +14,7 @@ use super::moments::student;
 use super::percentile::pooled;
 use super::{BATCHES, CONFIDENCE};
 use crate::hist::{Sparse, bucket_high, bucket_low};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 /// Resampled runs.
 pub const REPLICATES: usize = 1000;
@@ -39,7 +39,7 @@ pub fn intervals(seconds: &[Sparse], shares: &[f64]) -> Option<Vec<(Nanos, Nanos
             let start = ((u128::from(random.next_u64()) * table.units() as u128) >> 64) as usize;
             table.add(start, block, &mut counts);
         }
-        let total: u64 = counts.iter().sum();
+        let total = total(counts.iter().copied());
         // A resampled run in which nothing completed says nothing about latencies.
         if total > 0 {
             for (share, columns) in shares.iter().zip(&mut found) {

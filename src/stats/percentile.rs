@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{BATCHES, CONFIDENCE, bootstrap};
 use crate::hist::{Histogram, Sparse, bucket};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 /// Effective samples that must lie above a percentile before it is printed.
 pub const ABOVE: f64 = 10.0;
@@ -119,17 +119,17 @@ fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) 
     }
     // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
     let edge = bucket(value.0);
-    let counts_above = |h: &Sparse| h.buckets().filter(|b| b.0 > edge).map(|b| b.1).sum::<u64>();
+    let counts_above = |h: &Sparse| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1));
     let counts_at = |h: &Sparse| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
-    let at: u64 = seconds.iter().map(counts_at).sum();
-    let above: u64 = seconds.iter().map(counts_above).sum();
+    let at = total(seconds.iter().map(counts_at));
+    let above = total(seconds.iter().map(counts_above));
     let part = ((1.0 - share) * samples - above as f64) / (at as f64).max(1.0);
     let per_group = seconds.len() / groups;
     let skipped = seconds.len() - per_group * groups;
     let squares: f64 = seconds[skipped..]
         .chunks_exact(per_group)
         .map(|group| {
-            let n: u64 = group.iter().map(Sparse::count).sum();
+            let n = total(group.iter().map(Sparse::count));
             let slow: f64 = group.iter().map(|h| counts_above(h) as f64 + part * counts_at(h) as f64).sum();
             (slow - (1.0 - share) * n as f64).powi(2)
         })

@@ -110,7 +110,7 @@ fn sum<'a>(columns: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
     let mut out: Vec<u64> = Vec::new();
     for column in columns {
         out.resize(out.len().max(column.len()), 0);
-        out.iter_mut().zip(column).for_each(|(a, b)| *a += b);
+        out.iter_mut().zip(column).for_each(|(a, b)| *a = a.saturating_add(*b));
     }
     out
 }
