@@ -218,7 +218,8 @@ pub fn longer(record: &Record, done: &StepRecord, doubts: &[Warning], most: Nano
     with.warnings.extend(doubts.iter().cloned());
     let more = verdict::judged_anew(&with).1?.more_seconds(&done.name)?;
     // An estimate from a short run is rough: a step that is measured again is at least half as long again.
-    let wanted = (done.window_ns.0 + Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
+    let wanted =
+        done.window_ns.0.saturating_add(Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
     (wanted > step.runtime.0 && !step.ends_by_amount())
         .then(|| Nanos::seconds(wanted.div_ceil(1_000_000_000)))
 }

@@ -9,7 +9,7 @@ use crate::spec::level;
 use crate::spec::promise::{Binding, Promise};
 use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
 
 /// What the disk's own counters say, for the same time as the I/Os of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -275,7 +275,7 @@ impl Promised {
 /// The disks' counters of the samples that lie wholly in the window, put in proportion to its length.
 fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let e = &step.evidence;
-    let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0 + step.window_ns.0);
+    let (from, to) = (e.window_starts_ns.0, e.window_starts_ns.0.saturating_add(step.window_ns.0));
     let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
     let inside: Vec<bool> = e
         .at_ns
@@ -284,14 +284,8 @@ fn device(step: &StepRecord) -> Option<DeviceCounts> {
         .map(|(end, start)| start.0 >= from && end.0 <= to && end.0 > start.0)
         .collect();
     let starts = std::iter::once(Nanos(0)).chain(e.at_ns.iter().copied());
-    let seen: u64 = e
-        .at_ns
-        .iter()
-        .zip(starts)
-        .zip(&inside)
-        .filter(|(_, i)| **i)
-        .map(|((end, start), _)| end.0 - start.0)
-        .sum();
+    let spans = e.at_ns.iter().zip(starts).zip(&inside).filter(|(_, i)| **i);
+    let seen = total(spans.map(|((end, start), _)| end.0 - start.0));
     if e.disks.is_empty() || seen < 2_000_000_000 {
         return None;
     }

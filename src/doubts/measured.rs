@@ -159,7 +159,7 @@ pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
 }
 
 pub(super) fn io_wq(case: &Case<'_>) -> Option<Warning> {
-    let own: f64 = case.stage().map(|(_, s)| (s.cpu.user_ns.0 + s.cpu.system_ns.0) as f64).sum();
+    let own: f64 = case.stage().map(|(_, s)| s.cpu.user_ns.0 as f64 + s.cpu.system_ns.0 as f64).sum();
     // A stage of several has no share of it for each step.
     let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
     let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);

@@ -135,8 +135,10 @@ fn merged(rows: &[&Job]) -> Job {
     }
     let syncs: Option<Vec<(f64, &Latency)>> =
         rows.iter().map(|j| Some((j.sync_ios? as f64, j.sync.as_ref()?))).collect();
-    all.sync =
-        syncs.map(|all| Latency { samples: Some(crate::unit::total(all.iter().map(|s| s.0 as u64))), ..of_all(&all) });
+    all.sync = syncs.map(|all| Latency {
+        samples: Some(crate::unit::total(all.iter().map(|s| s.0 as u64))),
+        ..of_all(&all)
+    });
     all.sync_ios = rows.iter().map(|j| j.sync_ios).sum();
     all.impossible = rows.iter().flat_map(|j| &j.impossible).cloned().collect();
     all.error = rows.iter().map(|j| j.error).find(|e| *e != 0).unwrap_or(0);

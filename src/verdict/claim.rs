@@ -55,7 +55,10 @@ impl Rates {
         let least = claimed.promise.least(block, d)?;
         let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
-        Some(Rates { least, most })
+        // A share of nothing is no figure: a promise of 0 is none.
+        let promises = |rate: f64| rate.is_finite() && rate > 0.0;
+        (promises(least.iops) && promises(least.bytes) && promises(most.bytes))
+            .then_some(Rates { least, most })
     }
 
     /// What binds there.
@@ -127,7 +130,7 @@ impl Judge<'_> {
                 let track = &stream.track;
                 columns.resize(columns.len().max(track.ios.len()), (0, Nanos(0)));
                 for (sum, (n, ns)) in columns.iter_mut().zip(track.ios.iter().zip(&track.latency_ns)) {
-                    *sum = (sum.0 + n, Nanos(sum.1.0 + ns));
+                    *sum = (sum.0.saturating_add(*n), Nanos(sum.1.0.saturating_add(*ns)));
                 }
             }
         }
@@ -286,7 +289,7 @@ fn longer(f: &Finding) -> String {
 /// The largest mean latency that is promised for any of the volumes.
 pub fn latency_promised(claimed: &Claimed) -> Option<Nanos> {
     let high = claimed.promise.volumes.iter().filter_map(|v| Some(v.latency_ms?[1])).fold(0.0, f64::max);
-    (high > 0.0).then_some(Nanos((high * 1e6) as u64))
+    Some(Nanos((high * 1e6) as u64)).filter(|promised| promised.0 > 0)
 }
 
 /// Whether a step is one that a promised latency is about: one request in flight, small blocks; writes at random where the

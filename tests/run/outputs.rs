@@ -1,5 +1,7 @@
 //! Where results go: nothing that must stay is overwritten, and nothing that was measured is lost.
 
+use std::collections::BTreeSet;
+use std::io::BufReader;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, symlink};
 use std::path::Path;
@@ -8,6 +10,7 @@ use std::process::Command;
 use volproof::record::{Record, State};
 
 use crate::devices::Loop;
+use crate::signals::{finish, wait_for};
 use crate::{Bench, Ran, is_root};
 
 /// Two steps on a simulated volume: they take no time, and no target.
@@ -222,15 +225,19 @@ fn a_limit_of_file_sizes_loses_no_figure() {
     assert_eq!(Bench::names(&bench.path().join("data")), Vec::<String>::new(), "the test file is gone");
 }
 
-/// A filesystem in memory of its own, unmounted when dropped.
+/// A filesystem of its own, unmounted when dropped.
 struct Small(std::path::PathBuf);
 
 impl Small {
     fn new(bench: &Bench, options: &str) -> Option<Small> {
-        let place = bench.folder("small");
-        let mount = ["-t", "tmpfs", "-o", options, "none"];
+        Small::at(bench, "small", &["-t", "tmpfs", "-o", options, "none"])
+    }
+
+    /// Mounts what these words say on a folder.
+    fn at(bench: &Bench, name: &str, words: &[&str]) -> Option<Small> {
+        let place = bench.folder(name);
         let done =
-            is_root() && Command::new("mount").args(mount).arg(&place).status().is_ok_and(|s| s.success());
+            is_root() && Command::new("mount").args(words).arg(&place).status().is_ok_and(|s| s.success());
         if !done {
             println!("skipped: no filesystem can be mounted here");
         }
@@ -289,16 +296,71 @@ fn a_folder_that_goes_away_loses_no_figure() {
     bench.folder("moved");
     let mut line = vec!["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "gone/r.json"];
     line.extend(["--csv", "moved/r.csv"]);
-    let child = bench.start(&line);
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    let mut child = bench.start(&line);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    // Outputs have been opened before the first step is announced.
+    let seen = wait_for(&mut err, "[1/1]");
     std::fs::remove_dir(bench.path().join("gone")).unwrap();
     std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
-    let ran = Ran::of(child.wait_with_output().unwrap()).ended(1);
+    let ran = finish(child, err, seen).ended(1);
     assert!(ran.out.contains("Service latency"), "{}", ran.out);
     let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
     assert!(std::fs::read_to_string(bench.path().join("elsewhere/r.csv")).unwrap().contains("randread"));
+}
+
+/// Starts a run of one step with all outputs in a folder, spoils the folder once they are open, and looks where the figures went.
+fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
+    bench.file("f.dat", 4);
+    let line = ["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "small/r.json"];
+    let mut child = bench.start(&[&line[..], &["--csv", "small/r.csv", "--html", "small/r.html"]].concat());
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    spoil();
+    let ran = finish(child, err, seen).ended(1);
+    assert!(ran.out.contains("Service latency"), "{}", ran.out);
+    for name in ["r.json", "r.csv", "r.html"] {
+        assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
+    }
+    // The Record is saved after the step and at the end, in one second place.
+    let places: BTreeSet<&str> =
+        ran.err.split("it is in ").skip(1).map(|rest| rest.split(" instead").next().unwrap()).collect();
+    assert_eq!(places.len(), 3, "{}", ran.err);
+    for place in places {
+        assert!(std::fs::read_to_string(place).unwrap().contains("randread"), "{place}");
+        std::fs::remove_file(place).unwrap();
+    }
+}
+
+#[test]
+fn a_filesystem_that_becomes_read_only_loses_no_figure() {
+    let bench = Bench::new();
+    let Some(small) = Small::new(&bench, "size=1m") else { return };
+    spoilt(&bench, || {
+        let done = Command::new("mount").args(["-o", "remount,ro"]).arg(&small.0).status().unwrap();
+        assert!(done.success());
+    });
+}
+
+/// A filesystem on a disk that takes no more: the disk is a file with holes, and the filesystem below it is full. The failure comes with
+/// the writing back, so at the sync and not at the write.
+#[test]
+fn a_disk_that_fails_below_the_filesystem_loses_no_figure() {
+    let bench = Bench::new();
+    let Some(below) = Small::at(&bench, "below", &["-t", "tmpfs", "-o", "size=2m", "none"]) else { return };
+    let disk = below.0.join("disk");
+    std::fs::File::create(&disk).unwrap().set_len(8 << 20).unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", "-b", "1024", "-O", "^has_journal"]).arg(&disk).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return println!("skipped: mkfs.ext4 is not here");
+    }
+    let Some(_small) = Small::at(&bench, "small", &["-o", "loop", disk.to_str().unwrap()]) else { return };
+    let filler = below.0.join("filler");
+    spoilt(&bench, || {
+        let mut file = std::fs::File::create(&filler).unwrap();
+        while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+    });
 }
 
 #[test]
