@@ -13,6 +13,9 @@ const AT_LEISURE: f64 = 0.5;
 const FAST: f64 = 100_000.0;
 
 /// The load threads were the limit.
+///
+/// `proven` for one thread: it was on its CPU and hence did not wait for the volume. Of several threads the busiest one says nothing of the
+/// others: `likely`.
 pub fn generator(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     // A polling thread is always on its CPU.
@@ -20,9 +23,10 @@ pub fn generator(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
+    let confidence = if s.jobs == Some(1.0) { Certainty::Proven } else { Certainty::Likely };
     let mut finding = Finding::new(
         "generator-limited",
-        Certainty::Proven,
+        confidence,
         "A load thread was busy all the time: the machine was measured, not the volume.",
         "spread the load over more threads (--numjobs), use larger blocks, or a machine with faster CPUs",
     )
@@ -44,6 +48,8 @@ pub fn generator(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The host took CPU time away.
+///
+/// `proven`: the host itself tells the kernel how much it took. The finding says nothing of how much that cost.
 pub fn steal(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let share = run.step.evidence.steal_share();
@@ -67,9 +73,13 @@ pub fn steal(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// All tags of the queues are taken: more depth waits in this machine.
+///
+/// `proven` for one disk: requests in the driver and requests in flight are both counted, so that the difference waits above the driver.
+/// Of several disks it is not known how many requests each of them had: `likely`.
 pub fn tags(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
+    let confidence = if e.disks.len() == 1 { Certainty::Proven } else { Certainty::Likely };
     for (queue, disk) in e.queues.iter().filter_map(|q| Some((q, e.disks.iter().find(|d| d.name == q.disk)?)))
     {
         let tags = queue.nr_requests? * queue.hardware_queues.max(1);
@@ -82,7 +92,7 @@ pub fn tags(case: &Case<'_>) -> Option<Finding> {
             return Some(
                 Finding::new(
                     "queue-full",
-                    Certainty::Proven,
+                    confidence,
                     format!("The queues of {} hold {tags} requests; more depth waits in this machine.", disk.name),
                     "a depth above that only adds waiting; nr_requests may be raised if the device takes more",
                 )
@@ -100,6 +110,8 @@ pub fn tags(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Completions of all threads crowd on one CPU.
+///
+/// `likely` at most: interrupts of a network card on the same CPU are in its time as well.
 pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let cpus = &run.step.evidence.per_cpu;
@@ -126,7 +138,6 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
     .number("cpu", f64::from(crowded.cpu))
     .number("interrupt_share", serving(crowded));
     if all > 0 && crowded.block_softirqs as f64 > 0.8 * all as f64 {
-        finding.confidence = Certainty::Proven;
         finding = finding.because(format!(
             "{} % of all BLOCK softirqs ran there",
             significant(crowded.block_softirqs as f64 / all as f64 * 100.0)
@@ -139,26 +150,41 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// One hardware queue, and one CPU spends all its time on it.
+///
+/// `likely` for one disk: other work of the kernel on that CPU is not excluded. With several disks nothing tells which of them the CPU
+/// served: `possible`, and all that have one queue are named.
 pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
-    let queue = e.queues.iter().find(|q| q.hardware_queues == 1)?;
+    let alone: Vec<&str> =
+        e.queues.iter().filter(|q| q.hardware_queues == 1).map(|q| q.disk.as_str()).collect();
+    let first = *alone.first()?;
     let busiest =
         e.per_cpu.iter().max_by(|a, b| (a.system + a.softirq).total_cmp(&(b.system + b.softirq)))?;
     let kernel = busiest.system + busiest.irq + busiest.softirq;
     (kernel > 0.9 && e.per_cpu.len() > 1).then(|| {
+        let one = e.queues.len() == 1;
+        let headline = match one {
+            true => format!(
+                "{first} has one hardware queue, and CPU {} does nothing but work in the kernel.",
+                busiest.cpu
+            ),
+            false => format!(
+                "{} of {} disks have one hardware queue each, and CPU {} does nothing but work in the kernel; which of the disks it serves is not known.",
+                alone.len(),
+                e.queues.len(),
+                busiest.cpu
+            ),
+        };
         Finding::new(
             "single-queue",
-            Certainty::Likely,
-            format!(
-                "{} has one hardware queue, and CPU {} does nothing but serve it.",
-                queue.disk, busiest.cpu
-            ),
+            if one { Certainty::Likely } else { Certainty::Possible },
+            headline,
             "ask for a multi-queue disk (virtio-blk num-queues, NVMe); more jobs do not help",
         )
         .because(format!(
-            "/sys/block/{}/mq holds 1 queue; CPU {} was in the kernel for {} % of the time",
-            queue.disk,
+            "/sys/block/*/mq holds 1 queue for {}; CPU {} was in the kernel for {} % of the time",
+            alone.join(", "),
             busiest.cpu,
             significant(kernel * 100.0)
         ))
@@ -169,17 +195,30 @@ pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
 /// A scheduler sorts what a fast device needs unsorted.
 pub fn scheduler(case: &Case<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
-    let x = case.summary.iops.filter(|x| *x > FAST)?;
-    let queue =
-        run.step.evidence.queues.iter().find(|q| q.scheduler.as_deref().is_some_and(|s| s != "none"))?;
-    let name = queue.scheduler.as_deref()?;
+    let queues = &run.step.evidence.queues;
+    let sorted: Vec<(&str, &str)> = queues
+        .iter()
+        .filter_map(|q| Some((q.disk.as_str(), q.scheduler.as_deref().filter(|s| *s != "none")?)))
+        .collect();
+    // How the rate is divided among several disks is not known here: the mean of them.
+    let x = case.summary.iops.map(|x| x / queues.len().max(1) as f64).filter(|x| *x > FAST)?;
+    let named = |(disk, scheduler): &(&str, &str)| format!("{scheduler} of {disk}");
+    let (_, name) = *sorted.first()?;
+    let what = match sorted.as_slice() {
+        [one] => format!("The scheduler {} may", named(one)),
+        all => format!("The schedulers {} may", all.iter().map(named).collect::<Vec<_>>().join(", ")),
+    };
     Some(
         Finding::new(
             "scheduler",
             Certainty::Possible,
-            format!("The scheduler {name} of {} may cost IOPS at this rate.", queue.disk),
+            format!("{what} cost IOPS at this rate."),
             "compare with scheduler 'none', which sends requests straight to the hardware queue",
         )
-        .because(format!("/sys/block/{}/queue/scheduler is {name} at {} IOPS", queue.disk, rate(x))),
+        .because(format!(
+            "queue/scheduler is {name} at {} IOPS{}",
+            rate(x),
+            if queues.len() > 1 { " a disk" } else { "" }
+        )),
     )
 }

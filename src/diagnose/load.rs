@@ -20,6 +20,9 @@ const EMPTY: f64 = 0.02;
 const FILLED: f64 = 0.9;
 
 /// Time went into flushes.
+///
+/// `proven` where flushes were counted and each job does one thing at a time: then their time is no time of I/O. With more in flight, I/O
+/// goes on beside a flush, and where the count is inferred from the rest of the time, pauses are not excluded: `likely`.
 pub fn flushes(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (f, window, jobs) = (s.flushes?, s.window?, s.jobs.filter(|n| *n > 0.0)?);
@@ -47,7 +50,7 @@ pub fn flushes(case: &Case<'_>) -> Option<Finding> {
     };
     let mut finding = Finding::new(
         "flushes",
-        if counted { Certainty::Proven } else { Certainty::Likely },
+        if counted && s.asked == Some(jobs) { Certainty::Proven } else { Certainty::Likely },
         headline,
         "compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more",
     )
@@ -81,6 +84,9 @@ pub fn flushes(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The load was held by what it was told to do.
+///
+/// `proven` where the rate is the one asked for and room was left in the queue, which excludes that the load waited for the volume. Else a
+/// volume that ends at the same rate is not excluded: `likely`.
 pub fn limited(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let x = s.iops?;
@@ -101,7 +107,7 @@ pub fn limited(case: &Case<'_>) -> Option<Finding> {
             short(
                 Finding::new(
                     "load-limited",
-                    Certainty::Proven,
+                    if filled.is_some_and(|f| f < FILLED) { Certainty::Proven } else { Certainty::Likely },
                     format!(
                         "The load held itself back: {}/s were asked for ({told}) and done.",
                         rate(offered)

@@ -52,6 +52,10 @@ impl Bucket {
 }
 
 /// A token bucket: the latencies have an empty middle, and Little's law gives its period.
+///
+/// `proven` with a comb, or a period of the rate that agrees, and one more sign (a flat rate, the promise's rate, a period that throttles
+/// use). A cache that hits and misses, or a tier, has neither comb nor period; garbage collection has a period, and neither a flat rate nor
+/// the promise's.
 pub fn bucket(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = Bucket::of(s)?;

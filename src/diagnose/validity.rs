@@ -22,33 +22,41 @@ const UNSPLIT: Bytes = Bytes::kib(4);
 const COUNTERS_EARLY: f64 = 0.25;
 
 /// The finding that a doubt of the Record makes.
-fn from_doubt(case: &Case<'_>, code: &str, headline: &str) -> Option<Finding> {
+fn from_doubt(case: &Case<'_>, code: &str, confidence: Certainty, headline: &str) -> Option<Finding> {
     let run = case.run?;
     let here = |step: &Option<String>| step.as_ref().is_none_or(|s| *s == run.step.name);
     let doubt = run.warnings.iter().find(|w| w.code == code && here(&w.step))?;
     let mut finding =
-        Finding::new(code, Certainty::Proven, headline, doubt.advice.clone()).because(doubt.message.clone());
+        Finding::new(code, confidence, headline, doubt.advice.clone()).because(doubt.message.clone());
     finding.blocks = doubt.severity == Severity::Blocker;
     finding.doubt = Some(code.into());
     Some(finding)
 }
 
 /// Blocks that were never written are answered without the medium.
+///
+/// `proven`: the filesystem's map of the file, synced before, has no blocks there.
 pub fn unwritten(case: &Case<'_>) -> Option<Finding> {
     let reads = case.summary.reads?;
     from_doubt(
         case,
         "unwritten-blocks",
+        Certainty::Proven,
         "Part of what was read was never written, and does not come from the medium.",
     )
     .filter(|_| reads)
 }
 
 /// Reads that the disk never saw.
+///
+/// `proven` for reads through the page cache that the disk did not count. Direct reads that it did not count may have gone to a disk of
+/// the stack whose counters were not read: `likely`. A report's counters are of another moment: at most `likely`.
 pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
     const WORDS: &str = "Part of the reads came from memory, not from the disk.";
     if case.run.is_some() {
-        return from_doubt(case, "reads-from-memory", WORDS);
+        let cached = case.summary.direct == Some(false);
+        let confidence = if cached { Certainty::Proven } else { Certainty::Likely };
+        return from_doubt(case, "reads-from-memory", confidence, WORDS);
     }
     let s = &case.summary;
     // Of a mix, reads are held against reads.
@@ -96,23 +104,36 @@ pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Our own CPU quota.
+///
+/// `proven`: the kernel counted the periods in which it denied CPU time.
 pub fn cpu_quota(case: &Case<'_>) -> Option<Finding> {
-    from_doubt(case, "cpu-quota", "Our own cgroup was denied CPU time: its limit was measured.")
+    from_doubt(
+        case,
+        "cpu-quota",
+        Certainty::Proven,
+        "Our own cgroup was denied CPU time: its limit was measured.",
+    )
 }
 
 /// io_uring handed requests to threads.
+///
+/// `proven`: their CPU time was counted. The finding says nothing of what that cost.
 pub fn io_wq(case: &Case<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "io-wq",
+        Certainty::Proven,
         "Requests went through kernel threads (io-wq), which cost CPU time and latency.",
     )
 }
 
 /// Somebody else uses the disk.
+///
+/// `proven` where a reading step saw writes beyond those that reading causes (`other_traffic` of `doubts`): volproof wrote nothing. Else more
+/// bytes than ours may be the filesystem's own: `likely`.
 pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
     const WORDS: &str = "Something else used the disk at the same time.";
-    if let Some(found) = from_doubt(case, "other-traffic", WORDS) {
+    if let Some(found) = from_doubt(case, "other-traffic", Certainty::Proven, WORDS) {
         return Some(found);
     }
     if case.run.is_none() {
@@ -164,17 +185,21 @@ fn of_counts(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Each I/O becomes several requests.
+///
+/// `proven` where every disk takes less in one request than an I/O has, and the requests are a whole multiple of the I/Os: requests of others
+/// would be no multiple. Without that limit known, others' requests are not excluded: `likely`.
 pub fn splits(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios, block) = (s.device?, s.ios?, s.block?);
     let each = (device.ios + device.merges) / ios;
     let whole = (each - each.round()).abs() < 0.05 * each;
-    let limit = case.run.and_then(|r| r.step.evidence.queues.iter().find_map(|q| q.max_request_bytes));
+    let limit =
+        case.run.and_then(|r| r.step.evidence.queues.iter().filter_map(|q| q.max_request_bytes).max());
     let explained = limit.is_some_and(|l| l < block);
     (each > MORE_REQUESTS && block > UNSPLIT && (whole || explained)).then(|| {
         let finding = Finding::new(
             "splits",
-            if explained { Certainty::Proven } else { Certainty::Likely },
+            if explained && whole { Certainty::Proven } else { Certainty::Likely },
             format!("Each I/O of {block} becomes {} requests at the disk.", significant(each)),
             "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
         )
@@ -188,16 +213,19 @@ pub fn splits(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Several I/Os become one request.
+///
+/// `proven` where more were merged than the few per cent of requests that may be others': requests and merges together are our I/Os.
 pub fn merges(case: &Case<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
     // More requests and merges than I/Os are others' too, and as many requests as I/Os were not made fewer.
     let own = device.ios < ios && device.ios + device.merges <= OWN_REQUESTS * ios;
+    let more_than_others = share > 2.0 * (OWN_REQUESTS - 1.0) && case.run.is_some();
     (share > 0.01 && own).then(|| {
         Finding::new(
             "merges",
-            Certainty::Proven,
+            if more_than_others { Certainty::Proven } else { Certainty::Likely },
             format!(
                 "{} % of the I/Os were merged: the disk did fewer, larger requests.",
                 significant(share * 100.0)
@@ -252,11 +280,11 @@ pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
     })
 }
 
-/// A range that a cache can hold.
+/// A range that a cache can hold. `possible`: nothing shows the cache.
 pub fn small_range(case: &Case<'_>) -> Option<Finding> {
     const WORDS: &str = "The load went over a small range: a cache on the way may hold part of it.";
     if case.run.is_some() {
-        return from_doubt(case, "small-range", WORDS);
+        return from_doubt(case, "small-range", Certainty::Possible, WORDS);
     }
     let s = &case.summary;
     let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
@@ -267,6 +295,8 @@ pub fn small_range(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Too short to quote.
+///
+/// `proven`: the length is a fact of the run.
 pub fn too_short(case: &Case<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < SHORT)?;
     let mut finding = Finding::new(

@@ -145,12 +145,20 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             if rates.metric() != metric {
                 return None;
             }
-            let tested: Vec<String> = record.plan.steps.iter().map(Step::blocks).collect();
             let side = if metric == Metric::Iops { "below" } else { "above" };
+            let ran = || record.steps.iter().filter_map(|s| record.plan_step(&s.name));
+            let shows = |step: &Step| {
+                step.single_block().is_some_and(|b| if metric == Metric::Iops { b < knee } else { b > knee })
+            };
+            let words = match (ran().next(), ran().any(shows)) {
+                (None, _) => "no step was measured".into(),
+                (_, true) => "no step of such blocks could be judged".into(),
+                (_, false) => format!("the steps used {}", distinct(ran().map(Step::blocks).collect())),
+            };
             let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
             let step =
                 deeper(&Step { bs: BlockSizes::one(block), bs_write: None, ..base }, rates.least.iops, own);
-            (format!("it shows {side} {knee} a block, and the steps used {}", distinct(tested)), step)
+            (format!("it shows {side} {knee} a block, and {words}"), step)
         }
     };
     let on_real = record.plan.targets.is_empty() && plan.simulate.is_some();

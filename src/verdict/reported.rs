@@ -6,8 +6,10 @@
 use super::better::{self, Shows};
 use super::claim::{Judge, Rates, figure, latency_promised};
 use super::reach::Reach;
+use super::window::{Excess, Terms};
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
+use crate::spec::promise::AtBlock;
 use crate::stats::level::{self, Answer};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
@@ -45,7 +47,17 @@ impl Judge<'_> {
             let reason = format!("{words} for these {seconds} s, which is too short to decide");
             (Outcome::Inconclusive, reason)
         } else if low >= most * (1.0 - self.claimed.tolerance) {
-            (Outcome::Pass, String::new())
+            let at = |at: &AtBlock| pick(at.iops, at.bytes);
+            let terms = Terms::of(self.claimed, &rates.least, &rates.most, at);
+            let excess =
+                (!self.claimed.judge_burst).then(|| Excess::of(measured, window.as_seconds(), &terms));
+            match excess.flatten() {
+                Some(excess) => {
+                    more = excess.more_seconds;
+                    (Outcome::Inconclusive, excess.reason)
+                }
+                None => (Outcome::Pass, String::new()),
+            }
         } else if high < limit {
             let owner = rates.least.binding.owner();
             (Outcome::Fail, format!("less than the {owner} cap; what was found is told with the findings"))

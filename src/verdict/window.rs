@@ -248,29 +248,47 @@ impl Window {
         }
     }
 
-    /// A rate above the promise: a burst that will end, or another type.
+    /// A rate above the promise undoes a PASS.
     fn look_at_excess(&mut self, bins: &[u64], terms: &Terms) {
-        let rate = self.finding.value;
-        let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
-        if self.answer != Answer::Pass || rate <= ABOVE * terms.most {
+        if self.answer != Answer::Pass {
             return;
+        }
+        let seconds = bins.len() as f64 / PER_SECOND as f64;
+        let Some(excess) = Excess::of(self.finding.value, seconds, terms) else { return };
+        self.answer = Answer::Inconclusive;
+        self.finding.more_seconds = excess.more_seconds.or(self.finding.more_seconds);
+        self.reasons.push(excess.reason);
+    }
+}
+
+/// A rate above the promise: a burst that will end, or another type.
+pub struct Excess {
+    /// Why the promise is not decided by it.
+    pub reason: String,
+    /// How much longer the burst may last, with a minute of what follows.
+    pub more_seconds: Option<u64>,
+}
+
+impl Excess {
+    /// `None` for a rate near to the promise, or where the type has no burst that explains a little more.
+    pub fn of(rate: f64, seconds: f64, terms: &Terms) -> Option<Excess> {
+        let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
+        if rate <= ABOVE * terms.most {
+            return None;
         }
         if rate > BEYOND * ceiling {
-            self.answer = Answer::Inconclusive;
-            self.reasons.push(format!(
+            let reason = format!(
                 "{} % of all that this type can give at this size: was the right type and size named, and does the I/O reach the volume?",
                 significant(100.0 * rate / ceiling)
-            ));
-            return;
+            );
+            return Some(Excess { reason, more_seconds: None });
         }
-        let Some(burst) = terms.burst else { return };
-        self.answer = Answer::Inconclusive;
-        let seconds = bins.len() as f64 / PER_SECOND as f64;
+        let burst = terms.burst?;
         // Credits go at the rate beyond the baseline.
         let lasts =
             burst.seconds.map(|s| s * (burst.per_second - terms.least) / (rate - terms.least).max(1e-9));
-        self.finding.more_seconds = lasts.map(|s| (s - seconds + 60.0).max(60.0).ceil() as u64);
-        let wait = match (lasts, self.finding.more_seconds) {
+        let more_seconds = lasts.map(|s| (s - seconds + 60.0).max(60.0).ceil() as u64);
+        let wait = match (lasts, more_seconds) {
             (Some(s), Some(more)) => format!(
                 "a full bucket lasts {} at this rate, so measure {} longer",
                 Nanos::seconds(s.ceil() as u64).clock(),
@@ -278,9 +296,10 @@ impl Window {
             ),
             _ => "how long it lasts is not published".into(),
         };
-        self.reasons.push(format!(
+        let reason = format!(
             "the measurement lies inside the burst that this type has; {wait}, or judge the burst with --promise-burst"
-        ));
+        );
+        Some(Excess { reason, more_seconds })
     }
 }
 

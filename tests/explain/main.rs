@@ -3,6 +3,7 @@
 mod doubts;
 mod files;
 mod judgement;
+mod proof;
 mod public_reports;
 mod runs;
 mod stored;

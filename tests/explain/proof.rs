@@ -1,0 +1,182 @@
+//! `proven` stands only where the evidence excludes every other explanation, and a cap only where the rate is at it.
+
+use volproof::diagnose::{DeviceCounts, Flushes, Promised};
+use volproof::diagnose::{Summary, of_summary};
+use volproof::explain::explained;
+use volproof::record::{Certainty, Diagnosis, Record};
+use volproof::spec::promise::Binding;
+use volproof::unit::{Bytes, Nanos};
+
+use super::{page_record, promised};
+
+/// 256 KiB reads at so many MiB/s, of a volume that is promised 350.
+fn large(mib: f64) -> Diagnosis {
+    let bytes = mib * 1_048_576.0;
+    let promised = Promised {
+        iops: 1400.0,
+        bytes_per_second: 350.0 * 1_048_576.0,
+        binding: Binding::VolumeThroughput,
+        iops_cap: Some(41_800.0),
+        bytes_cap: Some(350.0 * 1_048_576.0),
+    };
+    of_summary(Summary {
+        iops: Some(bytes / 262_144.0),
+        bytes_per_second: Some(bytes),
+        block: Some(Bytes::kib(256)),
+        promised: Some(promised),
+        ..Summary::default()
+    })
+}
+
+#[test]
+fn t12_a_rate_above_a_cap_or_far_below_it_is_not_held_by_it() {
+    let said = |mib: f64| large(mib).find("bandwidth-cap").map(|f| f.confidence);
+    assert_eq!(said(875.0), None, "250 % of the cap");
+    assert_eq!(said(360.0), None, "103 % of the cap");
+    assert_eq!(said(350.0), Some(Certainty::Likely));
+    assert_eq!(said(320.0), Some(Certainty::Possible));
+    assert_eq!(said(200.0), None, "57 % of the cap");
+}
+
+/// A step on disks with one queue each, while one CPU is in the kernel all the time.
+fn on_disks(disks: usize, queues: usize) -> Record {
+    let mut record = page_record::record(20, 1);
+    record.plan.steps[0].rw = "randread".parse().unwrap();
+    let step = &mut record.steps[0];
+    step.write = None;
+    step.targets[0].write = None;
+    step.targets[0].series.write = None;
+    let one = step.evidence.queues[0].clone();
+    step.evidence.queues = (0..disks)
+        .map(|i| {
+            let mut queue = one.clone();
+            queue.disk = format!("vd{}", (b'b' + i as u8) as char);
+            queue.hardware_queues = if i < queues { 1 } else { 8 };
+            queue
+        })
+        .collect();
+    step.evidence.per_cpu[1].system = 0.97;
+    record
+}
+
+#[test]
+fn t15_of_several_disks_none_is_blamed_alone() {
+    let said = |disks, queues| {
+        let all = volproof::diagnose::of_record(&on_disks(disks, queues)).remove(0);
+        all.find("single-queue").map(|f| (f.confidence, f.headline.clone(), f.evidence.join("\n")))
+    };
+    let (confidence, headline, _) = said(1, 1).unwrap();
+    assert_eq!(confidence, Certainty::Likely);
+    assert!(headline.starts_with("vdb has one hardware queue, and CPU "), "{headline}");
+    let (confidence, headline, evidence) = said(9, 9).unwrap();
+    assert_eq!(confidence, Certainty::Possible);
+    assert!(headline.starts_with("9 of 9 disks have one hardware queue each"), "{headline}");
+    assert!(evidence.contains("vdb, vdc, vdd, vde, vdf, vdg, vdh, vdi, vdj"), "{evidence}");
+    assert!(said(9, 2).unwrap().1.starts_with("2 of 9 disks"));
+    assert_eq!(said(9, 0), None);
+}
+
+#[test]
+fn a_busy_thread_among_others_proves_nothing_of_them() {
+    let of = |jobs: f64| {
+        let s = Summary { busiest_thread: Some(0.99), jobs: Some(jobs), ..Summary::default() };
+        of_summary(s).find("generator-limited").map(|f| (f.confidence, f.blocks))
+    };
+    assert_eq!(of(1.0), Some((Certainty::Proven, true)));
+    assert_eq!(of(16.0), Some((Certainty::Likely, true)));
+}
+
+#[test]
+fn a_rate_that_was_asked_for_is_the_loads_where_the_queue_had_room() {
+    // 1,000 a second at 1 ms are one in flight of 32; at 31 ms the queue was full.
+    let of = |mean_ms: f64| {
+        let s = Summary {
+            iops: Some(1000.0),
+            offered: Some(1000.0),
+            mean_ns: Some(mean_ms * 1e6),
+            asked: Some(32.0),
+            ..Summary::default()
+        };
+        of_summary(s).find("load-limited").unwrap().confidence
+    };
+    assert_eq!((of(1.0), of(31.0)), (Certainty::Proven, Certainty::Likely));
+}
+
+#[test]
+fn flushes_beside_other_requests_take_no_share_of_the_time_alone() {
+    let of = |asked: f64| {
+        let s = Summary {
+            iops: Some(700.0),
+            mean_ns: Some(10_000.0),
+            window: Some(Nanos::seconds(60)),
+            jobs: Some(1.0),
+            asked: Some(asked),
+            flushes: Some(Flushes { count: Some(42_000.0), mean_ns: 1_400_000.0 }),
+            ..Summary::default()
+        };
+        of_summary(s).find("flushes").unwrap().confidence
+    };
+    assert_eq!((of(1.0), of(8.0)), (Certainty::Proven, Certainty::Likely));
+}
+
+#[test]
+fn counters_of_a_report_prove_no_merges() {
+    let s = Summary {
+        ios: Some(10_000.0),
+        block: Some(Bytes::kib(4)),
+        device: Some(DeviceCounts { ios: 5_000.0, merges: 5_000.0, bytes: None }),
+        ..Summary::default()
+    };
+    assert_eq!(of_summary(s).find("merges").unwrap().confidence, Certainty::Likely);
+}
+
+#[test]
+fn t4_a_report_far_above_the_promise_asks_for_the_type() {
+    let row = |iops: u64| {
+        format!(
+            r#"{{"fio version":"fio-3.36","jobs":[{{"jobname":"a","groupid":0,"error":0,"elapsed":301,
+            "job options":{{"rw":"randread","bs":"4k","direct":"1","ioengine":"libaio","iodepth":"64","filename":"/dev/vdb"}},
+            "read":{{"io_bytes":{},"bw_bytes":{},"iops":{iops}.0,"runtime":300000,"total_ios":{},
+            "lat_ns":{{"min":100000,"max":9000000,"mean":{},"stddev":1000.0,"N":{}}}}}}}]}}"#,
+            iops * 300 * 4096,
+            iops * 4096,
+            iops * 300,
+            64e9 / iops as f64,
+            iops * 300,
+        )
+    };
+    let claim = |iops: u64| {
+        let text = row(iops);
+        let found = explained("x".as_ref(), text.as_bytes(), &promised()).unwrap().remove(0);
+        let claim = found.verdict.unwrap().claims.remove(0);
+        (claim.outcome.name(), claim.reason)
+    };
+    assert_eq!(claim(20_000), ("PASS", String::new()));
+    let (outcome, reason) = claim(50_000);
+    assert!(outcome == "INCONCLUSIVE" && reason.contains("right type"), "{outcome} {reason}");
+}
+
+#[test]
+fn t12_an_untested_throughput_is_told_of_the_blocks_that_ran() {
+    let untested = |change: fn(&mut Record)| {
+        let mut record = page_record::record(20, 1);
+        record.claimed = Some(page_record::claimed());
+        change(&mut record);
+        let verdict = volproof::verdict::judged_anew(&record).1.unwrap();
+        verdict
+            .untested
+            .into_iter()
+            .find(|u| u.metric == volproof::record::Metric::Throughput)
+            .map(|u| u.reason)
+    };
+    let small = |r: &mut Record| r.plan.steps[0].bs = "4k".parse().unwrap();
+    insta::assert_snapshot!(untested(small).unwrap(), @"it shows above 49.4 KiB a block, and the steps used 4KiB");
+    // A step that was planned and did not run used nothing.
+    insta::assert_snapshot!(untested(|r| r.steps.clear()).unwrap(), @"it shows above 49.4 KiB a block, and no step was measured");
+    // Blocks that would show it, in a window too short for a claim.
+    let short = |r: &mut Record| {
+        r.plan.steps[0].bs = "256k".parse().unwrap();
+        r.steps[0].window_ns = Nanos::millis(50);
+    };
+    insta::assert_snapshot!(untested(short).unwrap_or_default(), @"it shows above 49.4 KiB a block, and no step of such blocks could be judged");
+}
