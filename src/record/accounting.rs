@@ -23,3 +23,15 @@ pub struct Accounting {
     /// How long I/Os in flight at the end of the step were waited for at most.
     pub patience_ns: Nanos,
 }
+
+/// From this share on, the time that is in no latency is told.
+const TOLD: f64 = 0.01;
+
+impl Accounting {
+    /// Share of the time of all requests that is in no latency, where it is worth a sentence; below 0 where latencies have more from before
+    /// the window. `in_flight_mean` requests were in flight in the window.
+    pub fn outside_share(&self, in_flight_mean: f64, window: Nanos) -> Option<f64> {
+        let share = self.outside_latency_ns as f64 / (in_flight_mean * window.0 as f64);
+        Some(share).filter(|s| s.is_finite() && s.abs() > TOLD)
+    }
+}

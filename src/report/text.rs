@@ -39,6 +39,7 @@ pub fn record(record: &Record) -> String {
         }
         out.push('\n');
         out.push_str(&costs(record));
+        out.extend(record.steps.iter().filter_map(outside_latency));
     }
     if let Some(tuning) = record.tuning.as_ref().filter(|t| !t.effects.is_empty()) {
         out.push_str("\nWhat each knob does to the rate, by alternating pairs of short runs\n");
@@ -46,6 +47,17 @@ pub fn record(record: &Record) -> String {
     }
     out.push_str(&doubts(&record.warnings));
     out
+}
+
+/// The time of requests that is in no latency of a step, where that is more than a rounding.
+fn outside_latency(step: &StepRecord) -> Option<String> {
+    let share = step.accounting.as_ref()?.outside_share(step.in_flight_mean, step.window_ns)?;
+    let why = match share > 0.0 {
+        true => "is in no latency: those I/Os failed, or had not completed when the window ended",
+        false => "lies before the window, in latencies of I/Os that began there",
+    };
+    let percent = significant(100.0 * share.abs());
+    Some(wrap("", &format!("{}: {percent} % of the time that requests were in flight {why}", step.name)))
 }
 
 fn heading(record: &Record) -> String {

@@ -1,5 +1,6 @@
 //! `explain`: what it tells of results, what it doubts, and which files it takes.
 
+mod accounting;
 mod doubts;
 mod files;
 mod judgement;

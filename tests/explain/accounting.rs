@@ -1,0 +1,61 @@
+//! The engine's account of itself: a clock that is wrong is doubted, and time that no latency has is told.
+
+use volproof::doubts;
+use volproof::record::{Accounting, Record};
+use volproof::unit::Nanos;
+
+use super::page_record;
+
+/// A run with such an account.
+fn run(account: Accounting) -> Record {
+    let mut record = page_record::record(20, 1);
+    record.steps[0].accounting =
+        Some(Accounting { clock: "tsc".into(), patience_ns: Nanos::seconds(10), ..account });
+    record
+}
+
+fn doubt(account: Accounting) -> Option<String> {
+    let record = run(account);
+    let all = doubts::of_step(&record, &record.steps[0]);
+    all.into_iter().find(|w| w.code == "clock-wrong").map(|w| format!("{}\n-> {}", w.message, w.advice))
+}
+
+#[test]
+fn a_clock_that_drifts_or_runs_backwards_is_doubted() {
+    let drift = |ppm: f64| doubt(Accounting { drift_ppm: Some(ppm), ..Accounting::default() });
+    assert_eq!(drift(99.0), None);
+    insta::assert_snapshot!(drift(250.0).unwrap(), @r#"
+    the clock of the measurement (tsc) is not right: it ran 250 ppm fast against CLOCK_MONOTONIC
+    -> rates and latencies are wrong by as much: boot with another clock source (clocksource=hpet or acpi_pm), which volproof then uses too
+    "#);
+    assert!(drift(-250.0).unwrap().contains("250 ppm slow"));
+    let both = Accounting { drift_ppm: Some(101.0), negative_latencies: 3, ..Accounting::default() };
+    insta::assert_snapshot!(doubt(both).unwrap(), @r#"
+    the clock of the measurement (tsc) is not right: it ran 101 ppm fast against CLOCK_MONOTONIC, and it stamped 3 completions before their submission
+    -> rates and latencies are wrong by as much: boot with another clock source (clocksource=hpet or acpi_pm), which volproof then uses too
+    "#);
+    assert!(doubt(Accounting { negative_latencies: 1, ..Accounting::default() }).is_some());
+}
+
+#[test]
+fn time_of_requests_that_no_latency_has_is_told() {
+    let told = |share: f64| {
+        let mut record = run(Accounting::default());
+        let step = &mut record.steps[0];
+        let all = step.in_flight_mean * step.window_ns.0 as f64;
+        step.accounting.as_mut().unwrap().outside_latency_ns = (all * share) as i64;
+        let text = volproof::report::text::record(&record);
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let at = words.find("of the time that requests were in flight")?;
+        Some(words[at - "8.00 % ".len()..].to_string())
+    };
+    assert_eq!(told(0.005), None, "a rounding");
+    assert!(
+        told(0.08).unwrap().starts_with("8.00 % of the time that requests were in flight is in no latency")
+    );
+    assert!(
+        told(-0.03)
+            .unwrap()
+            .contains("3.00 % of the time that requests were in flight lies before the window")
+    );
+}
