@@ -60,6 +60,20 @@
     automargin: false, fixedrange: false, ...more,
   });
 
+  // Times in which the volume did not deliver as it usually did, behind the lines of a chart over time, each kind with an entry in the legend.
+  const BANDS = { "warm-up": ["third", 0.16], stall: ["bad", 0.28], "brown-out": ["doubt", 0.24] };
+  const bands = (s, layout, traces) => {
+    for (const b of s.bands) {
+      const width = s.seconds / 400;
+      layout.shapes.push({ type: "rect", layer: "below", xref: "x", yref: "paper", x0: b.from, x1: Math.max(b.to, b.from + width), y0: 0, y1: 1,
+        fillcolor: colour(...BANDS[b.kind]), line: { width: 0 } });
+    }
+    for (const kind of Object.keys(BANDS).filter((kind) => s.bands.some((b) => b.kind === kind))) {
+      traces.push({ x: [null], y: [null], type: "scatter", mode: "markers", name: kind, hoverinfo: "skip", showlegend: true,
+        marker: { symbol: "square", size: 11, color: colour(BANDS[kind][0], 0.45) } });
+    }
+  };
+
   function rates(s, height) {
     const layout = base(height);
     const traces = [];
@@ -101,6 +115,7 @@
       layout.shapes.push({ type: "rect", layer: "below", xref: "x", yref: "y domain", x0: s.steady_from, x1: s.seconds, y0: 0, y1: 1,
         fillcolor: colour("wash", 0.7), line: { width: 0 } });
     }
+    bands(s, layout, traces);
     for (const c of s.changes) {
       layout.shapes.push({ type: "line", xref: "x", yref: "paper", x0: c.at, x1: c.at, y0: 0, y1: 1,
         line: { color: colour("doubt"), width: 1, dash: "dash" } });
@@ -163,6 +178,7 @@
     const traces = [{ type: "heatmap", x: Array.from({ length: h.columns.length + 1 }, (_, i) => i * h.step), y: h.edges, z,
       text: label, hovertemplate: "%{text}<extra></extra>", colorscale: scale, zmin: 0, zmax: most, hoverongaps: false, showscale: !narrow(),
       colorbar: { thickness: 10, outlinewidth: 0, len: 1, tickvals: ticks, ticktext: ticks.map((t) => (10 ** t).toLocaleString("en-US")), tickfont: { size: 11 } } }];
+    bands(s, layout, traces);
     return { traces, layout };
   }
 

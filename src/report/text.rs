@@ -65,6 +65,9 @@ fn heading(record: &Record) -> String {
     let began = record.started.as_ref().map_or("time not known", String::as_str);
     let what = if record.report.is_some() { "report of" } else { "plan" };
     let mut out = format!("volproof {}   {what} {}   {began}\n", record.volproof_version, record.title());
+    if record.is_simulated() {
+        out.push_str("SIMULATED  a device in virtual time: nothing was measured of any volume\n");
+    }
     if let Some(report) = &record.report {
         out.push_str(&wrap("report   ", &format!("it does not hold {}", not_in_it(record))));
         out.extend(report.notes.iter().map(|note| wrap("note     ", note)));

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, Sparse};
-use crate::record::{Record, StepRecord};
+use crate::record::{Record, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
+use crate::stats::event::{Event, Lapse, Load};
 use crate::stats::steady;
 use crate::unit::Bytes;
 
@@ -26,6 +27,8 @@ pub struct StepCharts {
     pub steady_from: Option<f64>,
     /// Changes of level.
     pub changes: Vec<Change>,
+    /// Times that are shaded: the warm-up that the verdict tells, stalls and brown-outs.
+    pub bands: Vec<TimeBand>,
     /// Whether that rate satisfied the steady-state rule; absent when the run is too short for it.
     #[serde(skip)]
     pub steady: Option<steady::Steadiness>,
@@ -92,6 +95,17 @@ pub struct Strips {
     pub cpu: [Vec<f64>; 4],
 }
 
+/// A time that the charts over time shade.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TimeBand {
+    /// `warm-up`, `stall` or `brown-out`.
+    pub kind: &'static str,
+    /// Seconds after the start of the window.
+    pub from: f64,
+    /// Seconds after the start of the window.
+    pub to: f64,
+}
+
 /// One disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DiskStrip {
@@ -125,8 +139,11 @@ pub fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<Sparse>) -> Vec
     out
 }
 
+/// More bands than these are no longer told apart.
+const MOST_BANDS: usize = 200;
+
 /// The charts of a step; `id` is its element prefix.
-pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
+pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Verdict>) -> StepCharts {
     let series: Vec<&Series> = step.targets.iter().map(|t| &t.series).collect();
     let window = step.window_ns.as_seconds();
     let streams = |d| series.iter().filter_map(|s| s.stream(d)).collect::<Vec<&Stream>>();
@@ -141,6 +158,7 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
         rates: Vec::new(),
         steady_from: None,
         changes: Vec::new(),
+        bands: bands(step, &series, verdict),
         steady: None,
         latency: Vec::new(),
         percentiles: Vec::new(),
@@ -184,6 +202,23 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord) -> StepCharts {
         charts.steady = Some(steadiness);
     }
     charts
+}
+
+/// The warm-up that was judged with the rest, stalls and brown-outs.
+fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Vec<TimeBand> {
+    let claims = verdict.into_iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name);
+    let cut = claims.filter_map(|c| c.cut.as_ref()).map(|cut| cut.seconds).next();
+    let warm_up = cut.map(|seconds| TimeBand { kind: "warm-up", from: 0.0, to: bins::rounded(seconds) });
+    let lapse = |e: Event| {
+        let from = e.start_ns.as_seconds();
+        let kind = match e.lapse {
+            Lapse::Stall => "stall",
+            Lapse::BrownOut => "brown-out",
+        };
+        TimeBand { kind, from: bins::rounded(from), to: bins::rounded(from + e.length_ns.as_seconds()) }
+    };
+    let lapses = Load::of(series.iter().copied()).events().into_iter().map(lapse);
+    warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
 }
 
 fn tail(all: &Histogram) -> Tail {

@@ -28,6 +28,8 @@ use step::{LATENCY_HEADS, Row, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
+/// Steps with a section of their own, with charts; a browser draws no more. The tables on top have all.
+const MOST_SECTIONS: usize = 256;
 const STYLE: &str = include_str!("../../../templates/report.css");
 /// The script of the page itself, which draws the charts.
 pub const SCRIPT: &str = include_str!("../../../templates/report.js");
@@ -46,6 +48,9 @@ struct Page<'a> {
     comparison: String,
     limits: Limits,
     heads: [&'static str; 8],
+    /// Of all steps, for the tables on top.
+    rows: Vec<Row>,
+    /// The first [`MOST_SECTIONS`] steps.
     steps: Vec<StepSection>,
     doubts: Vec<Doubt>,
     targets: Vec<Vec<Fact>>,
@@ -60,13 +65,8 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Rows of all steps, for the table on top.
-    fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.steps.iter().flat_map(|s| &s.rows)
-    }
-
     fn any_response(&self) -> bool {
-        self.rows().any(|r| !r.response.is_empty())
+        self.rows.iter().any(|r| !r.response.is_empty())
     }
 }
 
@@ -92,8 +92,6 @@ fn for_script(json: &str) -> String {
 /// # Errors
 /// Only a formatter that fails, which a `String` does not.
 pub fn page(record: &Record) -> Result<String, askama::Error> {
-    let (steps, charts): (Vec<_>, Vec<_>) = (0..record.steps.len()).map(|i| step::step(record, i)).unzip();
-    let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
@@ -102,8 +100,18 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         Some(verdict) => judgement::judged(record, verdict),
         None => Judged::without_promise(record),
     };
+    let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
+    for i in 0..record.steps.len() {
+        let (mut section, of_step) = step::step(record, i, verdict.as_ref());
+        rows.append(&mut section.rows);
+        if i < MOST_SECTIONS {
+            steps.push(section);
+            charts.push(of_step);
+        }
+    }
+    let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
     let page = Page {
-        title: format!("{}{on}", record.title()),
+        title: format!("{}{on}{}", record.title(), if record.is_simulated() { ", SIMULATED" } else { "" }),
         headline: judged.headline,
         statuses: judged.statuses,
         claims: judged.claims,
@@ -112,6 +120,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         comparison: crosscheck::text(&record.cross_checks).trim().to_string(),
         limits: judgement::limits(&found),
         heads: LATENCY_HEADS,
+        rows,
         steps,
         doubts: sections::doubts(record),
         targets: record.targets.iter().map(sections::target).collect(),

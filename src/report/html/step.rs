@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use super::charts::{self, StepCharts};
+use super::charts::{self, StepCharts, TimeBand};
 use super::grids::{self, Grid};
 use super::sections::{Fact, fact, iops, micro, nanos, span};
 use crate::fio::write_jobs::{self, Place};
 use crate::observe::CpuShare;
 use crate::plan::Step;
-use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, StepTarget};
+use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, StepTarget, Verdict};
 use crate::report::text::together;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -95,10 +95,10 @@ pub struct StepSection {
 }
 
 /// A step with all that belongs to it, and its charts' data.
-pub fn step(record: &Record, index: usize) -> (StepSection, StepCharts) {
+pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSection, StepCharts) {
     let step = &record.steps[index];
     let id = format!("step-{}", index + 1);
-    let mut charts = charts::of_step(&id, record, step);
+    let mut charts = charts::of_step(&id, record, step, verdict);
     let plan = record.plan_step(&step.name);
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
@@ -306,6 +306,18 @@ fn steadiness(charts: &StepCharts) -> String {
     )
 }
 
+/// How to read the coloured bands.
+fn banded(bands: &[TimeBand]) -> String {
+    let count = |kind: &str| bands.iter().filter(|b| b.kind == kind).count();
+    let words = [
+        ("warm-up", "the warm-up, which is judged with the rest"),
+        ("stall", "stalls, in which requests waited and none completed"),
+        ("brown-out", "brown-outs, seconds below half the median rate"),
+    ];
+    let told: Vec<&str> = words.iter().filter(|(kind, _)| count(kind) > 0).map(|(_, words)| *words).collect();
+    if told.is_empty() { String::new() } else { format!(" Coloured bands: {}.", told.join("; ")) }
+}
+
 fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
     let mut out = Vec::new();
     if let Some(first) = charts.rates.first() {
@@ -333,7 +345,7 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
             title: "Over time".into(),
             label: format!("IOPS, bandwidth and latency over {} s: {}.", charts.seconds, each.join("; ")),
             caption: format!(
-                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}",
+                "{thin} Latency is that of all I/Os of {each_latency}{}.{}{}{}",
                 if step.open_loop.is_some() { ", from the intended start" } else { "" },
                 match (charts.steady_from, charts.steady.as_ref().filter(|s| s.window.is_some())) {
                     (None, _) => "",
@@ -342,6 +354,7 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
                     (_, Some(_)) => " Shaded: what follows the warm-up; it was not steady.",
                 },
                 if charts.changes.is_empty() { "" } else { " Dashed: changes of level." },
+                banded(&charts.bands),
             ),
             height: 620,
         });
