@@ -61,6 +61,7 @@ fn a_capped_device() {
     );
     insta::assert_snapshot!(text::record(&record), @r#"
     volproof 1.2.3   plan capped   2026-01-02T03:04:05Z
+    SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
 
     Step                    IOPS     95 % interval  MB/s  MiB/s       I/Os
@@ -113,6 +114,7 @@ fn a_stall_under_an_open_loop() {
     assert!(response > Nanos::millis(350), "1,000 of 60,000 arrivals did: {response}");
     insta::assert_snapshot!(text::record(&record), @r#"
     volproof 1.2.3   plan stalled   2026-01-02T03:04:05Z
+    SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
 
     Step            IOPS  95 % interval  MB/s  MiB/s    I/Os
@@ -149,6 +151,7 @@ fn a_failing_device() {
     );
     insta::assert_snapshot!(text::record(&record), @r#"
     volproof 1.2.3   plan failing   2026-01-02T03:04:05Z
+    SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
     state    failed: step sequential-reads: Input/output error (os error 5): the
              device reports a fault: see the kernel log (dmesg)
