@@ -50,6 +50,14 @@ pub enum UnitError {
         /// The suffixes that are accepted.
         known: &'static str,
     },
+    /// A percentage where bytes are needed.
+    #[error(
+        "'{text}' is a share of a target, and bytes are needed: write them as 64g; `volproof check TARGET` prints its size"
+    )]
+    Share {
+        /// The text as it was given.
+        text: String,
+    },
     /// The value does not fit 64 bits.
     #[error("'{text}' is too large: the limit is 2^64-1")]
     TooLarge {
@@ -133,6 +141,7 @@ impl FromStr for Bytes {
             "gb" => 1_000_000_000,
             "tb" => 1_000_000_000_000,
             "pb" => 1_000_000_000_000_000,
+            "%" => return Err(UnitError::Share { text: text.to_string() }),
             _ => {
                 let known = "B, k/KiB, M/MiB, G/GiB, T/TiB, P/PiB (binary), KB, MB, GB, TB, PB (decimal)";
                 return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
@@ -213,21 +222,34 @@ impl FromStr for Nanos {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Nanos, UnitError> {
-        let (number, unit) = split_number(text, "30s, 5m, 1h or 250ms")?;
-        let factor = match unit {
-            "" | "s" | "sec" => 1_000_000_000,
-            "ms" | "msec" => 1_000_000,
-            "us" | "usec" | "µs" => 1_000,
-            "ns" | "nsec" => 1,
-            "m" | "min" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            "d" => 86_400_000_000_000,
-            _ => {
-                let known = "ns, us, ms, s, m (minutes), h, d";
-                return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
+        let mut total = 0u64;
+        let mut rest = text.trim();
+        loop {
+            let (number, behind) = split_number(rest, "30s, 5m, 1m30s or 250ms")?;
+            let (unit, more) =
+                behind.split_at(behind.find(|c: char| c.is_ascii_digit()).unwrap_or(behind.len()));
+            let factor = match unit.trim_end() {
+                // Behind another part a bare number says no unit.
+                "" if rest.len() == text.trim().len() => 1_000_000_000,
+                "s" | "sec" => 1_000_000_000,
+                "ms" | "msec" => 1_000_000,
+                "us" | "usec" | "µs" => 1_000,
+                "ns" | "nsec" => 1,
+                "m" | "min" => 60_000_000_000,
+                "h" => 3_600_000_000_000,
+                "d" => 86_400_000_000_000,
+                unit => {
+                    let known = "ns, us, ms, s, m (minutes), h, d";
+                    return Err(UnitError::UnknownUnit { unit: unit.to_string(), known });
+                }
+            };
+            let too_large = || UnitError::TooLarge { text: text.to_string() };
+            total = total.checked_add(scale(number, factor, text)?).ok_or_else(too_large)?;
+            if more.is_empty() {
+                return Ok(Nanos(total));
             }
-        };
-        scale(number, factor, text).map(Nanos)
+            rest = more;
+        }
     }
 }
 
@@ -379,8 +401,13 @@ mod tests {
         ] {
             assert_eq!(text.parse::<Bytes>(), Ok(Bytes(bytes)), "{text}");
         }
-        for (text, ns) in [("30", 30_000_000_000), ("1.5ms", 1_500_000), ("2m", 120_000_000_000), ("7ns", 7)]
-        {
+        for (text, ns) in [
+            ("30", 30_000_000_000),
+            ("1.5ms", 1_500_000),
+            ("2m", 120_000_000_000),
+            ("7ns", 7),
+            ("1m30s", 90_000_000_000),
+        ] {
             assert_eq!(text.parse::<Nanos>(), Ok(Nanos(ns)), "{text}");
         }
     }
@@ -395,6 +422,9 @@ mod tests {
         assert!("20000P".parse::<Bytes>().is_err());
         assert!("1.2.3k".parse::<Bytes>().is_err());
         assert!("5M".parse::<Nanos>().is_err(), "M could be minutes or months");
+        assert!("1m30".parse::<Nanos>().is_err(), "30 of which unit?");
+        let share = "50%".parse::<Bytes>().unwrap_err().to_string();
+        assert!(share.contains("share of a target") && share.contains("64g"), "{share}");
     }
 
     #[test]

@@ -12,6 +12,9 @@ use super::table::{self, ENGINES};
 /// The version of fio whose language this is; tools look for it at the front of `--version` and in reports.
 pub const SPOKEN: &str = "fio-3.33";
 
+/// What reports in fio's forms say of the program that measured.
+pub const MEASURED_BY: &str = concat!("volproof ", env!("CARGO_PKG_VERSION"));
+
 /// An answer, and whether what was asked for exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {

@@ -23,6 +23,9 @@ pub fn write(output: &Output, plus: bool) -> String {
 
 fn document(output: &Output, plus: bool) -> Value<'static> {
     let mut members: Members = vec![("fio version", Value::text(&output.version))];
+    if let Some(program) = output.measured_by {
+        members.push(("measured by", Value::text(program)));
+    }
     if let Some(ms) = output.timestamp_ms {
         members.push(("timestamp", Value::int(ms / 1000)));
         members.push(("timestamp_ms", Value::int(ms)));

@@ -79,8 +79,8 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
         Kind::Bool | Kind::Flag => Value::Flag(flag(option, text)?),
         Kind::Ranges => ranges(text, kb_base, &mut notes)?,
         Kind::Between => between(text, |part| match size(part, kb_base, &mut notes)? {
-            Size::Bytes(n) => Ok(n),
-            _ => Err(format!("'{part}' is not a number of bytes")),
+            Size::Bytes(n) if n > 0 => Ok(n),
+            _ => Err(format!("'{part}' is not a number of bytes above 0")),
         })?,
         Kind::Delay => match between(text, |part| time(part, Unit::Seconds).map(|n| n.0))? {
             Value::Ranges([Some((low, high)), ..]) if low == high => Value::Time(Nanos(low)),

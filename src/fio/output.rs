@@ -28,6 +28,8 @@ pub const PERCENTILES: [f64; 17] =
 pub struct Output {
     /// Version as fio prints it, such as `fio-3.33`.
     pub version: String,
+    /// The program that measured, where it was not fio: `volproof 0.1.0`.
+    pub measured_by: Option<&'static str>,
     /// When the report was written, milliseconds since 1970.
     pub timestamp_ms: Option<u64>,
     /// Options before the first job, as given.

@@ -3,13 +3,11 @@
 //! Every option of the step is expressed or refused by name; fio's defaults that differ from ours are overridden. Rates are fio's: a closed
 //! loop that is held back, not arrivals on a schedule, so latency under a rate is service latency only.
 
-mod options;
-
 use std::fmt::Write;
 
+use super::plan::words_of;
 use crate::plan::{Plan, Start, Step};
 use crate::unit::Bytes;
-use options::options;
 
 /// Why a step has no counterpart in fio.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -89,6 +87,12 @@ pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<Options>
         Ok(std::iter::once(filename).chain(options(step, place.size, seed)?).collect())
     };
     places.iter().map(one).collect()
+}
+
+/// Everything but the target. `size` is that of the target, where it is known.
+fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexpressible> {
+    let words = words_of(step, size, seed);
+    words.map(|words| words.0).map_err(|why| Inexpressible { step: step.name.clone(), why })
 }
 
 /// The command that does one step, for a shell.

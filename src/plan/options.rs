@@ -104,7 +104,9 @@ impl<'de> Deserialize<'de> for StepOptions {
 
 impl clap::Args for StepOptions {
     fn augment_args(command: Command) -> Command {
-        keys().filter(|key| key.place == Place::Both).fold(command, |command, key| command.arg(argument(key)))
+        let typed = keys().filter(|key| key.place == Place::Both);
+        let command = typed.fold(command, |command, key| command.arg(argument(key)));
+        FIO_ONLY.iter().fold(command, |command, (name, way_out)| command.arg(pointer(name, way_out)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -149,6 +151,21 @@ fn argument(key: &'static Key) -> Arg {
         return switch_or_value(key, arg.alias(key.field));
     }
     switch_or_value(key, arg)
+}
+
+/// Words of fio that people type and that are no options here, each with the way out.
+const FIO_ONLY: [(&str, &str); 4] = [
+    ("filename", "name the file or device as TARGET, without an option"),
+    ("directory", "name the folder as TARGET, without an option"),
+    ("name", "leave it out, or run the whole fio command with `volproof fio`"),
+    ("group_reporting", "leave it out: all jobs of a step are reported together"),
+];
+
+/// A hidden argument that says what to do instead of a word of fio.
+fn pointer(name: &'static str, way_out: &'static str) -> Arg {
+    let refuse = move |_: &str| Err::<String, _>(format!("it is an option of fio: {way_out}"));
+    let arg = Arg::new(name).long(name).alias(name.replace('_', "-")).hide(true).value_parser(refuse);
+    arg.num_args(0..=1).require_equals(name == "group_reporting").default_missing_value("")
 }
 
 /// A switch stands alone, or with `=true` or `=false`.

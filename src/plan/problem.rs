@@ -39,6 +39,8 @@ fn times(s: &Step) -> Option<String> {
     let (year, day) = (Nanos::seconds(366 * 86_400), Nanos::seconds(86_400));
     if s.runtime.0 == 0 && !s.ends_by_amount() {
         Some("runtime 0 measures nothing: give a runtime or an io-size".into())
+    } else if s.time_based && s.ends_by_amount() {
+        Some("time-based lasts for the runtime, and io-size ends a job before: leave one of them out".into())
     } else if s.runtime > year || s.ramp > day || s.delay > day {
         Some("runtime is limited to a year, ramp and delay to a day".into())
     } else {
@@ -172,6 +174,8 @@ mod tests {
         bad(|s| (s.rw, s.align) = (Pattern::Read, Some(Bytes(512))), "use a random rw");
         bad(|s| s.rate_iops = Some(f64::NAN), "rate");
         bad(|s| s.runtime = Nanos(0), "give a runtime");
+        bad(|s| (s.time_based, s.io_size) = (true, Some(Bytes(4096))), "leave one of them out");
+        bad(|s| (s.time_based, s.runtime) = (true, Nanos(0)), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }

@@ -75,6 +75,8 @@ declare! {
     "Time and rate" {
         /// Measured time, such as 30s or 5m
         Both runtime: Nanos = Nanos::seconds(30), "'5m'";
+        /// Last for the whole runtime, over the part again once all of it is done; refused beside io-size, which ends a job before
+        Both time_based: bool = false, "true";
         /// Load before the measurement, not counted
         Both ramp: Nanos = Nanos(0), "'10s'", also "ramp-time";
         /// End a job after so many bytes, if the runtime does not end it before

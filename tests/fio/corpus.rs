@@ -226,8 +226,8 @@ fn keys(value: &Value, at: &str, into: &mut BTreeSet<String>) {
         Value::Object(members) => {
             for (key, value) in members {
                 let path = format!("{at}/{key}");
-                // Disks are those of the machine, and how many there are depends on the moment.
-                if at.is_empty() && key == "disk_util" {
+                // Disks are those of the machine, and how many there are depends on the moment. volproof names itself.
+                if at.is_empty() && matches!(key.as_str(), "disk_util" | "measured by") {
                     continue;
                 }
                 keys(value, &path, into);

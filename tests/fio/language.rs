@@ -251,6 +251,33 @@ fn the_page_of_compatibility_is_current() {
     assert!(old == new, "docs/fio-compat.md is stale: UPDATE_COMPAT=1 cargo test --test fio language");
 }
 
+/// Prose of the page speaks of options and flags: those of differences are honoured, and all of them exist.
+#[test]
+fn claims_of_the_page_agree_with_the_table() {
+    let page = compat::page("");
+    let (_, prose) = page.split_once("## What differs on purpose").unwrap();
+    let (differences, figures) = prose.split_once("## Figures").unwrap();
+    let own = ["--destroy"];
+    let mut checked = 0;
+    for (text, honoured) in [(differences, true), (figures, false)] {
+        for quoted in text.split('`').skip(1).step_by(2) {
+            let word = quoted.split(['=', ' ']).next().unwrap();
+            let support = match word.strip_prefix("--") {
+                _ if own.contains(&word) => continue,
+                Some(flag) => argv::FLAGS.iter().find(|f| f.name == flag).map(|f| f.support),
+                None => table::all().find(|o| o.name == word).map(|o| o.support),
+            };
+            assert!(support.is_some() || !word.starts_with("--"), "{word} is no flag of fio");
+            if let Some(support) = support.filter(|_| honoured) {
+                assert_eq!(support, Support::Native, "the page says how volproof does {word}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked >= 2, "{checked}");
+    assert!(!page.contains("other machines"), "volproof has no way to other machines");
+}
+
 #[test]
 fn the_corpus_survives_a_new_page() {
     let page = compat::page("anything");

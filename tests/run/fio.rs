@@ -221,6 +221,11 @@ fn what_is_asked_instead_of_a_run() {
     let bench = Bench::new();
     std::fs::write(bench.path().join("a.fio"), "[global]\nrw=randread\n[x]\nsize=1m\n").unwrap();
     bench.run(&["fio", "--parse-only", "a.fio"]).ended(0);
+    for (more, named) in
+        [("--size=1k", "size (j)"), ("--numjobs=0", "numjobs=0"), ("--filename=none", "size (j)")]
+    {
+        bench.run(&["fio", "--parse-only", "--name=j", more]).ended(1).says(&[named]);
+    }
     assert!(bench.run(&["fio", "--version"]).ended(0).out.starts_with("fio-3.33"));
     let help = bench.run(&["fio", "--help"]).ended(0).out;
     assert!(help.contains("--output-format") && help.contains("--destroy"), "{help}");

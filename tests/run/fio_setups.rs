@@ -49,6 +49,11 @@ fn parts_at_the_edge_of_a_file() {
         &["--size=50%", "--offset=50%"],
         &["--io_size=150%"],
         &["--size=0%"],
+        &["--filesize=512k"],
+        &["--filesize=2m", "--offset=256k"],
+        &["--filesize=1m", "--ioengine=null"],
+        &["--filesize=1m", "--nrfiles=2", "--ioengine=null"],
+        &["--filesize=0"],
     ] {
         let line = [&["--name=j", "--filename=old", "--output-format=json"], more].concat();
         let Some(judge) = fio(&bench, &line) else { return };

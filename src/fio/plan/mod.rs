@@ -11,23 +11,30 @@
 //!
 //! Nothing is opened here: sizes of targets come through a function.
 
-mod data;
+mod addressing;
+mod block_sizes;
+mod caching;
 mod extent;
-mod load;
+mod flushing;
+mod job_files;
 mod order;
+mod rates;
 #[cfg(test)]
 mod round_trip;
+mod submission;
 #[cfg(test)]
 mod tests;
+mod timing;
+mod written_data;
 
 use std::path::{Path, PathBuf};
 
-pub use extent::{Found, Laid, Layout, split, stripped, targets};
-pub use load::block_ranges;
+pub use block_sizes::block_ranges;
+pub use job_files::{Found, Laid, Layout, split, stripped, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;
-use crate::plan::{EngineKind, Plan};
+use crate::plan::{EngineKind, Plan, Step};
 use crate::unit::Bytes;
 
 /// A command that runs on volproof's own engine.
@@ -113,7 +120,7 @@ pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result
 fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
     let mut found = Vec::new();
     let mut notes = Vec::new();
-    let mut files = extent::Files::new(look);
+    let mut files = job_files::Files::new(look);
     let mut plan = Plan {
         name: "fio".into(),
         targets: Vec::new(),
@@ -121,7 +128,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         keep: true,
         overwrite: true,
         continue_on_error: false,
-        seed: jobs.first().map_or(seed, |job| load::seed(job, seed)),
+        seed: jobs.first().map_or(seed, |job| addressing::seed(job, seed)),
         steps: Vec::new(),
     };
     let mut members: Vec<Member> = Vec::new();
@@ -130,7 +137,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
     for (index, job) in jobs.iter().enumerate() {
         let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
         limits(job, obstacles, &mut notes);
-        let load = load::step(job, obstacles);
+        let load = step_of(job, obstacles);
         let numjobs = load.numjobs;
         let parts = files.parts(job, &load, obstacles);
         let merged = parts.len() == 1;
@@ -138,11 +145,11 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         let clones = if merged { numjobs } else { 1 };
         for (i, part) in (0..).zip(parts) {
             let mut step = part.apply(&load);
-            load::scale_rates(&mut step);
+            rates::scale(&mut step);
             step.name = order.name(job);
             step.start = order.start(job, i == 0);
             step.delay = order::delay(job);
-            step.cpus = load::cpus(job, thread - 1 + i, clones);
+            step.cpus = submission::cpus(job, thread - 1 + i, clones);
             step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
             members.push(Member { job: index, clones, thread: thread + i });
             plan.steps.push(step);
@@ -165,9 +172,9 @@ fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
         match limit.support {
             Support::Native => {}
             // A range of one size is a size.
-            _ if limit.option == "bsrange" && load::range_is_a_size(job) => {}
+            _ if limit.option == "bsrange" && block_sizes::range_is_a_size(job) => {}
             // A schedule of ours waits for no completion, which is what helper threads are for.
-            _ if limit.option == "io_submit_mode" && load::has_rate(job) => notes.push(limit),
+            _ if limit.option == "io_submit_mode" && rates::has_rate(job) => notes.push(limit),
             // It matters only where a file is missing: see `extent`.
             _ if limit.option == "allow_file_create" => {}
             Support::Noted(_) => notes.push(limit),
@@ -187,7 +194,7 @@ fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
             why: why.into(),
         });
     };
-    let goes_on: Vec<bool> = jobs.iter().map(load::continues).collect();
+    let goes_on: Vec<bool> = jobs.iter().map(continues).collect();
     match (goes_on.contains(&true), goes_on.contains(&false)) {
         (true, true) => {
             differ("continue_on_error", "volproof has it for all jobs of a run or none, and here they differ")
@@ -203,4 +210,84 @@ fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
 /// Bytes of a number that cannot be negative here.
 fn bytes(number: i64) -> Bytes {
     Bytes(u64::try_from(number).unwrap_or(0))
+}
+
+/// The step of a job, without its targets and how much it does there. `numjobs` counts the clones.
+fn step_of(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
+    let mut step = Step { name: job.name.clone(), ..Step::default() };
+    addressing::pattern_from(job, &mut step, obstacles);
+    block_sizes::from(job, &mut step, obstacles);
+    submission::from(job, &mut step, obstacles);
+    caching::from(job, &mut step);
+    timing::from(job, &mut step);
+    flushing::from(job, &mut step, obstacles);
+    addressing::from(job, &mut step, obstacles);
+    rates::from(job, &mut step, obstacles);
+    written_data::from(job, &mut step, obstacles);
+    if let Some(turns) = job.suffix("file_service_type").filter(|turns| turns != "1") {
+        obstacles.fio_only(format!("file_service_type={turns}"), "files take turns I/O by I/O");
+    }
+    step.trace = ["write_lat_log", "write_bw_log", "write_iops_log"].iter().any(|o| job.given(o).is_some());
+    if step.trace && job.flag("log_unix_epoch") {
+        obstacles.fio_only("log_unix_epoch", "volproof's logs begin with the job");
+    }
+    if let Some(which @ ("read" | "write")) = job.choice("continue_on_error")
+        && step.rw.directions().iter().any(|d| d.name() != which)
+    {
+        let why = "volproof goes on after all errors of a run or none";
+        obstacles.fio_only(format!("continue_on_error={which}"), why);
+    }
+    step
+}
+
+/// Options of one job in fio's words, in order.
+#[derive(Default)]
+pub(super) struct Words(pub(super) Vec<(&'static str, String)>);
+
+impl Words {
+    fn set(&mut self, name: &'static str, value: impl Into<String>) {
+        self.0.push((name, value.into()));
+    }
+}
+
+/// A step in fio's words, its targets apart. `size` is that of the target, where it is known.
+///
+/// # Errors
+/// Why fio cannot do the step, and what to do instead.
+pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Words, String> {
+    if step.simulate.is_some() {
+        return Err("fio has no simulated device".into());
+    }
+    let mut words = Words::default();
+    words.set("ioengine", step.engine.to_string());
+    addressing::pattern_to(step, &mut words)?;
+    block_sizes::to(step, &mut words);
+    submission::to(step, &mut words);
+    caching::to(step, &mut words);
+    extent::to(step, size, &mut words);
+    timing::to(step, &mut words);
+    flushing::to(step, &mut words);
+    rates::to(step, &mut words)?;
+    addressing::to(step, seed, &mut words)?;
+    written_data::to(step, &mut words);
+    words.set("group_reporting", "1");
+    Ok(words)
+}
+
+/// Errors do not end the job. `none` is fio's default; checks (`verify`) are not native, so errors of theirs cannot occur.
+fn continues(job: &Job) -> bool {
+    !matches!(job.choice("continue_on_error"), None | Some("none" | "0" | "verify"))
+}
+
+/// A number that the table does not let go below 0.
+fn whole(job: &Job, name: &str) -> Option<u64> {
+    job.int(name).map(|n| bytes(n).0)
+}
+
+/// A size as fio reads it with its default `kb_base=1024`.
+fn written_size(n: Bytes) -> String {
+    match n.exact().strip_suffix("iB") {
+        Some(short) => short.to_ascii_lowercase(),
+        None => n.0.to_string(),
+    }
 }

@@ -153,6 +153,7 @@ fn step() -> impl Strategy<Value = Step> {
                 Bytes(0)
             }),
             io_size: extent.io_size,
+            time_based: extent.io_size.is_none(),
             runtime: extent.runtime,
             ramp: extent.ramp,
             delay: extent.delay,

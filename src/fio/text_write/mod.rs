@@ -42,7 +42,11 @@ pub fn before(output: &Output) -> String {
     let members =
         |with: bool| output.jobs.iter().filter(|j| threads(j) == with).map(|j| j.members.max(1)).sum();
     let _ = writeln!(out, "{}", output.version);
-    out + &starting(members(true), members(false))
+    out += &starting(members(true), members(false));
+    if let Some(program) = output.measured_by {
+        let _ = writeln!(out, "measured by {program}");
+    }
+    out
 }
 
 /// The line of a job before the run; its clones are one line with three points.

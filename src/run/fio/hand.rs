@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::{Failure, say};
@@ -10,12 +11,22 @@ use crate::fio::plan::Obstacle;
 
 /// Becomes the installed fio with these arguments; returns only when that fails.
 pub fn over(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
-    let Some(fio) = installed::find(&std::env::var_os("PATH").unwrap_or_default()) else {
-        return refusal("fio is not installed, and only fio itself can do this", needs);
+    let fio = match program(needs) {
+        Ok(fio) => fio,
+        Err(failure) => return failure,
     };
     say::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let e = Command::new(&fio).args(arguments).exec();
     Failure { code: 1, message: format!("{} could not be started: {e}", fio.display()) }
+}
+
+/// The installed fio.
+///
+/// # Errors
+/// There is none; the options that need it are named.
+pub fn program(needs: &[Obstacle]) -> Result<PathBuf, Failure> {
+    installed::find(&std::env::var_os("PATH").unwrap_or_default())
+        .ok_or_else(|| refusal("fio is not installed, and only fio itself can do this", needs))
 }
 
 /// Why a command is not run at all, an option a line.

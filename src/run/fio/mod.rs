@@ -88,7 +88,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         return asked(request);
     }
     folders(&command)?;
-    if command.parse_only || (command.jobs.is_empty() && command.needs_fio.is_empty()) {
+    if command.jobs.is_empty() && command.needs_fio.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
     let root = Root::system();
@@ -96,6 +96,9 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if command.readonly && !command.jobs.iter().all(devices::reads_only) {
         let why = "trim and write operations are not allowed with the --readonly parameter.";
         return Err(input(why));
+    }
+    if command.parse_only {
+        return parsed(&command, &look);
     }
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
@@ -105,21 +108,33 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             run(&root, &command, &own, native, &job_files.into_inner())
         }
         Err(needs) => {
-            let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
-            if !never.is_empty() {
-                // fio counts the jobs that cannot be set up.
-                let jobs: BTreeSet<&str> = never.iter().map(|o| o.job.as_str()).collect();
-                let code = jobs.len().min(255) as u8;
-                return Err(Failure { code, ..hand::refusal("this cannot be run", &never) });
-            }
-            let unseen = devices::unseen(&command, &|job| plan::targets(job, &look));
-            if !unseen.is_empty() {
-                return Err(hand::refusal("this is not handed to fio", &unseen));
-            }
+            for_fio(&command, &needs, &look)?;
             guarded(&root, &command, &own, &look)?;
             Err(hand::over(&rest, &needs))
         }
     }
+}
+
+/// `--parse-only`: fails where the run would for what is asked; consents and outputs are not looked at.
+fn parsed(command: &Command, look: &dyn Fn(&Path) -> Found) -> Result<ExitCode, Failure> {
+    if let Err(needs) = converted(command, look, 0) {
+        for_fio(command, &needs, look)?;
+        hand::program(&needs)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Refuses what fio cannot do either, and what is never handed to it.
+fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+    let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
+    if !never.is_empty() {
+        // fio counts the jobs that cannot be set up.
+        let jobs: BTreeSet<&str> = never.iter().map(|o| o.job.as_str()).collect();
+        let code = jobs.len().min(255) as u8;
+        return Err(Failure { code, ..hand::refusal("this cannot be run", &never) });
+    }
+    let unseen = devices::unseen(command, &|job| plan::targets(job, look));
+    if unseen.is_empty() { Ok(()) } else { Err(hand::refusal("this is not handed to fio", &unseen)) }
 }
 
 /// fio ends with 1 for everything that cannot be read or run.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::say;
-use crate::fio::cmdhelp::SPOKEN;
+use crate::fio::cmdhelp::{MEASURED_BY, SPOKEN};
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
 use crate::fio::of_record::{self, Unified};
@@ -61,6 +61,7 @@ impl Sink {
     pub fn begin(&mut self, command: &Command, native: &Native) {
         let before = Output {
             version: SPOKEN.into(),
+            measured_by: Some(MEASURED_BY),
             global_options: globals(command),
             jobs: command.jobs.iter().map(announced).collect(),
             ..Output::default()
@@ -268,7 +269,7 @@ pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
     let ran = Nanos(seen.ran.as_nanos() as u64);
     let output = of_record::report(globals(command), rows.collect(), &seen.evidence, Timestamp::now(), ran);
     let disks = if command.jobs.iter().any(|job| job.flag("disk_util")) { output.disks } else { Vec::new() };
-    Output { version: SPOKEN.into(), disks, ..output }
+    Output { version: SPOKEN.into(), measured_by: Some(MEASURED_BY), disks, ..output }
 }
 
 /// What a row says that is not measured: fio takes it from the first job of a group, but for the options.

@@ -1,17 +1,16 @@
-//! What a job writes: fio's `zero_buffers`, `buffer_pattern`, `buffer_compress_percentage` and what goes with them.
+//! The data that a job writes: `zero_buffers`, `buffer_pattern`, `buffer_compress_percentage` and what goes with them.
 //!
 //! Which of them wins was seen on fio 3.33: compression makes random data whatever `zero_buffers` says and makes every write
 //! anew, and a pattern that is all there is stays as it is.
 
 use super::super::job::Job;
-use super::Obstacles;
-use super::load::whole;
+use super::{Obstacles, Words, whole, written_size};
 use crate::plan::{BufferPattern, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
 /// Adds the data of a job to its step.
-pub(super) fn apply(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
+pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     if !step.rw.directions().contains(&Direction::Write) {
         return;
     }
@@ -30,6 +29,25 @@ pub(super) fn apply(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     step.scramble = !random || step.refill || job.flag("scramble_buffers");
     if made_anew {
         step.compress_chunk = Some(chunk(job, step, obstacles));
+    }
+}
+
+/// The same in fio's words.
+pub(super) fn to(step: &Step, words: &mut Words) {
+    if step.compressible > 0 {
+        words.set("buffer_compress_percentage", step.compressible.to_string());
+    }
+    if step.compressible > 0 && step.compressible < 100 {
+        words.set("buffer_compress_chunk", written_size(step.compress_chunk.unwrap_or(Bytes::kib(4))));
+    }
+    if let Some(pattern) = &step.buffer_pattern {
+        words.set("buffer_pattern", pattern.to_string());
+    }
+    if step.compressible > 0 || step.refills() {
+        words.set("refill_buffers", "1");
+    }
+    if !step.scramble {
+        words.set("scramble_buffers", "0");
     }
 }
 

@@ -1,0 +1,225 @@
+//! Which files a job drives: fio's names for them, and what has to be laid out.
+//!
+//! - Files are named by `filename`, or made up from `filename_format`, one set for each clone; `directory` goes in front.
+//! - A file that is shorter than what the job needs is laid out to that size; a device is used as far as it goes.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::super::job::Job;
+use super::Obstacles;
+use crate::unit::Bytes;
+
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Missing,
+    /// A regular file of that size.
+    File(Bytes),
+    /// A block device of that size.
+    Block(Bytes),
+    /// A folder.
+    Folder,
+    /// A character device, a pipe or a socket.
+    Other,
+}
+
+impl Found {
+    /// The size of a file or device, in bytes; 0 of anything else.
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Found::File(size) | Found::Block(size) => size.0,
+            _ => 0,
+        }
+    }
+}
+
+/// A file that jobs name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// The least size it needs.
+    pub size: Bytes,
+    /// It goes away at the end (`unlink`).
+    pub unlink: bool,
+}
+
+/// Files that one job, or one clone of it, has to have laid out: what fio says of that in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Name of the job.
+    pub job: String,
+    /// How many.
+    pub files: u32,
+    /// Their size together.
+    pub bytes: Bytes,
+}
+
+impl Layout {
+    /// The line as fio prints it, without its end.
+    pub fn line(&self) -> String {
+        let (s, total) = if self.files > 1 { ("s", "total ") } else { ("", "") };
+        let mib = self.bytes.0 >> 20;
+        format!("{}: Laying out IO file{s} ({} file{s} / {total}{mib}MiB)", self.job, self.files)
+    }
+}
+
+/// All files of a command, as they will be when the jobs before have been set up.
+pub(super) struct Files<'a> {
+    look: &'a dyn Fn(&Path) -> Found,
+    named: Vec<PathBuf>,
+    laid: BTreeMap<PathBuf, Laid>,
+    layouts: Vec<Layout>,
+}
+
+impl<'a> Files<'a> {
+    pub(super) fn new(look: &'a dyn Fn(&Path) -> Found) -> Files<'a> {
+        Files { look, named: Vec::new(), laid: BTreeMap::new(), layouts: Vec::new() }
+    }
+
+    /// The targets of the plan: everything that was named, once.
+    pub(super) fn targets(&self) -> Vec<PathBuf> {
+        self.named.clone()
+    }
+
+    /// Files and layouts.
+    pub(super) fn finish(self) -> (Vec<(PathBuf, Laid)>, Vec<Layout>) {
+        (self.laid.into_iter().collect(), self.layouts)
+    }
+
+    /// What is there now, or will be.
+    pub(super) fn found(&self, path: &Path) -> Found {
+        match ((self.look)(path), self.laid.get(path)) {
+            (Found::Missing, Some(laid)) => Found::File(laid.size),
+            (Found::File(had), Some(laid)) => Found::File(had.max(laid.size)),
+            (found, _) => found,
+        }
+    }
+
+    /// The files of one clone.
+    pub(super) fn names(
+        &mut self,
+        job: &Job,
+        number: u32,
+        obstacles: &mut Obstacles<'_>,
+    ) -> Option<Vec<PathBuf>> {
+        let paths = names(job, number, self.look);
+        let twice = paths.iter().enumerate().find(|(i, path)| paths[..*i].contains(path));
+        if let Some((_, path)) = twice {
+            obstacles.fio_only(format!("filename={}", path.display()), "the file is named twice");
+            return None;
+        }
+        if paths.iter().any(|path| path == Path::new("-")) {
+            obstacles.fio_only("filename=-", "volproof drives no pipes");
+            return None;
+        }
+        for path in &paths {
+            if !self.named.contains(path) {
+                self.named.push(path.clone());
+            }
+        }
+        Some(paths)
+    }
+
+    /// Notes what is too short. True when a file is missing that may not be made.
+    pub(super) fn lay_out(&mut self, job: &Job, names: &[PathBuf], found: &[Found], needed: u64) -> bool {
+        let mut missing = false;
+        let mut layout = Layout { job: job.name.clone(), files: 0, bytes: Bytes(0) };
+        for (path, found) in names.iter().zip(found) {
+            let had = match found {
+                Found::Block(_) => continue,
+                Found::File(size) => size.0,
+                _ => 0,
+            };
+            let laid = self.laid.entry(path.clone()).or_default();
+            laid.unlink |= job.flag("unlink");
+            if needed > had {
+                missing |= *found == Found::Missing;
+                laid.size = laid.size.max(Bytes(needed));
+                layout.files += 1;
+                layout.bytes.0 += needed;
+            }
+        }
+        if layout.files > 0 {
+            self.layouts.push(layout);
+        }
+        missing && !job.flag("allow_file_create")
+    }
+}
+
+/// Every file and device that a job names or makes up a name for, whatever its clones do with it.
+pub fn targets(job: &Job, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> {
+    let clones = match job.text("filename_format") {
+        // Names of the usual form end in numbers and lie in the job's folder: no device has one.
+        Some(format) if format != FORMAT && job.text("filename").is_none() => job.int("numjobs").unwrap_or(1),
+        _ => 1,
+    };
+    let mut all: Vec<PathBuf> =
+        (0..clones.max(1) as u32).flat_map(|number| names(job, number, look)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// fio's `filename_format`.
+const FORMAT: &str = "$jobname.$jobnum.$filenum";
+
+/// The files of one clone, which has that number.
+fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> {
+    let folders = job.text("directory").map(|d| split(&d)).unwrap_or_default();
+    let folder = match folders.len() as u32 {
+        0 => None,
+        n => Some(&folders[(number % n) as usize]),
+    };
+    let count = job.int("nrfiles").unwrap_or(1).max(1) as u32;
+    let names = match job.text("filename") {
+        Some(names) => split(stripped(&names)),
+        None if count == 1 && matches!(look(Path::new(&job.name)), Found::Block(_) | Found::Other) => {
+            vec![job.name.clone()]
+        }
+        None => (0..count).map(|file| made_up(job, number, file)).collect(),
+    };
+    let path = |name: String| match folder {
+        // As fio has it, a path from the root lies in the folder too.
+        Some(folder) if name != "-" => PathBuf::from(format!("{folder}/{name}")),
+        _ => PathBuf::from(name),
+    };
+    names.into_iter().map(path).collect()
+}
+
+/// The name of a file that the job does not name itself.
+fn made_up(job: &Job, number: u32, file: u32) -> String {
+    let format = job.text("filename_format").filter(|f| !f.is_empty());
+    let format = format.unwrap_or_else(|| FORMAT.into());
+    format
+        .replace("$jobname", &job.name)
+        .replace("$jobnum", &number.to_string())
+        .replace("$filenum", &file.to_string())
+        .replace("$clientuid", "localhost")
+}
+
+/// A list of names as fio trims it: no blanks around it, nothing from a `;` or `#` on.
+pub fn stripped(text: &str) -> &str {
+    let blank = |c: char| c.is_ascii_whitespace() || c == '\x0b';
+    let text = text.trim_start_matches(blank);
+    let text = text.split([';', '#']).next().unwrap_or_default();
+    text.trim_end_matches(|c: char| blank(c) || c.is_ascii_control())
+}
+
+/// Parts between colons; a colon behind a backslash belongs to its part.
+pub fn split(text: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '\\' if characters.peek() == Some(&':') => {
+                characters.next();
+                parts.last_mut().expect("never empty").push(':');
+            }
+            ':' => parts.push(String::new()),
+            c => parts.last_mut().expect("never empty").push(c),
+        }
+    }
+    parts.retain(|p| !p.is_empty());
+    parts
+}
