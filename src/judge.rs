@@ -22,7 +22,7 @@ use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::verdict;
 use crate::warn::Warning;
 
-/// What the targets are promised.
+/// The options that name a promise.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct ClaimArgs {
     /// Volume type that the targets are, such as alibaba:cloud_essd.PL1: the result is held against its promise
@@ -90,7 +90,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// What is promised to targets whose disks have these sizes; `None` where nobody said what they are. Without a target (the
+/// The promise to targets whose disks have these sizes; `None` where nobody said what they are. Without a target (the
 /// null engine) there is one disk of unknown size. `here` is the machine that runs the load, whose instance caps the volumes;
 /// absent for a stored Record, which may come from anywhere.
 ///
@@ -275,7 +275,7 @@ pub fn claim(args: &ClaimArgs, record: &mut Record) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is promised to the targets of a stored Record; for a report, in the edition of its day.
+/// The promise to the targets of a stored Record; for a report, in the edition of its day.
 ///
 /// # Errors
 /// See [`claimed`].

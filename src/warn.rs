@@ -29,9 +29,9 @@ pub struct Warning {
     /// The step it belongs to; absent when it is about the whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
-    /// What was seen, with its numbers.
+    /// The observation, with its numbers.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub advice: String,
 }
 

@@ -2,23 +2,23 @@
 
 use super::summary::bins;
 use super::throttle::rate;
-use super::{Case, Certainty, Finding};
+use super::{Certainty, DiagnosisCase, Finding};
 use crate::stats::burst::Burst;
 use crate::unit::significant;
 
-fn found(case: &Case<'_>) -> Option<(Burst, f64)> {
+fn found(case: &DiagnosisCase<'_>) -> Option<(Burst, f64)> {
     let run = case.run?;
     let b = Burst::of(&bins(run.step, false))?;
     Some((b, run.step.window_ns.as_seconds()))
 }
 
 /// The rate fell from one level to another: figures of the whole run are those of neither.
-pub fn fell(case: &Case<'_>) -> bool {
+pub fn fell(case: &DiagnosisCase<'_>) -> bool {
     found(case).is_some_and(|(b, _)| b.seconds >= 1.0)
 }
 
 /// The rate fell from one stable level to another.
-pub fn credits(case: &Case<'_>) -> Option<Finding> {
+pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = found(case).filter(|(b, _)| b.seconds >= 1.0)?;
     let x = case.summary.iops?;
     Some(
@@ -54,7 +54,7 @@ pub fn credits(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The first moment let more through than any later one: a bucket that was full.
-pub fn first_quota(case: &Case<'_>) -> Option<Finding> {
+pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (b, seconds) = match found(case) {
         Some(found) => found,
         None => return of_surplus(case),
@@ -77,10 +77,10 @@ pub fn first_quota(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// From a report without samples: a rate a little above the cap, by no more than one quota.
-fn of_surplus(case: &Case<'_>) -> Option<Finding> {
+fn of_surplus(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (x, p, seconds) = (s.iops?, s.promised?.iops, s.window?.as_seconds());
-    let quota = super::throttle::Bucket::of(s)?.quota;
+    let quota = super::throttle::TokenBucket::of(s)?.quota;
     let surplus = (x - p) * seconds;
     (case.run.is_none() && surplus > 0.05 * quota && surplus <= 1.1 * quota).then(|| {
         Finding::new(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::throttle::rate;
-use super::{Case, Certainty, Diagnosis, Finding};
+use super::{Certainty, Diagnosis, DiagnosisCase, Finding};
 use crate::record::Record;
 use crate::unit::{Bytes, significant};
 
@@ -25,7 +25,7 @@ struct OwnLimit {
     bytes: bool,
 }
 
-impl Case<'_> {
+impl DiagnosisCase<'_> {
     /// Whether a limit of our own cgroup was reached.
     pub(super) fn own_cgroup(&self) -> bool {
         self.own_limit().is_some()
@@ -66,7 +66,7 @@ impl Case<'_> {
 ///
 /// `likely`: the kernel lets no more through, so that a volume that could do more is not seen. A volume that ends within the same 5 %
 /// is not excluded.
-pub(super) fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn own_cgroup(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let own = case.own_limit()?;
     let unit = if own.bytes { " B/s" } else { " IOPS" };
     Some(
@@ -93,7 +93,7 @@ pub(super) fn own_cgroup(case: &Case<'_>) -> Option<Finding> {
 /// The promise at this block size is one of bytes, and the run is at it.
 ///
 /// `likely` at most: a volume that happens to be as fast as its cap looks alike. A rate above the cap excludes that the cap holds it.
-pub(super) fn bandwidth(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (p, block, x, bytes) = (s.promised?, s.block?, s.iops?, s.bytes_per_second?);
     let by_bytes = !p.binding.counts_ios();

@@ -1,7 +1,7 @@
 //! Limits on this side of the device: load threads, CPUs, queues of the kernel.
 
 use super::throttle::rate;
-use super::{Case, Certainty, Finding};
+use super::{Certainty, DiagnosisCase, Finding};
 use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
@@ -16,7 +16,7 @@ const FAST: f64 = 100_000.0;
 ///
 /// `proven` for one thread: it was on its CPU and hence did not wait for the volume. Of several threads the busiest one says nothing of the
 /// others: `likely`.
-pub fn generator(case: &Case<'_>) -> Option<Finding> {
+pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     // A polling thread is always on its CPU.
     if case.run.is_some_and(|r| !r.real() || r.plan.iopoll || r.plan.sqpoll) {
@@ -50,7 +50,7 @@ pub fn generator(case: &Case<'_>) -> Option<Finding> {
 /// The host took CPU time away.
 ///
 /// `proven`: the host itself tells the kernel how much it took. The finding says nothing of how much that cost.
-pub fn steal(case: &Case<'_>) -> Option<Finding> {
+pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let share = run.step.evidence.steal_share();
     if share <= 0.01 {
@@ -76,7 +76,7 @@ pub fn steal(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `proven` for one disk: requests in the driver and requests in flight are both counted, so that the difference waits above the driver.
 /// Of several disks it is not known how many requests each of them had: `likely`.
-pub fn tags(case: &Case<'_>) -> Option<Finding> {
+pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
     let confidence = if e.disks.len() == 1 { Certainty::Proven } else { Certainty::Likely };
@@ -112,7 +112,7 @@ pub fn tags(case: &Case<'_>) -> Option<Finding> {
 /// Completions of all threads crowd on one CPU.
 ///
 /// `likely` at most: interrupts of a network card on the same CPU are in its time as well.
-pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
+pub fn one_cpu(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let cpus = &run.step.evidence.per_cpu;
     let serving = |c: &crate::observe::CpuShare| c.irq + c.softirq;
@@ -153,7 +153,7 @@ pub fn one_cpu(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `likely` for one disk: other work of the kernel on that CPU is not excluded. With several disks nothing tells which of them the CPU
 /// served: `possible`, and all that have one queue are named.
-pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
+pub fn single_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
     let alone: Vec<&str> =
@@ -193,7 +193,7 @@ pub fn single_queue(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// A scheduler sorts what a fast device needs unsorted.
-pub fn scheduler(case: &Case<'_>) -> Option<Finding> {
+pub fn scheduler(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let queues = &run.step.evidence.queues;
     let sorted: Vec<(&str, &str)> = queues

@@ -3,7 +3,7 @@
 //! `likely` at most: the engine saw requests in flight and no completion, but a guest that was paused as a whole, or load threads
 //! that got no CPU, look the same from inside. The evidence of CPU time and steal is told by rules of its own.
 
-use super::{Case, Certainty, Finding};
+use super::{Certainty, DiagnosisCase, Finding};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, Load};
 use crate::unit::{grouped, significant};
@@ -17,16 +17,16 @@ pub fn events(step: &StepRecord) -> Vec<Event> {
 }
 
 /// Nothing completed for a time.
-pub fn stall(case: &Case<'_>) -> Option<Finding> {
+pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
     of(case, Lapse::Stall, "stall", "nothing completed")
 }
 
 /// Less than half of the usual rate for a time.
-pub fn brown_out(case: &Case<'_>) -> Option<Finding> {
+pub fn brown_out(case: &DiagnosisCase<'_>) -> Option<Finding> {
     of(case, Lapse::BrownOut, "brown-out", "less than half of the median rate completed")
 }
 
-fn of(case: &Case<'_>, lapse: Lapse, code: &str, words: &str) -> Option<Finding> {
+fn of(case: &DiagnosisCase<'_>, lapse: Lapse, code: &str, words: &str) -> Option<Finding> {
     let step = case.run?.step;
     let all: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == lapse).collect();
     let longest = all.iter().map(|e| e.length_ns).max()?;

@@ -1,8 +1,8 @@
-//! What the load did to itself: flushes between its I/Os, and a rate or pauses that it was given. Neither is a limit of the volume's
+//! Limits that the load set itself: flushes between its I/Os, and a rate or pauses that it was given. Neither is a limit of the volume's
 //! rate, and both look like one.
 
 use super::throttle::rate;
-use super::{Case, Certainty, Finding};
+use super::{Certainty, DiagnosisCase, Finding};
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, significant};
 
@@ -23,7 +23,7 @@ const FILLED: f64 = 0.9;
 ///
 /// `proven` where flushes were counted and each job does one thing at a time: then their time is no time of I/O. With more in flight, I/O
 /// goes on beside a flush, and where the count is inferred from the rest of the time, pauses are not excluded: `likely`.
-pub fn flushes(case: &Case<'_>) -> Option<Finding> {
+pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (f, window, jobs) = (s.flushes?, s.window?, s.jobs.filter(|n| *n > 0.0)?);
     let time = window.0 as f64 * jobs;
@@ -87,7 +87,7 @@ pub fn flushes(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `proven` where the rate is the one asked for and room was left in the queue, which excludes that the load waited for the volume. Else a
 /// volume that ends at the same rate is not excluded: `likely`.
-pub fn limited(case: &Case<'_>) -> Option<Finding> {
+pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let x = s.iops?;
     let by_law = s.mean_ns.map(|mean| in_flight(x, mean));

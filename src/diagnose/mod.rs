@@ -1,6 +1,6 @@
-//! What limited a run: rules over a finished step, each of which states its evidence or says nothing.
+//! The limits of a run: rules over a finished step, each of which states its evidence or says nothing.
 //!
-//! Every rule looks at a [`Case`]: a [`Summary`] that any tool's report can fill, and, for our own runs, the step with all its
+//! Every rule looks at a [`DiagnosisCase`]: a [`Summary`] that any tool's report can fill, and, for our own runs, the step with all its
 //! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is
 //! judged against a promise (that is `verdict`). Rules and figures: method page, §6 and §7.
 
@@ -25,20 +25,20 @@ pub use modes::Modes;
 pub use reported::ended_by_size;
 pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
 
-/// What the rules look at.
-pub struct Case<'a> {
+/// A step as the rules see it.
+pub struct DiagnosisCase<'a> {
     /// The figures of the run.
     pub summary: Summary,
     /// Our own run, where it is one.
-    pub run: Option<Run<'a>>,
+    pub run: Option<MeasuredStep<'a>>,
 }
 
 /// A step of ours.
 #[derive(Clone, Copy)]
-pub struct Run<'a> {
-    /// What was to be done.
+pub struct MeasuredStep<'a> {
+    /// The planned load.
     pub plan: &'a Step,
-    /// What was measured.
+    /// The measured step.
     pub step: &'a StepRecord,
     /// On what.
     pub targets: &'a [TargetRecord],
@@ -46,14 +46,14 @@ pub struct Run<'a> {
     pub warnings: &'a [Warning],
 }
 
-impl Run<'_> {
+impl MeasuredStep<'_> {
     /// The step ran on a device, not on the null engine or a simulated device, whose time is not that of the CPU.
     fn real(&self) -> bool {
         self.step.engine.get() != Some(EngineKind::Null) && self.plan.simulate.is_none()
     }
 }
 
-impl Case<'_> {
+impl DiagnosisCase<'_> {
     /// The page cache took the I/O, or the disk's counters show next to none of it: what holds the disk held none of this.
     fn beside_the_disk(&self) -> bool {
         let s = &self.summary;
@@ -73,9 +73,9 @@ impl Case<'_> {
 /// With less of the I/O on the disk than this, its limits explain nothing.
 const REACHED: f64 = 0.5;
 
-type Rule = fn(&Case<'_>) -> Option<Finding>;
+type FindingRule = fn(&DiagnosisCase<'_>) -> Option<Finding>;
 
-/// What a rule is about.
+/// The subject of a rule.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {
     /// The test, or the machine: it holds wherever the I/O went.
@@ -87,7 +87,7 @@ use About::{Any, Disk};
 
 /// In the order in which findings are told: what makes the run no measurement of the volume, what the provider or the volume
 /// sets, what the machine sets, what else must be known.
-const RULES: &[(About, Rule)] = &[
+const RULES: &[(About, FindingRule)] = &[
     (Any, validity::unwritten),
     (Any, validity::from_memory),
     (Any, validity::cpu_quota),
@@ -120,7 +120,7 @@ const RULES: &[(About, Rule)] = &[
 
 /// Findings on figures alone, such as those of another tool's report.
 pub fn of_summary(summary: Summary) -> Diagnosis {
-    of_case(&Case { summary, run: None })
+    of_case(&DiagnosisCase { summary, run: None })
 }
 
 /// Findings on each step of a Record.
@@ -133,11 +133,12 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
 /// Findings on one step by itself.
 pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
-    let run = plan.map(|plan| Run { plan, step, targets: &record.targets, warnings: &record.warnings });
-    of_case(&Case { summary: Summary::of(record, step), run })
+    let run =
+        plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, warnings: &record.warnings });
+    of_case(&DiagnosisCase { summary: Summary::of(record, step), run })
 }
 
-fn of_case(case: &Case<'_>) -> Diagnosis {
+fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
     let mut findings: Vec<Finding> = Vec::new();
     let beside = case.beside_the_disk();
     for (_, rule) in RULES.iter().filter(|(about, _)| *about == Any || !beside) {

@@ -12,9 +12,9 @@ pub struct Modes {
     pub between: f64,
     /// Median of those that passed.
     pub passed: Nanos,
-    /// What the held ones took at least (of what is known).
+    /// The shortest latency of the held I/Os, as far as it is known.
     pub held_from: Nanos,
-    /// What the held ones took at most.
+    /// The longest latency of the held I/Os.
     pub held_to: Nanos,
 }
 

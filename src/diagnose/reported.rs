@@ -7,7 +7,7 @@ use crate::record::{
 use crate::stats::little;
 use crate::unit::{Bytes, Nanos};
 
-/// What the report says, as far as the rules need it.
+/// The figures of a report, as far as the rules need them.
 pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
     let parts = told.parts();
     // What moved has a rate: where one is not told, neither is the sum.

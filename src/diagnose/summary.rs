@@ -11,7 +11,7 @@ use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos, total};
 
-/// What the disk's own counters say, for the same time as the I/Os of the summary.
+/// The disk's own counters, for the same time as the I/Os of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceCounts {
     /// Reads and writes that the device completed.
@@ -33,7 +33,7 @@ pub struct ReadCounts {
     pub device: DeviceCounts,
 }
 
-/// What is promised at the block size of the run.
+/// The promise at the block size of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Promised {
     /// I/Os per second.
@@ -60,7 +60,7 @@ pub struct Flushes {
 /// The figures of one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// What the run is called.
+    /// Name of the run.
     pub name: String,
     /// It reads.
     pub reads: Option<bool>,
@@ -167,7 +167,7 @@ impl Summary {
         summary
     }
 
-    /// What the volume takes by itself: of those that no throttle held, where there are such; the shortest under a queue that is
+    /// The latency of the volume alone: that of I/Os that no throttle held, where there are such; the shortest under a queue that is
     /// served at a constant rate.
     pub fn own_latency(&self, throttled: bool) -> Option<Nanos> {
         match Modes::of(self) {
@@ -259,7 +259,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
 }
 
 impl Promised {
-    /// What is promised at a block size, as little as every reading of the units allows.
+    /// The promise at a block size, as little as every reading of the units allows.
     pub fn of(promise: &Promise, block: Bytes, direction: level::Direction) -> Option<Promised> {
         let at = promise.least(block, direction)?;
         Some(Promised {

@@ -5,7 +5,7 @@
 //! seen in the rate itself and agrees, or by a comb: requests held for one, two and three periods. Without either a throttle is
 //! `likely` when the rate is flat, the promise's, or of a period that throttles use, and otherwise `possible`.
 
-use super::{Case, Certainty, Finding, Modes, Summary};
+use super::{Certainty, DiagnosisCase, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
 
 /// Refill periods that throttles are known to use: QEMU and the kernel 100 ms, microVM monitors 100 ms and 1 s.
@@ -15,9 +15,9 @@ const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
 
-/// What a token bucket shows of itself.
+/// A token bucket, as the latencies show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bucket {
+pub struct TokenBucket {
     /// The two speeds.
     pub modes: Modes,
     /// Length of its period in seconds, inferred: in each period every request in flight is held once, so that the share
@@ -29,9 +29,9 @@ pub struct Bucket {
     pub open_rate: Option<f64>,
 }
 
-impl Bucket {
+impl TokenBucket {
     /// The bucket that would explain a run; `None` when its two speeds are not those of one.
-    pub fn of(s: &Summary) -> Option<Bucket> {
+    pub fn of(s: &Summary) -> Option<TokenBucket> {
         let (n, x) = (s.in_flight?, s.iops?);
         let modes = Modes::of(s)?;
         if s.offered.is_some() || n < 1.5 {
@@ -42,7 +42,7 @@ impl Bucket {
         // Nobody is held for longer than a period, and a bucket that is open most of the time does not limit.
         let explains = hold <= 1.1 * period + modes.passed.as_seconds() && hold >= 0.2 * period;
         let alike = modes.held_to.0 as f64 <= 2.0 * modes.held_from.0 as f64;
-        (explains && alike && period < 60.0).then(|| Bucket {
+        (explains && alike && period < 60.0).then(|| TokenBucket {
             modes,
             period,
             quota: x * period,
@@ -56,9 +56,9 @@ impl Bucket {
 /// `proven` with a comb, or a period of the rate that agrees, and one more sign (a flat rate, the promise's rate, a period that throttles
 /// use). A cache that hits and misses, or a tier, has neither comb nor period; garbage collection has a period, and neither a flat rate nor
 /// the promise's.
-pub fn bucket(case: &Case<'_>) -> Option<Finding> {
+pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    let b = Bucket::of(s)?;
+    let b = TokenBucket::of(s)?;
     let (n, x) = (s.in_flight?, s.iops?);
     if super::burst::fell(case) {
         return None;
@@ -134,7 +134,7 @@ pub fn bucket(case: &Case<'_>) -> Option<Finding> {
 
 /// How many periods the requests are held for, as `1 and 2`, when the latencies of those that were held are a comb: narrow teeth
 /// one period apart.
-fn comb(s: &Summary, b: &Bucket) -> Option<String> {
+fn comb(s: &Summary, b: &TokenBucket) -> Option<String> {
     let held: Vec<(f64, f64)> = s
         .bands
         .iter()
@@ -159,7 +159,7 @@ fn comb(s: &Summary, b: &Bucket) -> Option<String> {
 }
 
 /// A queue served at a constant rate: all wait alike, at many times the shortest latency.
-pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
+pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (n, x, min) = (s.in_flight?, s.iops?, s.min?);
     let at = |share: f64| s.percentiles.iter().find(|p| p.0 == share).map(|p| p.1.0 as f64);
@@ -203,7 +203,7 @@ pub fn steady_queue(case: &Case<'_>) -> Option<Finding> {
 
 /// Without any other sign: the rate is what is promised. A volume that happens to be as fast as its cap looks alike, so this is
 /// `likely` where the rate does not move, and else `possible`.
-pub fn at_the_promise(case: &Case<'_>) -> Option<Finding> {
+pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     if s.offered.is_some() || super::burst::fell(case) {
         return None;
@@ -228,7 +228,7 @@ pub fn at_the_promise(case: &Case<'_>) -> Option<Finding> {
 /// One or two in flight: the rate is the latency.
 ///
 /// It says how the load was made, which is known, and not what more depth would give: only a deeper step shows that.
-pub fn one_at_a_time(case: &Case<'_>) -> Option<Finding> {
+pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (n, x, mean) = (s.in_flight?, s.iops?, s.mean_ns?);
     let asked = s.asked.unwrap_or(n);

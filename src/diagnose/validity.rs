@@ -1,8 +1,8 @@
-//! What was measured may not be the volume, or not only this run: reads that never reached it, others on the disk, requests
+//! The figures may not be those of the volume, or not of this run alone: reads that never reached it, others on the disk, requests
 //! that were split or merged, a run or a range too small.
 
 use super::throttle::rate;
-use super::{Case, Certainty, Finding, ReadCounts};
+use super::{Certainty, DiagnosisCase, Finding, ReadCounts};
 use crate::unit::{Bytes, Nanos, significant};
 use crate::warn::Severity;
 
@@ -22,7 +22,12 @@ const UNSPLIT: Bytes = Bytes::kib(4);
 const COUNTERS_EARLY: f64 = 0.25;
 
 /// The finding that a doubt of the Record makes.
-fn from_doubt(case: &Case<'_>, code: &str, confidence: Certainty, headline: &str) -> Option<Finding> {
+fn from_doubt(
+    case: &DiagnosisCase<'_>,
+    code: &str,
+    confidence: Certainty,
+    headline: &str,
+) -> Option<Finding> {
     let run = case.run?;
     let here = |step: &Option<String>| step.as_ref().is_none_or(|s| *s == run.step.name);
     let doubt = run.warnings.iter().find(|w| w.code == code && here(&w.step))?;
@@ -36,7 +41,7 @@ fn from_doubt(case: &Case<'_>, code: &str, confidence: Certainty, headline: &str
 /// Blocks that were never written are answered without the medium.
 ///
 /// `proven`: the filesystem's map of the file, synced before, has no blocks there.
-pub fn unwritten(case: &Case<'_>) -> Option<Finding> {
+pub fn unwritten(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let reads = case.summary.reads?;
     from_doubt(
         case,
@@ -51,7 +56,7 @@ pub fn unwritten(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `proven` for reads through the page cache that the disk did not count. Direct reads that it did not count may have gone to a disk of
 /// the stack whose counters were not read: `likely`. A report's counters are of another moment: at most `likely`.
-pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
+pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Part of the reads came from memory, not from the disk.";
     if case.run.is_some() {
         let cached = case.summary.direct == Some(false);
@@ -106,7 +111,7 @@ pub fn from_memory(case: &Case<'_>) -> Option<Finding> {
 /// Our own CPU quota.
 ///
 /// `proven`: the kernel counted the periods in which it denied CPU time.
-pub fn cpu_quota(case: &Case<'_>) -> Option<Finding> {
+pub fn cpu_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "cpu-quota",
@@ -118,7 +123,7 @@ pub fn cpu_quota(case: &Case<'_>) -> Option<Finding> {
 /// io_uring handed requests to threads.
 ///
 /// `proven`: their CPU time was counted. The finding says nothing of what that cost.
-pub fn io_wq(case: &Case<'_>) -> Option<Finding> {
+pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "io-wq",
@@ -131,7 +136,7 @@ pub fn io_wq(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `proven` where a reading step saw writes beyond those that reading causes (`other_traffic` of `doubts`): volproof wrote nothing. Else more
 /// bytes than ours may be the filesystem's own: `likely`.
-pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
+pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Something else used the disk at the same time.";
     if let Some(found) = from_doubt(case, "other-traffic", Certainty::Proven, WORDS) {
         return Some(found);
@@ -164,7 +169,7 @@ pub fn other_traffic(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// From a report: more requests than I/Os, which are too small to be split.
-fn of_counts(case: &Case<'_>) -> Option<Finding> {
+fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let each = (device.ios + device.merges) / ios;
@@ -188,7 +193,7 @@ fn of_counts(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `proven` where every disk takes less in one request than an I/O has, and the requests are a whole multiple of the I/Os: requests of others
 /// would be no multiple. Without that limit known, others' requests are not excluded: `likely`.
-pub fn splits(case: &Case<'_>) -> Option<Finding> {
+pub fn splits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios, block) = (s.device?, s.ios?, s.block?);
     let each = (device.ios + device.merges) / ios;
@@ -215,7 +220,7 @@ pub fn splits(case: &Case<'_>) -> Option<Finding> {
 /// Several I/Os become one request.
 ///
 /// `proven` where more were merged than the few per cent of requests that may be others': requests and merges together are our I/Os.
-pub fn merges(case: &Case<'_>) -> Option<Finding> {
+pub fn merges(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let share = device.merges / ios;
@@ -246,7 +251,7 @@ pub fn merges(case: &Case<'_>) -> Option<Finding> {
 ///
 /// `possible` at most: any slow start that ends little by little looks alike. A stall, a burst, a change of level and a throttle
 /// are excluded: the rate must rise from fifth to fifth, and nothing may have stood still.
-pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
+pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.step.write.is_none())?;
     let s = &case.summary;
     let at = |share: f64| s.percentiles.iter().find(|p| p.0 == share).map(|p| p.1);
@@ -255,7 +260,7 @@ pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
     if seconds.len() < 10
         || tail < Nanos::millis(50)
         || tail.0 < 20 * middle.0
-        || super::throttle::Bucket::of(s).is_some()
+        || super::throttle::TokenBucket::of(s).is_some()
         || !super::lapse::events(run.step).is_empty()
     {
         return None;
@@ -281,7 +286,7 @@ pub fn lazy_loading(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// A range that a cache can hold. `possible`: nothing shows the cache.
-pub fn small_range(case: &Case<'_>) -> Option<Finding> {
+pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "The load went over a small range: a cache on the way may hold part of it.";
     if case.run.is_some() {
         return from_doubt(case, "small-range", Certainty::Possible, WORDS);
@@ -297,7 +302,7 @@ pub fn small_range(case: &Case<'_>) -> Option<Finding> {
 /// Too short to quote.
 ///
 /// `proven`: the length is a fact of the run.
-pub fn too_short(case: &Case<'_>) -> Option<Finding> {
+pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < SHORT)?;
     let mut finding = Finding::new(
         "too-short",

@@ -17,19 +17,19 @@ use crate::warn::Warning;
 
 pub use together::of_report as of_runs_together;
 
-/// What the rules look at.
+/// A step as the rules see it.
 struct Case<'a> {
-    /// What was to be done, where volproof measured.
+    /// The planned load, where volproof measured.
     plan: Option<&'a Step>,
-    /// What was measured.
+    /// The measured step.
     step: &'a StepRecord,
-    /// What the report says, where another tool measured.
+    /// The report, where another tool measured.
     told: Option<Told<'a>>,
     /// That report breaks off.
     partial: bool,
     /// On what.
     targets: Vec<&'a TargetRecord>,
-    /// What the kernel counted: of this step, or of its whole stage.
+    /// Counters of the kernel: of this step, or of its whole stage.
     evidence: &'a Evidence,
     /// The other steps of its stage, which are in that evidence too.
     others: Vec<(&'a Step, &'a StepRecord)>,
@@ -54,10 +54,10 @@ impl Case<'_> {
     }
 }
 
-type Rule = fn(&Case<'_>) -> Option<Warning>;
+type DoubtRule = fn(&Case<'_>) -> Option<Warning>;
 
 /// In the order in which doubts are told.
-const RULES: &[Rule] = &[
+const RULES: &[DoubtRule] = &[
     measured::errors,
     measured::unfinished,
     measured::shared,

@@ -74,7 +74,7 @@ fn commands(bytes: &[u8]) -> Vec<Jobs> {
     found
 }
 
-/// What follows `fio` on a line that calls it with options.
+/// The words after `fio` on a line that calls it with options.
 fn begin(text: &str) -> Option<&str> {
     let mut from = 0;
     while let Some(at) = text[from..].find("fio ") {

@@ -8,7 +8,7 @@ use crate::record::{
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, grouped, significant};
 
-/// What was tested, in a sentence.
+/// The load and its targets, in a sentence.
 pub fn tested(record: &Record, step: &StepRecord, c: &Conditions, s: &Summary) -> String {
     let several = c.jobs.get().is_some_and(|n| n > 1);
     let size = c.size.get().filter(|b| b.0 > 0);

@@ -49,7 +49,7 @@ pub struct Finding {
     pub evidence: Vec<String>,
     /// How far it can be trusted.
     pub confidence: Certainty,
-    /// What to do.
+    /// The advice.
     pub advice: String,
     /// The figures of the evidence, by name with unit.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -1,4 +1,4 @@
-//! What is known of a fact, and how: said by whoever measured, inferred by the reader, or not known at all.
+//! A fact of a result, and how it is known: said by whoever measured, inferred by the reader, or not known at all.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ pub enum Known<T> {
     Assumed {
         /// The value.
         assumed: T,
-        /// What it rests on.
+        /// The reason for the assumption.
         why: String,
     },
     /// The result says it.

@@ -1,4 +1,4 @@
-//! What the report of another tool says of a run: figures as they are printed, in this project's units. What a report does not say is absent.
+//! The report of another tool: figures as they are printed, in this project's units. A figure that the report does not have is absent.
 //!
 //! A reader makes these values and derives nothing; the summaries of a [`super::StepRecord`] beside them are made from them. Nothing of one
 //! tool's language is in them, so that readers of other tools fill the same.
@@ -29,7 +29,7 @@ pub struct Report {
     /// Runs in it, where some of them were left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<usize>,
-    /// What looked wrong to the reader, with its place.
+    /// Passages that looked wrong to the reader, with their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -46,7 +46,7 @@ pub enum ReportForm {
     Terse,
 }
 
-/// What a report says of one run.
+/// One run of a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReportedStep {
@@ -155,7 +155,7 @@ pub struct ReportedFigures {
     #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
     pub runtime: Known<Nanos>,
     /// I/Os that were cut short or dropped.
-    #[serde(skip_serializing_if = "super::is_zero")]
+    #[serde(skip_serializing_if = "super::summary::is_zero")]
     pub short_ios: u64,
     /// From the load thread's hand to the kernel (`slat`).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What one direction did in the window: counts, rates with their intervals, latencies by percentile.
+//! One direction in the window: counts, rates with their intervals, latencies by percentile.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos};
 
-/// What one direction did in the window.
+/// One direction in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectionSummary {
@@ -95,7 +95,7 @@ impl LatencySummary {
 
 /// Responses that belong to no second of the window: late ones, and those known only to be longer.
 #[derive(Clone, Debug, Default)]
-pub struct Tail {
+pub struct LateResponses {
     /// Completed after the window, per direction.
     pub late: PerDirection<Histogram>,
     /// Never completed, per direction (arrivals that were never sent count for the first direction of the step).
@@ -104,7 +104,7 @@ pub struct Tail {
 
 impl DirectionSummary {
     /// Summary of a direction over one or several targets that ran together; none when nothing happened.
-    pub fn of(d: Direction, series: &[&Series], tails: &[&Tail]) -> Option<DirectionSummary> {
+    pub fn of(d: Direction, series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
         let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
         if streams.is_empty() {
             return None;

@@ -14,7 +14,7 @@ use crate::unit::Nanos;
 pub struct Together {
     /// Their names, in the order of the plan.
     pub steps: Vec<String>,
-    /// What the kernel counted beside them, from the start of the first load to the end of the last; the evidence of each of
+    /// Counters of the kernel beside them, from the start of the first load to the end of the last; the evidence of each of
     /// the steps is empty.
     pub evidence: Evidence,
 }
@@ -34,7 +34,7 @@ impl Record {
         self.lookup().stage(&step.name).and_then(|stage| self.together.get(stage))
     }
 
-    /// What the kernel counted while a step ran: its own evidence, or that of its stage.
+    /// Counters of the kernel while a step ran: its own evidence, or that of its stage.
     pub fn evidence<'a>(&'a self, step: &'a StepRecord) -> &'a Evidence {
         self.stage_of(step).map_or(&step.evidence, |stage| &stage.evidence)
     }

@@ -1,6 +1,6 @@
 //! Records of schema version 1 (volproof 0.1.0 before reports became Records in full).
 //!
-//! What volproof measured reads as it is. A report of another tool had a made-up plan and machine, and a list of the facts in them that were
+//! A Record that volproof measured reads as it is. A report of another tool had a made-up plan and machine, and a list of the facts in them that were
 //! assumed; they become the conditions that were known.
 
 use serde::Deserialize;
@@ -13,14 +13,14 @@ const OF_A_REPORT: &str = "imported-from-fio";
 /// A Record of version 1 that was made of a report, as one of today; none where volproof measured, which reads as it is.
 pub fn of_report(text: &str) -> Option<Value> {
     #[derive(Deserialize)]
-    struct Doubt {
+    struct DoubtCode {
         code: String,
     }
     #[derive(Deserialize)]
-    struct Head {
-        warnings: Vec<Doubt>,
+    struct WarningsHead {
+        warnings: Vec<DoubtCode>,
     }
-    let head: Head = serde_json::from_str(text).ok()?;
+    let head: WarningsHead = serde_json::from_str(text).ok()?;
     if head.warnings.iter().all(|w| w.code != OF_A_REPORT) {
         return None;
     }

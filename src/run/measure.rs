@@ -6,8 +6,8 @@ use crate::engine::{self, End, Outcome};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
-    Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget,
-    Tail,
+    Accounting, CpuRecord, DirectionSummary, ErrorRecord, IoError, LateResponses, OpenLoopRecord, StepRecord,
+    StepTarget,
 };
 use crate::sample::{CpuTime, Depth, Direction, Series};
 use crate::topo::Placement;
@@ -46,9 +46,9 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
-    let tails: Vec<Tail> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
+    let tails: Vec<LateResponses> = (0..series.len()).map(|t| tail(step, of_target(t))).collect();
     let all: Vec<&Series> = series.iter().collect();
-    let all_tails: Vec<&Tail> = tails.iter().collect();
+    let all_tails: Vec<&LateResponses> = tails.iter().collect();
     let sum = |d| DirectionSummary::of(d, &all, &all_tails);
     let (read, write) = (sum(Direction::Read), sum(Direction::Write));
     let (trim, sync) = (sum(Direction::Trim), sum(Direction::Sync));
@@ -133,8 +133,8 @@ fn accounting(outcome: &Outcome) -> Accounting {
     }
 }
 
-fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> Tail {
-    let mut tail = Tail::default();
+fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> LateResponses {
+    let mut tail = LateResponses::default();
     let first = step.rw.directions()[0];
     for open in ends.filter_map(|e| e.open.as_ref()) {
         for d in Direction::ALL {

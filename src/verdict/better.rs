@@ -14,7 +14,7 @@ const USUAL_DEPTH: u64 = 32;
 /// More is no depth that an engine takes.
 const DEEPEST: u32 = 4096;
 
-/// What a test shows.
+/// The purpose of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Shows {
     /// The rate.
@@ -51,7 +51,7 @@ impl Shows {
 /// A better test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Better {
-    /// What it shows.
+    /// Its purpose.
     pub shows: Shows,
     /// fio's command.
     pub fio: String,

@@ -2,7 +2,7 @@
 
 use super::better::Shows;
 use super::reach::{self, Reach};
-use super::window::{self, Terms, Window};
+use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
 use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
@@ -30,38 +30,38 @@ pub(super) const ONLY_SLOWS: [&str; 7] = [
 pub struct Judge<'a> {
     /// The run.
     pub record: &'a Record,
-    /// What is promised.
+    /// The promise.
     pub claimed: &'a Claimed,
     /// The load, as far as it is known.
     pub conditions: &'a Conditions,
     /// The step as measured.
     pub step: &'a StepRecord,
-    /// What limited it.
+    /// The findings of the step.
     pub diagnosis: &'a Diagnosis,
 }
 
 /// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
 #[derive(Clone, Copy, Debug)]
-pub struct Rates {
+pub struct PromisedRates {
     /// Less than this is a FAIL.
     pub least: AtBlock,
     /// At least this is a PASS.
     pub most: AtBlock,
 }
 
-impl Rates {
+impl PromisedRates {
     /// At a block size in a direction.
-    pub fn of(claimed: &Claimed, block: Bytes, d: level::Direction) -> Option<Rates> {
+    pub fn of(claimed: &Claimed, block: Bytes, d: level::Direction) -> Option<PromisedRates> {
         let least = claimed.promise.least(block, d)?;
         let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
         // A share of nothing is no figure: a promise of 0 is none.
         let promises = |rate: f64| rate.is_finite() && rate > 0.0;
         (promises(least.iops) && promises(least.bytes) && promises(most.bytes))
-            .then_some(Rates { least, most })
+            .then_some(PromisedRates { least, most })
     }
 
-    /// What binds there.
+    /// The quantity that binds there.
     pub fn metric(&self) -> Metric {
         if self.least.binding.counts_ios() { Metric::Iops } else { Metric::Throughput }
     }
@@ -73,7 +73,7 @@ impl Judge<'_> {
         let pattern = self.conditions.pattern()?;
         let d = direction(pattern)?;
         let block = self.conditions.single_block()?;
-        let rates = Rates::of(self.claimed, block, d)?;
+        let rates = PromisedRates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
         if pattern.directions().len() > 1
             && self.claimed.promise.least(block, level::Direction::Write) != Some(rates.least)
@@ -87,13 +87,13 @@ impl Judge<'_> {
     }
 
     /// The rate by its own samples, with their interval.
-    fn rate_of_samples(&self, rates: &Rates) -> Option<Claim> {
+    fn rate_of_samples(&self, rates: &PromisedRates) -> Option<Claim> {
         let metric = rates.metric();
         let bytes = metric == Metric::Throughput;
         let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
         let load = Load::of(self.step.targets.iter().map(|t| &t.series));
-        let terms = Terms::of(self.claimed, &rates.least, &rates.most, pick);
-        let w = Window::of(&bins(self.step, bytes), &load, &terms)?;
+        let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, pick);
+        let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
         let outcome = window::outcome(w.answer);
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => self.why_it_failed(rates.least.binding, &w),
@@ -262,8 +262,8 @@ impl Judge<'_> {
         why
     }
 
-    /// What keeps the rate down, from the diagnosis.
-    fn why_it_failed(&self, binding: Binding, w: &Window) -> String {
+    /// The reason of a FAIL, from the findings.
+    fn why_it_failed(&self, binding: Binding, w: &JudgedWindow) -> String {
         let owner = binding.owner();
         if w.burst.is_some_and(|b| b.seconds >= 1.0) {
             return format!("{owner} cap: the baseline after the burst is less than promised");

@@ -14,7 +14,7 @@ mod window;
 
 use std::collections::{HashMap, HashSet};
 
-pub use claim::{Rates, figure};
+pub use claim::{PromisedRates, figure};
 
 use crate::diagnose;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Verdict};

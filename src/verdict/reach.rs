@@ -3,7 +3,7 @@
 //! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that
 //! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
 
-use super::claim::{Judge, Rates, fits_latency, latency_promised};
+use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
@@ -21,7 +21,7 @@ const DEPTH_OF_A_JOB: u64 = 128;
 const RATE_OF_A_JOB: f64 = 100_000.0;
 /// A run that may be quoted.
 const QUOTABLE: Nanos = Nanos::seconds(300);
-/// Rates at two depths that differ by less are one ceiling.
+/// PromisedRates at two depths that differ by less are one ceiling.
 const SAME: f64 = 0.03;
 
 /// Why a step could not have reached the promise, and which command can.
@@ -141,7 +141,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             let bytes = claimed.promise.bytes_cap(d, crate::spec::promise::Reading::Likely)?;
             let knee = Bytes((bytes.value / iops.value) as u64);
             let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
-            let rates = Rates::of(claimed, block, d)?;
+            let rates = PromisedRates::of(claimed, block, d)?;
             if rates.metric() != metric {
                 return None;
             }

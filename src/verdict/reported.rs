@@ -4,9 +4,9 @@
 //! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
 
 use super::better::{self, Shows};
-use super::claim::{Judge, Rates, figure, latency_promised};
+use super::claim::{Judge, PromisedRates, figure, latency_promised};
 use super::reach::Reach;
-use super::window::{Excess, Terms};
+use super::window::{ClaimTerms, Excess};
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::spec::promise::AtBlock;
@@ -25,7 +25,7 @@ const DEPENDENT: f64 = 10.0;
 
 impl Judge<'_> {
     /// The rate by its mean and the spread that the report tells.
-    pub(super) fn rate_of_spread(&self, told: &ReportedStep, rates: &Rates) -> Option<Claim> {
+    pub(super) fn rate_of_spread(&self, told: &ReportedStep, rates: &PromisedRates) -> Option<Claim> {
         let s = self.summary();
         let metric = rates.metric();
         let pick = |iops: f64, bytes: f64| if metric == Metric::Iops { iops } else { bytes };
@@ -48,7 +48,7 @@ impl Judge<'_> {
             (Outcome::Inconclusive, reason)
         } else if low >= most * (1.0 - self.claimed.tolerance) {
             let at = |at: &AtBlock| pick(at.iops, at.bytes);
-            let terms = Terms::of(self.claimed, &rates.least, &rates.most, at);
+            let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, at);
             let excess =
                 (!self.claimed.judge_burst).then(|| Excess::of(measured, window.as_seconds(), &terms));
             match excess.flatten() {

@@ -30,9 +30,9 @@ pub struct Allowance {
     pub seconds: Option<f64>,
 }
 
-/// What a window is held against, in I/Os or bytes a second.
+/// The promise that a window is held against, in I/Os or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Terms {
+pub struct ClaimTerms {
     /// Less than this is a FAIL.
     pub least: f64,
     /// At least this is a PASS.
@@ -49,7 +49,7 @@ pub struct Terms {
 
 /// The answer for a window, with what it rests on.
 #[derive(Clone, Debug)]
-pub struct Window {
+pub struct JudgedWindow {
     /// The answer after all that was looked at.
     pub answer: Answer,
     /// The comparison that gave it.
@@ -70,13 +70,18 @@ pub struct Window {
     pub cut: Option<WarmUpCut>,
 }
 
-impl Terms {
-    /// What a claim promises at a block size; `pick` takes the figure of the claim's unit.
-    pub fn of(claimed: &Claimed, least: &AtBlock, most: &AtBlock, pick: impl Fn(&AtBlock) -> f64) -> Terms {
+impl ClaimTerms {
+    /// The promise of a claim at a block size; `pick` takes the figure of the claim's unit.
+    pub fn of(
+        claimed: &Claimed,
+        least: &AtBlock,
+        most: &AtBlock,
+        pick: impl Fn(&AtBlock) -> f64,
+    ) -> ClaimTerms {
         let words = claimed.promise.volumes.iter().map(|v| v.consistency.as_deref());
         // Several volumes promise together what the weakest of them promises.
         let time = words.map(|w| w.and_then(share_of_time)).reduce(|a, b| a.zip(b).map(|(a, b)| a.min(b)));
-        Terms {
+        ClaimTerms {
             least: pick(least),
             most: pick(most),
             tolerance: claimed.tolerance,
@@ -130,9 +135,9 @@ fn allowance(claimed: &Claimed, at: &AtBlock, promised: f64) -> Option<Allowance
     (per_second > promised).then_some(Allowance { per_second, seconds })
 }
 
-impl Window {
+impl JudgedWindow {
     /// Judges counts of 100 ms, in the unit of the terms; `load` are the I/Os of the same window. `None` without counts.
-    pub fn of(bins: &[u64], load: &Load, terms: &Terms) -> Option<Window> {
+    pub fn of(bins: &[u64], load: &Load, terms: &ClaimTerms) -> Option<JudgedWindow> {
         let burst = Burst::of(bins);
         let whole = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / PER_SECOND as f64);
         let (judged, promised) = match (burst, terms.judge_burst, terms.burst) {
@@ -145,7 +150,7 @@ impl Window {
         };
         let a = steady::assess(judged)?;
         let most = if terms.judge_burst && terms.burst.is_some() { promised } else { terms.most };
-        let mut w = Window {
+        let mut w = JudgedWindow {
             answer: Answer::Inconclusive,
             finding: compare(judged, &a, &a.whole, promised, terms.tolerance),
             whole,
@@ -167,7 +172,7 @@ impl Window {
     }
 
     /// The rate against both readings of the unit.
-    fn decide(&mut self, bins: &[u64], a: &Assessment, most: f64, terms: &Terms) {
+    fn decide(&mut self, bins: &[u64], a: &Assessment, most: f64, terms: &ClaimTerms) {
         let strict = compare(bins, a, &a.whole, most, terms.tolerance);
         self.answer = match (self.finding.answer, strict.answer) {
             (Answer::Fail, _) => Answer::Fail,
@@ -197,7 +202,7 @@ impl Window {
     }
 
     /// A warm-up is never cut: where the rest would be answered otherwise, nothing is decided.
-    fn look_at_cut(&mut self, bins: &[u64], a: &Assessment, promised: f64, terms: &Terms) {
+    fn look_at_cut(&mut self, bins: &[u64], a: &Assessment, promised: f64, terms: &ClaimTerms) {
         let Some(settled) = &a.settled else { return };
         let seconds = a.steadiness.warmup.cut_seconds;
         self.cut = Some(WarmUpCut { seconds, per_second: settled.mean_per_second });
@@ -215,7 +220,7 @@ impl Window {
     }
 
     /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is.
-    fn look_at_lapses(&mut self, bins: usize, terms: &Terms) {
+    fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
         let window = bins as f64 / PER_SECOND as f64;
         let lost: f64 = self.lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
         if lost > terms.tolerance * window && self.answer == Answer::Pass {
@@ -228,7 +233,7 @@ impl Window {
     }
 
     /// The provider's promise of time.
-    fn look_at_seconds(&mut self, bins: &[u64], promised: f64, terms: &Terms) {
+    fn look_at_seconds(&mut self, bins: &[u64], promised: f64, terms: &ClaimTerms) {
         let Some(share) = TimeShare::of(bins, DELIVERED * promised) else { return };
         let answer = terms.time.map(|t| share.answer(t));
         self.delivered = Some(Delivered {
@@ -249,7 +254,7 @@ impl Window {
     }
 
     /// A rate above the promise undoes a PASS.
-    fn look_at_excess(&mut self, bins: &[u64], terms: &Terms) {
+    fn look_at_excess(&mut self, bins: &[u64], terms: &ClaimTerms) {
         if self.answer != Answer::Pass {
             return;
         }
@@ -271,7 +276,7 @@ pub struct Excess {
 
 impl Excess {
     /// `None` for a rate near to the promise, or where the type has no burst that explains a little more.
-    pub fn of(rate: f64, seconds: f64, terms: &Terms) -> Option<Excess> {
+    pub fn of(rate: f64, seconds: f64, terms: &ClaimTerms) -> Option<Excess> {
         let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
         if rate <= ABOVE * terms.most {
             return None;
@@ -350,15 +355,21 @@ fn levels(bins: &[u64], edges: impl Iterator<Item = usize>) -> Option<(f64, f64)
 mod tests {
     use super::*;
 
-    const TERMS: Terms =
-        Terms { least: 1000.0, most: 1000.0, tolerance: 0.02, burst: None, time: None, judge_burst: false };
+    const TERMS: ClaimTerms = ClaimTerms {
+        least: 1000.0,
+        most: 1000.0,
+        tolerance: 0.02,
+        burst: None,
+        time: None,
+        judge_burst: false,
+    };
 
-    fn judged(seconds: usize, terms: &Terms, rate: impl Fn(usize) -> u64) -> Window {
+    fn judged(seconds: usize, terms: &ClaimTerms, rate: impl Fn(usize) -> u64) -> JudgedWindow {
         let ios: Vec<u64> = (0..seconds * 10).map(|i| rate(i) + [0, 1, 0, 1, 1, 0, 0][i * i % 7]).collect();
         let load = Load { in_flight: vec![32.0; ios.len()], ios };
         // A stall completes nothing at all.
         let bins: Vec<u64> = load.ios.iter().map(|n| if *n <= 1 { 0 } else { *n }).collect();
-        Window::of(&bins, &Load { ios: bins.clone(), ..load }, terms).unwrap()
+        JudgedWindow::of(&bins, &Load { ios: bins.clone(), ..load }, terms).unwrap()
     }
 
     #[test]
@@ -400,11 +411,12 @@ mod tests {
 
     #[test]
     fn a_burst_is_no_promise_kept() {
-        let terms = Terms { burst: Some(Allowance { per_second: 3000.0, seconds: Some(1800.0) }), ..TERMS };
+        let terms =
+            ClaimTerms { burst: Some(Allowance { per_second: 3000.0, seconds: Some(1800.0) }), ..TERMS };
         let inside = judged(600, &terms, |_| 300);
         assert_eq!(inside.answer, Answer::Inconclusive, "{inside:?}");
         assert!(inside.finding.more_seconds.is_some_and(|s| s.abs_diff(1260) < 10), "{inside:?}");
-        let asked = judged(600, &Terms { judge_burst: true, ..terms }, |_| 300);
+        let asked = judged(600, &ClaimTerms { judge_burst: true, ..terms }, |_| 300);
         assert_eq!((asked.answer, asked.promised), (Answer::Pass, 3000.0));
         let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
         assert_eq!(over.answer, Answer::Fail, "{over:?}");
@@ -421,7 +433,7 @@ mod tests {
 
     #[test]
     fn a_promise_of_time_is_judged_by_seconds() {
-        let terms = Terms { time: Some(0.99), ..TERMS };
+        let terms = ClaimTerms { time: Some(0.99), ..TERMS };
         // Every tenth second at 70 %: the mean is met, the time is not.
         let w = judged(300, &terms, |i| if i / 10 % 10 == 0 { 70 } else { 105 });
         assert_eq!((w.answer, w.delivered.unwrap().share), (Answer::Fail, 0.9), "{w:?}");

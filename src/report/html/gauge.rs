@@ -5,7 +5,7 @@
 
 use super::sections::micro;
 use crate::record::{Claim, Metric};
-use crate::verdict::{Rates, figure};
+use crate::verdict::{PromisedRates, figure};
 
 /// Something with a name on the axis.
 pub struct Mark {
@@ -52,7 +52,7 @@ pub struct Gauge {
 }
 
 /// The readings of a promise, ascending: one, or two that differ.
-fn readings(claim: &Claim, rates: Option<&Rates>) -> Vec<f64> {
+fn readings(claim: &Claim, rates: Option<&PromisedRates>) -> Vec<f64> {
     let pair = match (claim.metric, rates) {
         (Metric::Throughput, Some(r)) => [r.least.bytes, r.most.bytes],
         (Metric::Iops, Some(r)) => [r.least.iops, r.most.iops],
@@ -72,7 +72,7 @@ fn round_figures(metric: Metric, low: f64, high: f64) -> Vec<f64> {
 }
 
 /// The gauge of a claim; `rates` are the readings of the promise, where there may be two.
-pub fn of(claim: &Claim, tolerance: f64, rates: Option<&Rates>) -> Gauge {
+pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge {
     let promised = readings(claim, rates);
     // Not the limit over the promise: where the unit is in doubt, they may be of different readings.
     let share = if claim.metric == Metric::Latency { 1.0 + tolerance } else { 1.0 - tolerance };
@@ -183,7 +183,7 @@ mod tests {
     #[test]
     fn a_unit_in_doubt_has_two_promises() {
         let at = |bytes: f64| AtBlock { iops: bytes / 1e6, bytes, binding: Binding::VolumeThroughput };
-        let rates = Rates { least: at(100e6), most: at(104.8576e6) };
+        let rates = PromisedRates { least: at(100e6), most: at(104.8576e6) };
         // As judged: the promise of one reading, the limit of the other.
         let c = claim(Metric::Throughput, 100e6, 0.98 * 104.8576e6, 101e6, None);
         let g = of(&c, 0.02, Some(&rates));

@@ -10,7 +10,7 @@ use crate::record::{
     Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
 };
 use crate::unit::{grouped, significant};
-use crate::verdict::{Rates, figure};
+use crate::verdict::{PromisedRates, figure};
 
 /// A claim as a card.
 pub struct ClaimCard {
@@ -182,7 +182,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
     let name = |v: f64| micro(figure(c.metric, v));
     let rates = record.claimed.as_ref().and_then(|claimed| {
         let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
-        Rates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
+        PromisedRates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
     });
     let gauge = gauge::of(c, record.claimed.as_ref().map_or(0.0, |c| c.tolerance), rates.as_ref());
     let mut facts = vec![match c.metric {

@@ -1,0 +1,143 @@
+//! A Record as JSON: reading it in every version, writing it, and its schema.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
+
+/// Why a stored Record could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The error of the system.
+        source: std::io::Error,
+    },
+    /// It is JSON, but no Record.
+    #[error("{} is not a volproof Record: its \"schema\" is not \"{SCHEMA}\"", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A Record of a later version.
+    #[error("{} has schema_version {found}, this volproof reads up to {SCHEMA_VERSION}: use a newer one", path.display())]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A Record that uses what volproof has given back to fio.
+    #[error("{}: this volproof no longer knows {field}: read it with volproof {written_by}, which wrote it", path.display())]
+    Removed {
+        /// The file.
+        path: PathBuf,
+        /// The field, and where it stands.
+        field: String,
+        /// The version that wrote it.
+        written_by: String,
+    },
+    /// It does not have the form of a Record.
+    #[error("{}: {source}", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// With line and column.
+        source: serde_json::Error,
+    },
+}
+
+/// The JSON Schema of a Record as this version writes it: `docs/record.schema.json`.
+pub fn json_schema() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let mut schema = settings.into_generator().into_root_schema_for::<Record>().to_value();
+    schema["$id"] = format!("urn:volproof:record:{SCHEMA_VERSION}").into();
+    schema["title"] = "volproof Record".into();
+    schema["properties"]["schema"]["const"] = SCHEMA.into();
+    schema["properties"]["schema_version"]["const"] = SCHEMA_VERSION.into();
+    without_links(&mut schema);
+    schema
+}
+
+/// Takes the brackets of rustdoc's links out of all descriptions.
+fn without_links(schema: &mut serde_json::Value) {
+    match schema {
+        serde_json::Value::Object(fields) => {
+            if let Some(serde_json::Value::String(text)) = fields.get_mut("description") {
+                *text = text.replace("[`", "`").replace("`]", "`");
+            }
+            fields.values_mut().for_each(without_links);
+        }
+        serde_json::Value::Array(items) => items.iter_mut().for_each(without_links),
+        _ => {}
+    }
+}
+
+impl Record {
+    /// Reads a stored Record.
+    ///
+    /// # Errors
+    /// See [`RecordError`].
+    pub fn load(path: &Path) -> Result<Record, RecordError> {
+        let path = path.to_path_buf();
+        let bytes =
+            crate::input::read(&path).map_err(|source| RecordError::Read { path: path.clone(), source })?;
+        let Ok(text) = String::from_utf8(bytes) else { return Err(RecordError::Foreign { path }) };
+        Record::parse(&text, path)
+    }
+
+    /// Reads a Record from its text; `path` is for messages.
+    ///
+    /// # Errors
+    /// See [`RecordError`].
+    pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: Option<serde_json::Value>,
+            schema_version: Option<u64>,
+            volproof_version: Option<String>,
+        }
+        let head: Head =
+            serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+        if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {
+            return Err(RecordError::Foreign { path });
+        }
+        let found = head.schema_version.unwrap_or(0);
+        if found > u64::from(SCHEMA_VERSION) {
+            return Err(RecordError::Newer { path, found });
+        }
+        if found <= 1
+            && let Some(value) = version1::of_report(text)
+        {
+            return serde_json::from_value(value).map_err(|source| RecordError::Form { path, source });
+        }
+        let source = match serde_json::from_str(text) {
+            Ok(record) => return Ok(record),
+            Err(source) => source,
+        };
+        match earlier::without_removed(text) {
+            Ok(None) => Err(RecordError::Form { path, source }),
+            Ok(Some(rest)) => {
+                serde_json::from_value(rest).map_err(|source| RecordError::Form { path, source })
+            }
+            Err(field) => {
+                let written_by = head.volproof_version.unwrap_or_default();
+                Err(RecordError::Removed { path, field, written_by })
+            }
+        }
+    }
+
+    /// Writes the Record as one line of JSON.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, mut out: &mut dyn Write) -> std::io::Result<()> {
+        serde_json::to_writer(&mut out, self)?;
+        out.write_all(b"\n")
+    }
+}

@@ -1,0 +1,241 @@
+//! One step of a Record: its summaries over all targets, each target by itself, CPU time, errors, and the schedule of an open loop.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::summary::is_zero;
+use super::{Accounting, DirectionSummary, FioRun, Known, ReportedStep};
+use crate::observe::Evidence;
+use crate::plan::EngineKind;
+use crate::sample::{Depth, Direction, Series};
+use crate::topo::Placement;
+use crate::unit::{Bytes, Nanos};
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepRecord {
+    /// Its name in the plan.
+    pub name: String,
+    /// The engine that ran, which may not be the one asked for; not known for engines that volproof has not.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub engine: Known<EngineKind>,
+    /// Features agreed with the kernel.
+    pub engine_features: Vec<String>,
+    /// The report of another tool, from which the summaries here are made; absent where volproof measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Box<ReportedStep>>,
+    /// The installed fio did the I/O: how.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fio: Option<FioRun>,
+    /// Start, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub started: Known<String>,
+    /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub started_after_ns: Nanos,
+    /// From the start of the load threads to the first I/O.
+    pub set_up_ns: Nanos,
+    /// Length of the measured window.
+    pub window_ns: Nanos,
+    /// The windows of all load threads added up: less than their number times the window where an amount of I/O ends each by itself. 0 in
+    /// Records of before this was kept.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub workers_window_ns: Nanos,
+    /// Reads on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<DirectionSummary>,
+    /// Writes on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<DirectionSummary>,
+    /// Discards on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionSummary>,
+    /// Flushes on all targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<DirectionSummary>,
+    /// Time-averaged requests in flight, measured, over all targets; of a report, its rate times its mean latency.
+    pub in_flight_mean: f64,
+    /// Requests that were to be in flight, over all targets.
+    #[serde(default, skip_serializing_if = "Known::is_unknown")]
+    pub in_flight_asked: Known<f64>,
+    /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<Depth>,
+    /// I/Os for which there was no room among those kept for logs.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub trace_left_out_ios: u64,
+    /// CPU time of the load threads and their helpers.
+    pub cpu: CpuRecord,
+    /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pinned_cpus: Vec<u32>,
+    /// Why they were placed there; absent for files and with `--cpus`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
+    /// Failed I/Os.
+    pub errors: ErrorRecord,
+    /// I/Os that completed after the window and belong to no rate, and the longest of them.
+    pub drained_ios: u64,
+    /// The longest of those.
+    pub drained_max_ns: Nanos,
+    /// Flushes after the load (`end_fsync`), which are not among those of `sync`; their time is of the window where an amount of I/O ended
+    /// the load.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub end_flushes: u64,
+    /// The longest of them.
+    #[serde(default, skip_serializing_if = "Nanos::is_zero")]
+    pub end_flush_max_ns: Nanos,
+    /// Requests that never completed.
+    pub lost_ios: u64,
+    /// Load threads that never came back from the kernel.
+    pub stuck_workers: u32,
+    /// The engine's account of its clock and of what its latencies leave out; absent for imports, for steps that the installed fio ran, and
+    /// in Records of before this was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accounting: Option<Accounting>,
+    /// The schedule and how it was kept; only under a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_loop: Option<OpenLoopRecord>,
+    /// Each target by itself, with its samples.
+    pub targets: Vec<StepTarget>,
+    /// Counters of the kernel while the step ran; empty for a step of a stage of several, see [`Together`].
+    pub evidence: Evidence,
+}
+
+/// A step on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StepTarget {
+    /// The file or device.
+    pub path: PathBuf,
+    /// More targets that the same jobs drove in turn with it (`round_robin`): all figures here are of all of them together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<PathBuf>,
+    /// Reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<DirectionSummary>,
+    /// Writes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write: Option<DirectionSummary>,
+    /// Discards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionSummary>,
+    /// Flushes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<DirectionSummary>,
+    /// Time-averaged requests in flight.
+    pub in_flight_mean: f64,
+    /// All samples.
+    pub series: Series,
+}
+
+/// CPU time per I/O and of the load as a whole, within the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CpuRecord {
+    /// User time of the load threads per I/O.
+    pub user_ns_per_io: f64,
+    /// System time of the load threads per I/O, io-wq helpers included.
+    pub system_ns_per_io: f64,
+    /// User time.
+    pub user_ns: Nanos,
+    /// System time, without helpers.
+    pub system_ns: Nanos,
+    /// System time of io-wq helper threads in the window.
+    pub io_wq_ns: Nanos,
+    /// Context switches of the load threads.
+    pub context_switches: u64,
+    /// Page faults of the load threads that waited for a device.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub page_faults_major: u64,
+    /// Page faults of the load threads that did not.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub page_faults_minor: u64,
+    /// Share of the window during which the busiest load thread was on a CPU, 0 to 1.
+    pub busiest_worker: f64,
+}
+
+/// Failed I/Os of a step.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ErrorRecord {
+    /// All of them.
+    pub count: u64,
+    /// The first ones.
+    pub first: Vec<IoError>,
+}
+
+/// One failed I/O.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct IoError {
+    /// The file or device.
+    pub path: PathBuf,
+    /// Its direction.
+    pub direction: Direction,
+    /// Where.
+    pub offset_bytes: Bytes,
+    /// How much was asked for.
+    pub length_bytes: Bytes,
+    /// The error number's name and text, or how many bytes were moved.
+    pub error: String,
+}
+
+/// An open loop: what was offered and how well the schedule was kept.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OpenLoopRecord {
+    /// Arrivals a second that the schedule asked for, over all targets.
+    pub offered_per_second: f64,
+    /// Arrivals of the window.
+    pub arrivals: u64,
+    /// Completions a second within the window.
+    pub achieved_per_second: f64,
+    /// Arrivals of the window that had not completed when it ended, per second of window: above 0, a backlog grew.
+    pub backlog_per_second: f64,
+    /// Arrivals that never completed.
+    pub censored: u64,
+    /// The generator's own delay, p99: later than intended although a slot was free.
+    pub lag_p99_ns: Nanos,
+    /// Its maximum.
+    pub lag_max_ns: Nanos,
+    /// The rate was sustained: completions within 1 % of the offer.
+    pub sustained: bool,
+}
+
+impl StepRecord {
+    /// The summary of a direction over all targets.
+    pub fn direction(&self, d: Direction) -> Option<&DirectionSummary> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => self.sync.as_ref(),
+        }
+    }
+
+    /// All directions that moved something, in order.
+    pub fn directions(&self) -> impl Iterator<Item = (Direction, &DirectionSummary)> {
+        Direction::ALL.into_iter().filter_map(|d| Some((d, self.direction(d)?)))
+    }
+
+    /// I/Os a second of all directions but flushes.
+    pub fn iops(&self) -> f64 {
+        self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum()
+    }
+}
+
+impl StepTarget {
+    /// The summary of a direction.
+    pub fn direction(&self, d: Direction) -> Option<&DirectionSummary> {
+        match d {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+            Direction::Sync => self.sync.as_ref(),
+        }
+    }
+}
