@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
-use crate::device::{Root, Stack};
+use crate::device::Root;
 use crate::guard;
 use crate::report::check as report;
 
@@ -48,7 +48,6 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
         );
     }
     let output = std::env::current_dir().ok();
-    let mut stack = None;
     let mut answer = Answer { text: String::new(), ready: true };
     for (n, target) in args.targets.iter().enumerate() {
         let check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
@@ -62,8 +61,7 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
             }
             answer.text.push_str(&report::text(&check));
             if let Some(thing) = check.facts.thing().filter(|_| args.details) {
-                let stack = stack.get_or_insert_with(|| Stack::read(root));
-                answer.text.push_str(&report::tree(&stack.around(thing)));
+                answer.text.push_str(&report::tree(&root.stack().around(thing)));
             }
         }
     }

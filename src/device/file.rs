@@ -5,6 +5,7 @@
 //! Nothing is written and no file is created here.
 
 use std::fs::OpenOptions;
+use std::ops::Range;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mounts::own_mounts;
-use super::{Block, DevNumber, Root, ioctl};
+use super::{Block, DevNumber, Layer, Root, Thing, ioctl, pools};
 use crate::unit::Bytes;
 
 /// What a direct (`O_DIRECT`) request must be a multiple of.
@@ -60,6 +61,9 @@ pub struct Place {
     /// The block device beneath, where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<Box<Block>>,
+    /// Further block devices of a filesystem that spreads over several (btrfs).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub more_devices: Vec<Block>,
     /// What direct I/O asks for; absent when the kernel says that it is not possible here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<DirectAlignment>,
@@ -131,9 +135,17 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<Place> {
         filesystem: mount.map(|m| m.filesystem.clone()),
         mount_point: mount.map(|m| m.mount_point.clone()),
         free_bytes: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
+        more_devices: device.iter().flat_map(|d| pools::fellows(root, &d.name)).collect(),
         device: device.map(Box::new),
         direct,
     })
+}
+
+impl Place {
+    /// All block devices beneath.
+    pub fn devices(&self) -> impl Iterator<Item = &Block> {
+        self.device.iter().map(|d| &**d).chain(&self.more_devices)
+    }
 }
 
 const ASSUMED: DirectAlignment = DirectAlignment {
@@ -159,20 +171,38 @@ pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
         place: place(root, path)?,
         inode: stat.ino(),
         size_bytes: size,
-        extents: extents(&real, size),
+        extents: extents(&real, 0..size.0, None),
     })
 }
 
-fn extents(path: &Path, size: Bytes) -> Option<Extents> {
+/// What lies under these bytes of the file at a path, which must be this file if one is named.
+fn extents(path: &Path, bytes: Range<u64>, expected: Option<Thing>) -> Option<Extents> {
     // Somebody's lease on the file would keep an ordinary open waiting.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
-    let mapped = ioctl::mapped(file.as_fd(), size).ok()?;
-    let hole = size.0.saturating_sub(mapped.written.0 + mapped.unwritten.0);
+    let about = file.metadata().ok()?;
+    if expected.is_some() && Thing::of(&about) != expected {
+        return None;
+    }
+    let bytes = bytes.start..bytes.end.min(about.len());
+    let length = bytes.end.saturating_sub(bytes.start);
+    let mapped = ioctl::mapped(file.as_fd(), bytes).ok()?;
     Some(Extents {
         written_bytes: mapped.written,
         unwritten_bytes: mapped.unwritten,
-        hole_bytes: Bytes(hole),
+        hole_bytes: Bytes(length.saturating_sub(mapped.written.0 + mapped.unwritten.0)),
     })
+}
+
+/// What lies under a loop device or a partition of one, in the file behind it.
+pub(super) fn extents_behind(root: &Root, device: &Block) -> Option<Extents> {
+    let path = device.backing_file.as_ref().filter(|_| root.is_system())?;
+    let file =
+        root.stack().lower(Thing::Device(device.disk.number)).into_iter().find_map(|(lower, layer)| {
+            (layer == Layer::Loop && matches!(lower, Thing::File(_))).then_some(lower)
+        });
+    let from = device.backing_offset_bytes.0 + device.start_bytes.0;
+    // Under that path there may be another file by now.
+    extents(path, from..from.saturating_add(device.size_bytes.0), Some(file?))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
 use super::processes::openers;
-use super::stack::{FileId, Layer, Relation, Stack, Thing};
+use super::stack::{FileId, Layer, Relation, Thing};
 use super::{FileFacts, Opener, Root, hidden, ioctl};
 
 /// Who uses a file.
@@ -44,7 +44,7 @@ impl FileUse {
     /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
     pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
         let target = Thing::File(FileId { filesystem: facts.place.number, inode: facts.inode });
-        let stack = Stack::read(root);
+        let stack = root.stack();
         let above = |s: &super::stack::Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
         let loops = stack.sharing(target).into_iter().filter(above);
         let mut found = FileUse {

@@ -1,5 +1,6 @@
 //! The raw calls about one open target that neither sysfs nor rustix carries. Each only asks.
 
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::{io, mem};
 
@@ -40,6 +41,8 @@ struct FiemapExtent {
 
 /// Extents asked for at once.
 const BATCH: usize = 64;
+/// Dirty pages are written before the answer.
+const FIEMAP_SYNC: u32 = 0x1;
 /// The last extent of the file.
 const EXTENT_LAST: u32 = 0x1;
 /// Allocated on disk, reads as zeros without touching it.
@@ -70,19 +73,25 @@ pub fn disk_sequence(fd: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(unsafe { ioctl(fd, Getter::<BLKGETDISKSEQ, u64>::new()) }?)
 }
 
-/// How much of an open file is mapped to blocks, and how much of that was never written.
-pub(super) fn mapped(fd: BorrowedFd<'_>, size: Bytes) -> io::Result<Mapped> {
-    let (mut sum, mut start) = (Mapped::default(), 0);
-    while start < size.0 {
-        let header =
-            FiemapHeader { start, length: size.0 - start, extent_count: BATCH as u32, ..Default::default() };
+/// How much of these bytes of an open file is mapped to blocks, and how much of that was never written. What is still in memory is written
+/// first, since until then the filesystem has not chosen blocks for it.
+pub(super) fn mapped(fd: BorrowedFd<'_>, bytes: Range<u64>) -> io::Result<Mapped> {
+    let (mut sum, mut start) = (Mapped::default(), bytes.start);
+    while start < bytes.end {
+        let header = FiemapHeader {
+            start,
+            length: bytes.end - start,
+            flags: FIEMAP_SYNC,
+            extent_count: BATCH as u32,
+            ..Default::default()
+        };
         let mut map = Fiemap { header, extents: [FiemapExtent::default(); BATCH] };
         // SAFETY: the struct is `struct fiemap` followed by as many extents as `extent_count` says, and outlives the call.
         unsafe { ioctl(fd, Updater::<FS_IOC_FIEMAP, Fiemap>::new(&mut map)) }?;
         let found = &map.extents[..(map.header.mapped_extents as usize).min(BATCH)];
         for e in found {
             // The filesystem rounds the last extent up to its block.
-            let end = e.logical.saturating_add(e.length).min(size.0);
+            let end = e.logical.saturating_add(e.length).min(bytes.end);
             let length = end.saturating_sub(e.logical.max(start));
             let kind = if e.flags & EXTENT_UNWRITTEN != 0 { &mut sum.unwritten } else { &mut sum.written };
             kind.0 += length;

@@ -13,6 +13,7 @@ mod magic;
 mod mounts;
 mod number;
 mod opinion;
+mod pools;
 mod processes;
 mod root;
 mod signature;
@@ -80,6 +81,9 @@ pub struct BlockFacts {
     pub device: Block,
     /// Who uses it.
     pub usage: Usage,
+    /// What lies under its bytes in the file behind a loop device; absent for other devices, and where the filesystem cannot say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extents: Option<Extents>,
 }
 
 /// Facts about a target.
@@ -122,7 +126,30 @@ impl Facts {
         }
     }
 
-    /// The whole disk whose `/sys/block/NAME/stat` counts the target's I/O.
+    /// What lies under its bytes, where a filesystem can say.
+    pub fn extents(&self) -> Option<Extents> {
+        match self {
+            Facts::Block(b) => b.extents,
+            Facts::File(f) => f.extents,
+            Facts::Folder(_) => None,
+        }
+    }
+
+    /// The block device itself, or all those beneath the file or folder.
+    pub fn devices(&self) -> Vec<&Block> {
+        match self {
+            Facts::Block(b) => vec![&b.device],
+            Facts::File(f) => f.place.devices().collect(),
+            Facts::Folder(p) => p.devices().collect(),
+        }
+    }
+
+    /// The whole disks whose `/sys/block/NAME/stat` count the target's I/O.
+    pub fn disks(&self) -> Vec<&Node> {
+        self.devices().into_iter().map(|d| &d.disk).collect()
+    }
+
+    /// The first of those disks.
     pub fn disk(&self) -> Option<&Node> {
         self.device().map(|d| &d.disk)
     }
@@ -163,7 +190,8 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
         let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
         let usage = Usage::read(root, &device);
-        return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage })));
+        let extents = file::extents_behind(root, &device);
+        return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage, extents })));
     }
     let real = root.resolve(absolute(path).map_err(failed)?).map_err(failed)?;
     let kind = std::fs::metadata(root.path(&real)).map_err(failed)?.file_type();

@@ -8,31 +8,56 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use super::Stack;
 
 /// The folder under which `/sys`, `/proc` and `/dev` are found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Root(PathBuf);
+///
+/// Its clones share one graph of what lies on what, which is read when it is first asked for: a command that looks at many targets reads it
+/// once. Before a write the guard looks at the machine [anew](Root::anew).
+#[derive(Clone, Debug)]
+pub struct Root {
+    folder: PathBuf,
+    stack: Arc<OnceLock<Stack>>,
+}
+
+impl PartialEq for Root {
+    fn eq(&self, other: &Root) -> bool {
+        self.folder == other.folder
+    }
+}
 
 impl Root {
     /// The machine this program runs on.
     pub fn system() -> Root {
-        Root(PathBuf::from("/"))
+        Root::tree("/")
     }
 
     /// A captured tree.
     pub fn tree(folder: impl Into<PathBuf>) -> Root {
-        Root(folder.into())
+        Root { folder: folder.into(), stack: Arc::default() }
+    }
+
+    /// The same machine or tree, whose graph is read again.
+    pub fn anew(&self) -> Root {
+        Root::tree(&self.folder)
+    }
+
+    /// What lies on what, as it was when one of the clones first asked.
+    pub fn stack(&self) -> &Stack {
+        self.stack.get_or_init(|| Stack::read(self))
     }
 
     /// Whether this is the machine itself, where devices can be opened and not only read about.
     pub fn is_system(&self) -> bool {
-        self.0 == Path::new("/")
+        self.folder == Path::new("/")
     }
 
     /// The place of an absolute path such as `/sys/block/vda`.
     pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
         let inside = absolute.as_ref().components().filter(|c| !matches!(c, Component::RootDir));
-        self.0.join(inside.collect::<PathBuf>())
+        self.folder.join(inside.collect::<PathBuf>())
     }
 
     /// The bytes of a file.
@@ -90,7 +115,7 @@ impl Root {
         if self.is_system() {
             return Ok(real);
         }
-        let root = std::fs::canonicalize(&self.0)?;
+        let root = std::fs::canonicalize(&self.folder)?;
         match real.strip_prefix(root) {
             Ok(inside) => Ok(Path::new("/").join(inside)),
             Err(_) => {

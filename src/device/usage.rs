@@ -79,7 +79,7 @@ pub struct Usage {
 impl Usage {
     /// Looks for everyone who uses this device.
     pub fn read(root: &Root, block: &Block) -> Usage {
-        let stack = Stack::read(root);
+        let stack = root.stack();
         let target = Thing::Device(block.number);
         let sharing = stack.sharing(target);
         let named =
@@ -92,7 +92,7 @@ impl Usage {
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let mounts = stack.mounts.iter();
         Usage {
-            relatives: sharing.iter().filter_map(|s| relative(&stack, s)).collect(),
+            relatives: sharing.iter().filter_map(|s| relative(stack, s)).collect(),
             mounts: mounts
                 .filter_map(|(on, mount)| Some(MountedOn { device: named(*on)?, mount: mount.clone() }))
                 .collect(),
@@ -212,6 +212,7 @@ impl Namesakes {
 pub fn shares_disk(root: &Root, block: &Block, path: &Path) -> bool {
     let existing = path.ancestors().find_map(|p| root.resolve(p).ok());
     let place = existing.and_then(|p| super::file::place(root, &p).ok());
-    let Some(device) = place.and_then(|p| p.device) else { return false };
-    Stack::read(root).disturbs(Thing::Device(block.number), Thing::Device(device.number))
+    let disturbs =
+        |device: &Block| root.stack().disturbs(Thing::Device(block.number), Thing::Device(device.number));
+    place.is_some_and(|p| p.devices().any(disturbs))
 }

@@ -11,7 +11,7 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 use super::finding::{Code, Finding};
 use super::rules::{self, Agreed};
-use super::{Check, Consent, Examined, GuardError, check_block, consent, outcome};
+use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
 use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
 
@@ -76,14 +76,15 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
         (Access::Create { name, size, mode }, Facts::Folder(place)) => {
             let findings = rules::folder(&place, size);
             let path = place.path.join(name);
-            let check = refuse_unless_ready(outcome(target, Facts::Folder(place), findings))?;
+            let check =
+                refuse_unless_ready(with_notes(root, outcome(target, Facts::Folder(place), findings)))?;
             create(root, check, &path, (name, mode), direct)
         }
         (Access::Overwrite { shared }, Facts::File(facts)) => {
             let agreed = Agreed::by(shared);
             let used = FileUse::read(root, &facts, None);
             let findings = rules::file(&facts, &used, agreed);
-            let check = refuse_unless_ready(outcome(target, Facts::File(facts), findings))?;
+            let check = refuse_unless_ready(with_notes(root, outcome(target, Facts::File(facts), findings)))?;
             overwrite(root, check, agreed, direct)
         }
         (Access::Destroy(given), Facts::Block(facts)) => destroy(root, target, *facts, given, direct),
@@ -153,7 +154,8 @@ fn without_access_times(file: &File) {
 
 fn read(root: &Root, facts: Facts, direct: bool) -> Result<Clearance, GuardError> {
     let file = open(root, facts.path(), false, None, 0, direct)?;
-    let clearance = Clearance { file, root: root.clone(), facts, notes: Vec::new(), hold: Hold::Read };
+    let notes = beneath(root, &facts);
+    let clearance = Clearance { file, root: root.clone(), facts, notes, hold: Hold::Read };
     clearance.same_target()?;
     Ok(clearance)
 }
@@ -201,10 +203,9 @@ fn destroy(
     let check = refuse_unless_ready(check_block(root, target, seen, &consent, None))?;
     let file = open(root, check.facts.path(), true, None, libc::O_EXCL, direct)?;
     let hold = Hold::Destroy { digest, confirmed: false };
-    let mut clearance =
-        Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
-    // Between the look and the open there was a moment in which nothing held the device.
-    clearance.look_again()?;
+    let clearance = Clearance { file, root: root.clone(), facts: check.facts, notes: check.findings, hold };
+    // Between the look and the open nothing held the device: before the first write `confirm` looks again, as its holder.
+    clearance.same_target()?;
     Ok(clearance)
 }
 
@@ -295,6 +296,7 @@ impl Clearance {
     }
 
     fn look_again(&mut self) -> Result<(), GuardError> {
+        self.root = self.root.anew();
         self.same_target()?;
         match (&self.hold, &self.facts) {
             (Hold::Destroy { digest, confirmed }, Facts::Block(before)) => {

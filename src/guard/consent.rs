@@ -9,9 +9,18 @@ use crate::device::{Block, Usage, word};
 use crate::unit::Bytes;
 
 /// The string that `--destroy` must equal, by preference: the serial number, the stable name under `/dev/disk/by-id`, the
-/// world-wide name, and where a device has none of these, its size and model.
+/// world-wide name, and where a device has none of these, its size, its model and the number that the kernel counted for it: another disk
+/// in its place has another number, and so has a loop device that is attached again. A partition has its place on the disk as well.
 pub fn consent(block: &Block, usage: &Usage) -> String {
     let part = block.partition.map_or(String::new(), |n| format!("-part{n}"));
+    let place = match block.partition {
+        Some(_) => format!("@{}+{}", block.start_bytes.exact(), block.size_bytes.exact()),
+        None => String::new(),
+    };
+    format!("{}{place}", named(block, usage, &part))
+}
+
+fn named(block: &Block, usage: &Usage, part: &str) -> String {
     if let Some(serial) = block.serial.as_ref().filter(|_| usage.same_serial.is_empty()) {
         return format!("{}{part}", word(serial));
     }
@@ -31,6 +40,9 @@ pub fn consent(block: &Block, usage: &Usage) -> String {
     if !usage.same_model.is_empty() {
         model += &format!(":{}", block.disk.name);
     }
+    if let Some(sequence) = block.diskseq {
+        model += &format!("#{sequence}");
+    }
     format!("{}:{model}{part}", block.size_bytes.exact())
 }
 
@@ -41,7 +53,7 @@ fn from(offset: Bytes) -> String {
 
 /// A path as one word of a shell, by which no two paths are alike: what is no plain ASCII stands as `%` and two digits, as in a URL.
 fn escaped(path: &Path) -> String {
-    let plain = |b: u8| b.is_ascii_graphic() && !b"'\"\\`$%@".contains(&b);
+    let plain = |b: u8| b.is_ascii_graphic() && !b"'\"\\`$%@#".contains(&b);
     let show = |b: &u8| if plain(*b) { (*b as char).to_string() } else { format!("%{b:02X}") };
     path.as_os_str().as_bytes().iter().map(show).collect()
 }
@@ -102,7 +114,13 @@ mod tests {
     #[test]
     fn a_partition_is_not_its_disk_nor_its_sibling() {
         let part = |n| Block { partition: Some(n), serial: Some("S1".into()), ..block() };
-        assert_eq!(consent(&part(1), &Usage::default()), "S1-part1");
+        assert_eq!(consent(&part(1), &Usage::default()), "S1-part1@0B+1GiB");
+        let moved = Block { start_bytes: Bytes::mib(1), ..part(1) };
+        assert_ne!(
+            consent(&part(1), &Usage::default()),
+            consent(&moved, &Usage::default()),
+            "made anew elsewhere"
+        );
         let nameless = |n| Block { serial: None, ..part(n) };
         assert_ne!(consent(&nameless(1), &Usage::default()), consent(&nameless(2), &Usage::default()));
     }
@@ -112,6 +130,12 @@ mod tests {
         let file = Block { backing_file: Some("/tmp/a".into()), ..block() };
         let half = Block { backing_offset_bytes: Bytes::gib(1), ..file.clone() };
         assert_eq!(consent(&half, &Usage::default()), "1GiB:/tmp/a@1GiB");
+        let again = Block { diskseq: Some(12), ..file.clone() };
+        assert_eq!(
+            consent(&again, &Usage::default()),
+            "1GiB:/tmp/a#12",
+            "attached again, it may hold other bytes"
+        );
         let namesake = Usage { same_model: vec!["loop7".into()], ..Usage::default() };
         assert_eq!(consent(&file, &namesake), "1GiB:/tmp/a:sdb");
         let odd = |name: &[u8]| escaped(Path::new(std::ffi::OsStr::from_bytes(name)));

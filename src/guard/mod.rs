@@ -210,10 +210,10 @@ pub fn check(
                 from_bytes: Bytes(0),
                 to_bytes: facts.size_bytes,
             };
-            let check = outcome(target, Facts::File(facts), findings);
+            let check = with_notes(root, outcome(target, Facts::File(facts), findings));
             Check { overwrites: Some(overwrites), file_use: Some(used), ..check }
         }
-        Facts::Folder(place) => outcome(target, Facts::Folder(place), Vec::new()),
+        Facts::Folder(place) => with_notes(root, outcome(target, Facts::Folder(place), Vec::new())),
     })
 }
 
@@ -230,6 +230,17 @@ pub fn check_overwrite(root: &Root, target: &Path, shared: bool) -> Result<(), G
         }
         _ => Ok(()),
     }
+}
+
+/// Notes on the devices under a target.
+fn beneath(root: &Root, facts: &Facts) -> Vec<Finding> {
+    facts.devices().into_iter().flat_map(|device| rules::beneath(root, device)).collect()
+}
+
+/// The same outcome with notes on the devices under a file or folder.
+fn with_notes(root: &Root, mut check: Check) -> Check {
+    check.findings.extend(beneath(root, &check.facts));
+    check
 }
 
 fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use super::finding::{Code, Finding, Severity};
 use super::{Consent, Examined};
-use crate::device::{Block, Driver, FileFacts, FileUse, Layer, Opener, Place, Relation, Relative, Usage};
+use crate::device::{
+    Block, Driver, FileFacts, FileUse, Layer, Opener, Place, Relation, Relative, Root, Thing, Usage,
+};
 use crate::unit::Bytes;
 
 /// Everything that speaks for or against writing to a block device, the gravest first.
@@ -214,22 +216,43 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
     found
 }
 
+/// Worth knowing of a device before a measurement, also before one that only reads, or that is of a file on the device.
+pub(super) fn beneath(root: &Root, device: &Block) -> Vec<Finding> {
+    let mut found = misaligned(device);
+    if root.stack().system_disk(Thing::Device(device.number)).is_some() {
+        found.push(Finding::new(
+            Severity::Note,
+            Code::SystemDisk,
+            format!("{} is on the system disk", device.name),
+            format!("{} carries the mount of /", disks(device)),
+            "What the system itself reads and writes is measured too; a volume of its own shows what the volume can do.",
+        ));
+    }
+    found
+}
+
+/// The device or its partitions, where they begin inside a physical block or a page.
+fn misaligned(device: &Block) -> Vec<Finding> {
+    let crooked = device.partitions.iter().filter(|p| !p.aligned).map(|p| (&p.name, p.start_bytes));
+    let own = (!device.aligned()).then_some((&device.name, device.start_bytes));
+    let note = |(name, start): (&String, Bytes)| {
+        Finding::new(
+            Severity::Note,
+            Code::Misaligned,
+            format!("{name} is not aligned to 4 KiB"),
+            format!("it starts at byte {}, the physical block is {}", start.0, device.physical_block_bytes),
+            "Make the partition again with an aligned start, or test the whole disk.",
+        )
+    };
+    crooked.chain(own).map(note).collect()
+}
+
 /// Worth knowing before a measurement.
 fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<Finding> {
     let note = |code, what: String, evidence: String, advice: &str| {
         Finding::new(Severity::Note, code, what, evidence, advice)
     };
-    let mut found = Vec::new();
-    let crooked = device.partitions.iter().filter(|p| !p.aligned).map(|p| (&p.name, p.start_bytes));
-    let own = (!device.aligned()).then_some((&device.name, device.start_bytes));
-    for (name, start) in crooked.chain(own) {
-        found.push(note(
-            Code::Misaligned,
-            format!("{name} is not aligned to 4 KiB"),
-            format!("it starts at byte {}, the physical block is {}", start.0, device.physical_block_bytes),
-            "Make the partition again with an aligned start, or test the whole disk.",
-        ));
-    }
+    let mut found = misaligned(device);
     if device.removable {
         let what = format!("{} is removable", device.name);
         found.push(note(

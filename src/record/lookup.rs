@@ -208,8 +208,8 @@ fn size(record: &Record) -> Size {
 
 /// The disks that a target lies on, as numbers; its filesystem, where they are not known.
 fn disks(target: &TargetRecord, numbers: &mut HashMap<String, u32>) -> Vec<u32> {
-    let device = target.facts.device();
-    let disks = device
+    let devices = target.facts.devices();
+    let disks = devices
         .into_iter()
         .flat_map(|d| d.lies_on.iter().chain([&d.disk]))
         .map(|n| format!("disk {}", n.name));

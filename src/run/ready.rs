@@ -271,8 +271,9 @@ impl Ready {
 
     /// The whole disks under the targets of some steps, by name, each once.
     pub fn disks(&self, plan: &Plan, steps: &[Step]) -> Vec<String> {
-        let of_step = |s| self.of(plan, s).filter_map(|t| Some(t.record.facts.disk()?.name.clone()));
-        let mut names: Vec<String> = steps.iter().flat_map(of_step).collect();
+        let targets = steps.iter().flat_map(|s| self.of(plan, s));
+        let mut names: Vec<String> =
+            targets.flat_map(|t| t.record.facts.disks()).map(|disk| disk.name.clone()).collect();
         names.sort();
         names.dedup();
         names
@@ -282,8 +283,7 @@ impl Ready {
     pub fn warnings(&self, plan: &Plan) -> Vec<Warning> {
         let mut found = Vec::new();
         for Held { first, record, .. } in &self.open {
-            if let Facts::File(file) = &record.facts
-                && let Some(extents) = file.extents
+            if let Some(extents) = record.facts.extents()
                 && Uses::of(plan, &record.named).reads
             {
                 let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
@@ -297,7 +297,12 @@ impl Ready {
                             share * 100.0,
                             record.path.display()
                         ),
-                        "write the whole file first, or name its folder and let volproof make one",
+                        match record.facts {
+                            Facts::Block(_) => {
+                                "write the whole device first: its loop device shows a file with holes"
+                            }
+                            _ => "write the whole file first, or name its folder and let volproof make one",
+                        },
                     ));
                 }
             }

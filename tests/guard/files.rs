@@ -63,7 +63,8 @@ fn room_is_asked_for_before_the_file_is_made() {
     let dir = tempfile::tempdir().unwrap();
     let access = Access::Create { name: "f", size: Bytes(1 << 60), mode: 0o600 };
     let e = clear(&Root::system(), dir.path(), access, false).unwrap_err();
-    assert_eq!(codes(e), [Code::NoSpace]);
+    // Beside it there may be notes on the disk.
+    assert_eq!(codes(e).first(), Some(&Code::NoSpace));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 

@@ -1,10 +1,16 @@
 //! The guard: against attacks, on files, on captured trees of machines, on loop devices and zram, and in a race with mkfs.
 
 mod attacks;
+mod beneath;
+mod clearance;
+mod data;
 mod files;
-mod loops;
+mod loop_device;
+mod program;
 mod race;
 mod stacks;
 #[path = "../traced_loop/mod.rs"]
 mod traced_loop;
 mod trees;
+mod uses;
+mod zram;

@@ -13,7 +13,7 @@ use std::path::Path;
 use super::{FileId, Layer, Piece, Shown, Stack, Step, Thing};
 use crate::device::block::{Identity, dev_path, dir, name_of, node, whole_disk};
 use crate::device::mounts::{all_mounts, swaps};
-use crate::device::{DevNumber, Root, ioctl, number_at};
+use crate::device::{DevNumber, Place, Root, ioctl, number_at, pools};
 
 /// The unit of sizes and starts in sysfs.
 const SECTOR: u64 = 512;
@@ -49,7 +49,7 @@ impl Stack {
             stack.loop_device(root, name);
         }
         stack.same_volumes(root, &names);
-        stack.pools = pool_members(root).iter().filter_map(|n| stack.named(root, n)).collect();
+        stack.pools = pools::members(root).iter().filter_map(|n| stack.named(root, n)).collect();
         stack.read_swaps(root);
         stack.read_mounts(root);
         stack
@@ -142,7 +142,7 @@ impl Stack {
         if file.filesystem.is_anonymous() {
             // btrfs: the number is of a subvolume, and the device has to be found by the mount above the path.
             let place = super::super::file::place(root, path).ok();
-            devices = place.and_then(|p| p.device).map(|d| d.number).into_iter().collect();
+            devices = place.iter().flat_map(Place::devices).map(|d| d.number).collect();
         }
         for device in devices.into_iter().filter(|d| name_of(root, *d).is_some()) {
             self.put(Thing::File(file), Thing::Device(device), Layer::Filesystem, vec![Piece::ALL], true);
@@ -197,8 +197,12 @@ impl Stack {
                 self.mounts.push((Thing::Device(number), mount.clone()));
             }
         }
-        let system = self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/"));
-        self.system = system.flat_map(|(thing, _)| self.beneath(*thing, true)).collect::<BTreeSet<_>>();
+        for (thing, _) in self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/")) {
+            let fellows = pools::fellows(root, &self.shown(*thing).name);
+            let all = fellows.iter().map(|b| Thing::Device(b.number)).chain([*thing]);
+            let beneath: BTreeSet<Thing> = all.flat_map(|thing| self.beneath(thing, true)).collect();
+            self.system.extend(beneath);
+        }
     }
 }
 
@@ -273,12 +277,4 @@ fn mapped(
         pieces.push(Piece::ALL);
     }
     (pieces, exclusive)
-}
-
-/// Members of mounted btrfs filesystems and of running bcache sets.
-fn pool_members(root: &Root) -> Vec<String> {
-    let fs = Path::new("/sys/fs/btrfs");
-    let btrfs = root.names(fs).into_iter().flat_map(|uuid| root.names(fs.join(uuid).join("devices")));
-    let bcache = root.names("/sys/class/block").into_iter().filter(|n| root.has(dir(n).join("bcache/set")));
-    btrfs.chain(bcache).collect()
 }

@@ -1,0 +1,209 @@
+//! Uses of a device that no consent overrules: mounts, swap, pools, loop devices, claims, open files, and the system itself.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use volproof::device::Root;
+use volproof::guard::{Access, Code, check, clear};
+
+use crate::loop_device::{Loop, Undo, codes, run};
+
+#[test]
+fn a_mounted_disk_is_refused_with_consent() {
+    let Some(disk) = Loop::attach() else { return };
+    let (device, mount) = (disk.device.to_str().unwrap(), disk.dir.path().join("mnt"));
+    std::fs::create_dir(&mount).unwrap();
+    assert!(run("mkfs.ext4", &["-q", device]));
+    assert!(run("mount", &[device, mount.to_str().unwrap()]));
+    let undo = Undo("umount", vec![mount.to_str().unwrap().into()]);
+    assert_eq!(disk.refusals(), [Code::Mounted]);
+    let finding = disk.check(None).findings.into_iter().find(|f| f.code == Code::Mounted).unwrap();
+    assert!(finding.evidence.contains(mount.to_str().unwrap()) && finding.advice.contains("umount"));
+
+    // A file on it may be written, and knows the disk beneath.
+    let access = Access::Create { name: "new", size: volproof::unit::Bytes::mib(1), mode: 0o600 };
+    let file = clear(&Root::system(), &mount, access, true).unwrap();
+    assert_eq!(file.facts().disk().unwrap().name, disk.name());
+    drop(file);
+    drop(undo);
+    assert_eq!(disk.refusals(), []);
+}
+
+#[test]
+fn a_mount_in_another_namespace_is_seen() {
+    let Some(disk) = Loop::attach() else { return };
+    let (device, mount) = (disk.device.to_str().unwrap(), disk.dir.path().join("mnt"));
+    std::fs::create_dir(&mount).unwrap();
+    assert!(run("mkfs.ext4", &["-q", device]));
+    let script = format!("mount {device} {} && echo mounted && exec cat", mount.display());
+    let mut child = Command::new("unshare")
+        .args(["--mount", "--propagation", "slave", "sh", "-c", &script])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
+        .unwrap();
+    assert_eq!(line.trim(), "mounted");
+    assert!(!std::fs::read_to_string("/proc/self/mountinfo").unwrap().contains(mount.to_str().unwrap()));
+    let refused = disk.refusals();
+    let finding = disk.check(None).findings.into_iter().find(|f| f.code == Code::Mounted);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(refused, [Code::Mounted]);
+    let finding = finding.unwrap();
+    assert!(finding.evidence.contains(&format!("process {} ", child.id())), "{}", finding.evidence);
+}
+
+#[test]
+fn a_mounted_btrfs_is_found_by_each_of_its_members() {
+    let (Some(a), Some(b)) = (Loop::attach(), Loop::attach()) else { return };
+    let mount = a.dir.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    let devices = [a.device.to_str().unwrap(), b.device.to_str().unwrap()];
+    if !run("mkfs.btrfs", &["-q", "-f", devices[0], devices[1]]) {
+        return eprintln!("skipped: mkfs.btrfs is not here");
+    }
+    let scanned = run("btrfs", &["device", "scan", devices[0], devices[1]]);
+    if !scanned || !run("mount", &[devices[0], mount.to_str().unwrap()]) {
+        return eprintln!("skipped: this kernel has no btrfs");
+    }
+    let undo = Undo("umount", vec![mount.to_str().unwrap().into()]);
+    assert!(a.refusals().contains(&Code::PoolMember) && b.refusals().contains(&Code::PoolMember));
+    drop(undo);
+    run("btrfs", &["device", "scan", "--forget", devices[0]]);
+    run("btrfs", &["device", "scan", "--forget", devices[1]]);
+}
+
+#[test]
+fn a_mounted_partition_refuses_its_disk_and_not_its_sibling() {
+    let Some(disk) = Loop::attach() else { return };
+    let device = disk.device.to_str().unwrap();
+    // Made by ioctl and not by a table, so that it works in kernels without partition support.
+    let add = |n: &str, start: &str| run("addpart", &[device, n, start, "65536"]);
+    if !add("1", "2048") || !add("2", "133121") {
+        return eprintln!("skipped: this kernel has no partitions on loop devices");
+    }
+    let _gone = [1, 2].map(|n| Undo("delpart", vec![device.into(), n.to_string()]));
+    let (part1, part2) = (format!("{device}p1"), format!("{device}p2"));
+    let mount = disk.dir.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(run("mkfs.ext4", &["-q", &part1]));
+    assert!(run("mount", &[&part1, mount.to_str().unwrap()]));
+    let _undo = Undo("umount", vec![mount.to_str().unwrap().into()]);
+
+    assert_eq!(disk.refusals(), [Code::Mounted]);
+    let at =
+        |path: &str, destroy: Option<&str>| check(&Root::system(), Path::new(path), destroy, None).unwrap();
+    assert!(at(&part1, None).findings.iter().any(|f| f.code == Code::Mounted));
+    let sibling = at(&part2, None);
+    assert!(sibling.ready, "{:?}", sibling.findings);
+    assert_eq!(sibling.findings.iter().map(|f| f.code).collect::<Vec<_>>(), [Code::Misaligned]);
+    assert_ne!(
+        sibling.consent,
+        disk.check(None).consent,
+        "consent for a partition is not consent for the disk"
+    );
+}
+
+#[test]
+fn swap_is_refused_with_consent() {
+    let Some(disk) = Loop::attach() else { return };
+    let device = disk.device.to_str().unwrap();
+    assert!(run("mkswap", &[device]));
+    if !run("swapon", &[device]) {
+        return eprintln!("skipped: this machine does not swap to a loop device");
+    }
+    let undo = Undo("swapoff", vec![device.into()]);
+    assert_eq!(disk.refusals(), [Code::Swap]);
+    drop(undo);
+    assert_eq!(disk.refusals(), []);
+}
+
+#[test]
+fn a_loop_device_over_the_disk_holds_it() {
+    let Some(disk) = Loop::attach() else { return };
+    let Some(above) = Loop::over(&disk.device, tempfile::tempdir().unwrap()) else { return };
+    assert!(disk.refusals().contains(&Code::Held));
+    let finding = disk.check(None).findings.into_iter().find(|f| f.code == Code::Held).unwrap();
+    assert!(finding.what.contains(above.name()) && finding.advice.contains("losetup -d"), "{finding:?}");
+}
+
+#[test]
+fn the_file_behind_a_loop_device_is_not_written() {
+    let Some(disk) = Loop::attach() else { return };
+    let file = disk.dir.path().join("disk");
+    let refused = codes(clear(&Root::system(), &file, Access::Overwrite { shared: false }, false));
+    assert_eq!(refused, [Code::LoopFile]);
+}
+
+#[test]
+fn two_loop_devices_over_one_file_are_one_volume() {
+    let Some(disk) = Loop::attach() else { return };
+    let Some(twin) = Loop::over(&disk.dir.path().join("disk"), tempfile::tempdir().unwrap()) else { return };
+    let mount = disk.dir.path().join("mnt");
+    std::fs::create_dir(&mount).unwrap();
+    assert!(run("mkfs.ext4", &["-q", twin.device.to_str().unwrap()]));
+    assert!(run("mount", &[twin.device.to_str().unwrap(), mount.to_str().unwrap()]));
+    let _undo = Undo("umount", vec![mount.to_str().unwrap().into()]);
+    assert!(run("blockdev", &["--flushbufs", disk.device.to_str().unwrap()]));
+    assert_eq!(disk.refusals(), [Code::Mounted]);
+    let finding = disk.check(None).findings.into_iter().find(|f| f.code == Code::Mounted).unwrap();
+    assert!(finding.what.contains("which shares bytes with this disk"), "{}", finding.what);
+}
+
+#[test]
+fn a_device_claimed_by_someone_else_is_refused() {
+    let Some(disk) = Loop::attach() else { return };
+    let held = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.device).unwrap();
+    assert_eq!(disk.refusals(), [Code::Claimed]);
+    drop(held);
+    assert_eq!(disk.refusals(), []);
+}
+
+#[test]
+fn a_raw_database_that_claims_nothing_is_seen() {
+    let Some(disk) = Loop::attach() else { return };
+    let open = |how: &str| {
+        let mut child = Command::new("sh")
+            .args(["-c", &format!("exec 3{how}{} && echo open && exec cat", disk.device.display())])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
+            .unwrap();
+        let looked = disk.check(None);
+        drop(child.stdin.take());
+        child.wait().unwrap();
+        looked
+    };
+    let writer = open("<>");
+    assert!(!writer.ready);
+    assert_eq!(writer.findings[0].code, Code::OpenForWriting);
+    let reader = open("<");
+    assert!(reader.ready);
+    assert_eq!(reader.findings[0].code, Code::OpenForReading);
+}
+
+#[test]
+fn the_system_disk_is_refused() {
+    let root = Root::system();
+    let facts = volproof::device::facts(&root, Path::new("/")).unwrap();
+    let Some(disk) = facts.disk() else { return eprintln!("skipped: / lies on no block device here") };
+    let path = PathBuf::from(format!("/dev/{}", disk.name));
+    // By the refusal alone: no consent is ever given here.
+    let looked = check(&root, &path, None, None).unwrap();
+    assert!(!looked.ready);
+    assert_eq!(looked.findings[0].code, Code::SystemDisk);
+    assert!(codes(clear(&root, &path, Access::Destroy(None), true)).contains(&Code::SystemDisk));
+
+    // A file on it is fine.
+    let dir = tempfile::tempdir().unwrap();
+    let access = Access::Create { name: "f", size: volproof::unit::Bytes::mib(1), mode: 0o600 };
+    assert!(clear(&root, dir.path(), access, false).unwrap().may_write());
+}
