@@ -1,6 +1,7 @@
 //! What this process cannot see of the machine: without it nobody can say that nothing is in use, so that the guard refuses to write.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{PROC_SUPER_MAGIC, statfs};
 
@@ -35,21 +36,37 @@ pub fn hidden_parts(root: &Root) -> Vec<String> {
         let path = readable(&mount.mount_point);
         found.push(format!("a mount of {} covers {path}: umount {path}", mount.filesystem));
     }
-    let listed = root.text("/proc/partitions").unwrap_or_default();
-    for line in listed.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let [major, minor, _, name] = words.as_slice() else { continue };
-        let shown = || {
-            root.has(format!("/sys/dev/block/{major}:{minor}"))
-                && root.has(format!("/sys/class/block/{}/dev", name.replace('/', "!")))
-        };
-        if major.parse::<u32>().is_ok() && !shown() {
-            found.push(format!(
-                "/proc/partitions lists {name} and /sys does not show it: mount -t sysfs sysfs /sys"
-            ));
+    let mut unshown = not_in_sysfs(root);
+    for _ in 0..LOOKS {
+        if unshown.is_empty() {
+            break;
         }
+        std::thread::sleep(BETWEEN_LOOKS);
+        let still = not_in_sysfs(root);
+        unshown.retain(|name| still.contains(name));
     }
+    found.extend(unshown.iter().map(|name| {
+        format!("/proc/partitions lists {name} and /sys does not show it: mount -t sysfs sysfs /sys")
+    }));
     found
+}
+
+/// A device that comes or goes is in one list before it is in the other.
+const LOOKS: u32 = 5;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+
+/// Devices that the kernel lists and sysfs does not show.
+fn not_in_sysfs(root: &Root) -> Vec<String> {
+    let listed = root.text("/proc/partitions").unwrap_or_default();
+    let unshown = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [major, minor, _, name] = words.as_slice() else { return None };
+        major.parse::<u32>().ok()?;
+        let shown = root.has(format!("/sys/dev/block/{major}:{minor}"))
+            && root.has(format!("/sys/class/block/{}/dev", name.replace('/', "!")));
+        (!shown).then(|| name.to_string())
+    };
+    listed.lines().filter_map(unshown).collect()
 }
 
 /// Why other processes cannot be looked at, where they cannot: their open files and mounts stay unknown.
