@@ -30,7 +30,7 @@ use crate::unit::{Bytes, Nanos};
         by the guard; 4 something could not be put back; 130 interrupted."
 )]
 pub struct Cli {
-    /// What to do
+    /// The subcommand
     #[command(subcommand)]
     pub command: Command,
 }
@@ -104,7 +104,7 @@ pub enum Command {
     },
 }
 
-/// What to run on what.
+/// The plan of a run and its targets.
 #[derive(clap::Args, Debug)]
 pub struct PlanArgs {
     /// Folders (a test file is made there), files, block devices; driven together
@@ -152,7 +152,7 @@ pub enum OverwriteMode {
     Shared,
 }
 
-/// What a run does to the kernel's knobs.
+/// Whether a run sets the kernel's knobs.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TuneMode {
     /// Set those that differ, put them back at the end.
@@ -166,7 +166,7 @@ pub enum TuneMode {
 /// A run and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct RunArgs {
-    /// What to run
+    /// The plan and its targets
     #[command(flatten)]
     pub what: PlanArgs,
 
@@ -175,7 +175,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
 
-    /// What is promised
+    /// The promise
     #[command(flatten)]
     pub claim: ClaimArgs,
     /// Run every step by volproof and by the installed fio in turn, and say whether they agree [default PAIRS: 6]
@@ -238,7 +238,7 @@ pub struct MillionArgs {
     /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
     #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
     pub destroy: Vec<String>,
-    /// What is promised
+    /// The promise
     #[command(flatten)]
     pub claim: ClaimArgs,
     /// Where results go

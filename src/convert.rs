@@ -22,7 +22,7 @@ use crate::report::html::repeat::plan_toml;
 use crate::report::text;
 use crate::unit::Bytes;
 
-/// What a file becomes.
+/// A form that a file can take.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A Record of volproof.
@@ -50,7 +50,7 @@ pub struct ConvertArgs {
     /// A Record, a report of fio (JSON, text, terse), a plan file or a job file; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What it becomes
+    /// Its new form
     #[arg(long, value_name = "FORM")]
     pub to: Form,
     /// Where it goes [default: standard output]
@@ -58,8 +58,8 @@ pub struct ConvertArgs {
     pub output: Option<PathBuf>,
 }
 
-/// What a file is.
-enum Source {
+/// The content of an input file.
+enum ConvertSource {
     Record(Box<Record>),
     Reports(Vec<u8>, Vec<Output>),
     Plan(Box<Plan>),
@@ -85,10 +85,10 @@ pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<String> {
     become_form(source, args).with_context(|| format!("{} cannot be converted", args.file.display()))
 }
 
-fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
+fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
     let text = String::from_utf8_lossy(&bytes);
     match Record::parse(&text, path.to_path_buf()) {
-        Ok(record) => return Ok(Source::Record(Box::new(explain::judged(record)))),
+        Ok(record) => return Ok(ConvertSource::Record(Box::new(explain::judged(record)))),
         Err(e @ RecordError::Newer { .. }) => return Err(e.into()),
         Err(e) if text.trim_start().starts_with('{') && text.contains("\"volproof.record\"") => {
             return Err(e.into());
@@ -97,7 +97,7 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
     }
     match reports(&bytes) {
         Ok(found) => {
-            return Ok(Source::Reports(bytes, found.into_iter().map(|(_, output)| output).collect()));
+            return Ok(ConvertSource::Reports(bytes, found.into_iter().map(|(_, output)| output).collect()));
         }
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
@@ -105,48 +105,48 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<Source> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);
     if let Ok(plan) = toml {
-        return Ok(Source::Plan(Box::new(plan)));
+        return Ok(ConvertSource::Plan(Box::new(plan)));
     }
     if text.contains("[[") {
         return Err(toml.expect_err("it was not read")).with_context(|| path.display().to_string());
     }
     jobs(&text)?;
-    Ok(Source::Jobs(text.into_owned()))
+    Ok(ConvertSource::Jobs(text.into_owned()))
 }
 
-fn become_form(source: Source, args: &ConvertArgs) -> anyhow::Result<String> {
-    if let Source::Record(record) = &source
+fn become_form(source: ConvertSource, args: &ConvertArgs) -> anyhow::Result<String> {
+    if let ConvertSource::Record(record) = &source
         && record.report.is_some()
         && !matches!(args.to, Form::Record | Form::Csv)
     {
         bail!("it was made from a report, and holds less than that did: convert the report itself")
     }
     match (args.to, source) {
-        (Form::Jobfile, Source::Jobs(text)) => Ok(text),
-        (Form::Jobfile, Source::Reports(_, outputs)) => job_file(&outputs),
-        (Form::Jobfile, Source::Record(record)) => record_as_jobs(&record),
-        (Form::Jobfile, Source::Plan(plan)) => plan_as_jobs(&plan),
-        (Form::Plan, Source::Plan(plan)) => Ok(plan_toml(&plan)),
-        (Form::Plan, Source::Record(record)) => Ok(plan_toml(&record.plan)),
-        (Form::Plan, Source::Reports(_, outputs)) => {
+        (Form::Jobfile, ConvertSource::Jobs(text)) => Ok(text),
+        (Form::Jobfile, ConvertSource::Reports(_, outputs)) => job_file(&outputs),
+        (Form::Jobfile, ConvertSource::Record(record)) => record_as_jobs(&record),
+        (Form::Jobfile, ConvertSource::Plan(plan)) => plan_as_jobs(&plan),
+        (Form::Plan, ConvertSource::Plan(plan)) => Ok(plan_toml(&plan)),
+        (Form::Plan, ConvertSource::Record(record)) => Ok(plan_toml(&record.plan)),
+        (Form::Plan, ConvertSource::Reports(_, outputs)) => {
             let jobs = job_file(&outputs)?;
             // What was inferred is said in the plan too.
             let said: String =
                 jobs.lines().filter(|l| l.starts_with('#')).map(|l| l.to_string() + "\n").collect();
             Ok(said + &jobs_as_plan(&jobs)?)
         }
-        (Form::Plan, Source::Jobs(text)) => jobs_as_plan(&text),
-        (_, Source::Plan(_) | Source::Jobs(_)) => {
+        (Form::Plan, ConvertSource::Jobs(text)) => jobs_as_plan(&text),
+        (_, ConvertSource::Plan(_) | ConvertSource::Jobs(_)) => {
             bail!(
                 "it says what is to be done and holds no result: run it first, with volproof run --plan or volproof fio"
             )
         }
-        (Form::Record, Source::Record(record)) => as_json(&record),
-        (Form::Record, Source::Reports(bytes, _)) => as_json(&explain::one(&bytes, &args.file)?),
-        (Form::Csv, Source::Record(record)) => Ok(text::csv(&record)),
-        (Form::Csv, Source::Reports(bytes, _)) => Ok(text::csv(&explain::one(&bytes, &args.file)?)),
-        (form, Source::Reports(_, outputs)) => Ok(outputs.iter().map(|o| report(o, form)).collect()),
-        (form, Source::Record(record)) => Ok(report(&of_record::of_record(&record), form)),
+        (Form::Record, ConvertSource::Record(record)) => as_json(&record),
+        (Form::Record, ConvertSource::Reports(bytes, _)) => as_json(&explain::one(&bytes, &args.file)?),
+        (Form::Csv, ConvertSource::Record(record)) => Ok(text::csv(&record)),
+        (Form::Csv, ConvertSource::Reports(bytes, _)) => Ok(text::csv(&explain::one(&bytes, &args.file)?)),
+        (form, ConvertSource::Reports(_, outputs)) => Ok(outputs.iter().map(|o| report(o, form)).collect()),
+        (form, ConvertSource::Record(record)) => Ok(report(&of_record::of_record(&record), form)),
     }
 }
 

@@ -43,7 +43,7 @@ fn named(step: &str, fio: bool, pair: u32) -> String {
     format!("{step} {} {pair}", if fio { "fio" } else { "volproof" })
 }
 
-/// What the runs of an [`alternating`] plan say, step by step of the plan it was made from; runs that are missing leave their pair out.
+/// The comparison of an [`alternating`] plan, one entry for each step of the plan it was made from; a pair with a missing run is left out.
 pub fn compare(record: &Record, original: &Plan, pairs: u32) -> Vec<CrossCheck> {
     let find = |name: String| record.steps.iter().find(|s| s.name == name);
     let check = |step: &Step| {
@@ -62,17 +62,17 @@ pub fn compare(record: &Record, original: &Plan, pairs: u32) -> Vec<CrossCheck> 
 }
 
 /// One figure that both tools report; nanoseconds where less is better.
-struct Metric {
+struct ComparedMetric {
     name: &'static str,
     less_is_better: bool,
     value: fn(&StepRecord) -> Option<f64>,
 }
 
-const METRICS: [Metric; 4] = [
-    Metric { name: "IOPS", less_is_better: false, value: |s| Some(s.iops()) },
-    Metric { name: "p50 latency", less_is_better: true, value: |s| percentile(s, "50") },
-    Metric { name: "p99 latency", less_is_better: true, value: |s| percentile(s, "99") },
-    Metric {
+const METRICS: [ComparedMetric; 4] = [
+    ComparedMetric { name: "IOPS", less_is_better: false, value: |s| Some(s.iops()) },
+    ComparedMetric { name: "p50 latency", less_is_better: true, value: |s| percentile(s, "50") },
+    ComparedMetric { name: "p99 latency", less_is_better: true, value: |s| percentile(s, "99") },
+    ComparedMetric {
         name: "CPU per I/O",
         less_is_better: true,
         value: |s| Some(s.cpu.user_ns_per_io + s.cpu.system_ns_per_io),
@@ -84,7 +84,7 @@ fn percentile(step: &StepRecord, name: &str) -> Option<f64> {
     summary.service_latency_ns.percentiles.get(name).map(|ns| ns.0 as f64)
 }
 
-fn metric(metric: &Metric, runs: &[(&StepRecord, &StepRecord)]) -> Option<CrossMetric> {
+fn metric(metric: &ComparedMetric, runs: &[(&StepRecord, &StepRecord)]) -> Option<CrossMetric> {
     let values: Vec<(f64, f64)> = runs
         .iter()
         .filter_map(|(a, b)| (metric.value)(a).zip((metric.value)(b)))

@@ -14,7 +14,7 @@ pub const LONGEST: Bytes = Bytes::mib(128);
 /// The bytes of a file; `-` is standard input.
 ///
 /// # Errors
-/// What the system says, and an input that is longer than [`LONGEST`].
+/// Errors of the system, and an input that is longer than [`LONGEST`].
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {

@@ -75,7 +75,7 @@ pub fn reserve(clearance: &Clearance, to: Bytes) {
 /// Gives a file its length, with room for all of it where the filesystem can promise that; nothing is written.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
     if rustix::fs::fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, to.0).is_err() {
         rustix::fs::ftruncate(clearance.as_fd(), to.0)?;

@@ -168,7 +168,7 @@ fn promised(
     Ok(report::text(&promise) + &said.map(|s| report::remark(&s)).unwrap_or_default())
 }
 
-/// What is known of this machine's disks, or of one.
+/// The known facts about this machine's disks, or about one of them.
 fn here(
     args: &PromiseArgs,
     catalogue: &Catalogue,

@@ -1,4 +1,4 @@
-//! What a waiting person sees: on a terminal one live line with rate, latency and ETA; elsewhere a line per step.
+//! Progress for a waiting person: on a terminal one live line with rate, latency and ETA; elsewhere a line per step.
 //!
 //! Everything goes to standard error, so that standard output holds results alone.
 
@@ -19,11 +19,11 @@ pub struct Ui {
     recent: BTreeMap<i64, [u64; 3]>,
 }
 
-/// What is new of a stage, for the live line.
+/// News of a stage, for the live line.
 pub struct Tick<'a> {
     /// Place in the plan, such as `[2/6]`.
     pub place: &'a str,
-    /// What runs.
+    /// The names of the running steps.
     pub name: &'a str,
     /// Time since the first load of the stage began.
     pub elapsed: Nanos,

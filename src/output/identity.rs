@@ -7,13 +7,13 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use super::place::{LINKS, Place};
+use super::place::{LINKS, OutputPlace};
 use super::{OutputError, OutputFile};
 
 /// Device and inode.
 type Inode = (u64, u64);
 
-/// What a path leads to.
+/// The file that a path leads to.
 #[derive(Clone, Debug, Default)]
 pub struct Identity {
     file: Option<Inode>,
@@ -45,13 +45,13 @@ impl Identity {
 
     fn of_output(output: &OutputFile) -> Identity {
         let (folder, name) = match &output.place {
-            Place::Stream(_) if output.path == Path::new("-") => {
+            OutputPlace::Stream(_) if output.path == Path::new("-") => {
                 return Identity { name: Some(((0, 0), "-".into())), ..Identity::of_open(io::stdout()) };
             }
-            Place::Stream(file) => return Identity::of_open(file),
+            OutputPlace::Stream(file) => return Identity::of_open(file),
             // Nobody else has a name that is chosen when it is needed.
-            Place::Fresh { .. } => return Identity::default(),
-            Place::Named { folder, name } => (folder, name),
+            OutputPlace::Fresh { .. } => return Identity::default(),
+            OutputPlace::Named { folder, name } => (folder, name),
         };
         let inode = |about: rustix::fs::Stat| (about.st_dev, about.st_ino);
         Identity {

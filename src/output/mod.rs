@@ -21,7 +21,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags};
 
 pub use identity::{Identity, apart};
-use place::Place;
+use place::OutputPlace;
 pub use place::holds_data;
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
@@ -65,10 +65,10 @@ pub enum OutputError {
 pub struct OutputFile {
     option: String,
     path: PathBuf,
-    place: Place,
+    place: OutputPlace,
 }
 
-/// What an output does to the system, in this order: tests make each of them fail.
+/// A call of an output to the system, in this order: tests make each of them fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Call {
     Create,
@@ -78,7 +78,7 @@ enum Call {
 }
 
 /// Asked before each [`Call`]; an error stands for that of the system.
-type Gate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
+type CallGate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
 
 impl OutputFile {
     /// Opens a path that an option names; `-` is standard output. A missing file is not made yet, but its folder has been tried.
@@ -86,7 +86,7 @@ impl OutputFile {
     /// # Errors
     /// See [`OutputError`].
     pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
-        let place = Place::find(path).map_err(|why| why.named(option, path))?;
+        let place = OutputPlace::find(path).map_err(|why| why.named(option, path))?;
         Ok(OutputFile { option: option.into(), path: path.into(), place })
     }
 
@@ -100,7 +100,7 @@ impl OutputFile {
         stem: &str,
         extension: &str,
     ) -> Result<OutputFile, OutputError> {
-        let place = Place::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
+        let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
         Ok(OutputFile { option: option.into(), path: folder.join(format!("{stem}.{extension}")), place })
     }
 
@@ -111,32 +111,32 @@ impl OutputFile {
 
     /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
     pub fn is_stream(&self) -> bool {
-        matches!(self.place, Place::Stream(_))
+        matches!(self.place, OutputPlace::Stream(_))
     }
 
     /// It is standard output, by whatever name.
     pub fn is_stdout(&self) -> bool {
-        let Place::Stream(file) = &self.place else { return false };
+        let OutputPlace::Stream(file) = &self.place else { return false };
         self.path == Path::new("-") || identity::is_stdout(file)
     }
 
     /// Writes the content, replacing what was there at once or not at all.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn save(&mut self, content: Content<'_>) -> io::Result<()> {
         self.save_through(content, &mut |_| Ok(()))
     }
 
-    fn save_through(&mut self, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+    fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
         match &mut self.place {
-            Place::Stream(file) => through(file, content, gate),
-            Place::Named { folder, name } => replace(&*folder, name, content, gate),
-            Place::Fresh { folder, stem, extension } => {
+            OutputPlace::Stream(file) => through(file, content, gate),
+            OutputPlace::Named { folder, name } => replace(&*folder, name, content, gate),
+            OutputPlace::Fresh { folder, stem, extension } => {
                 let name = make(&*folder, stem, extension, content, gate)?;
                 let folder = folder.as_fd().try_clone_to_owned()?;
                 self.path.set_file_name(&name);
-                self.place = Place::Named { folder, name };
+                self.place = OutputPlace::Named { folder, name };
                 Ok(())
             }
         }
@@ -145,14 +145,14 @@ impl OutputFile {
     /// Empties the output and opens it for a text that grows while a run goes on.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn begin(&self) -> io::Result<File> {
         match &self.place {
-            Place::Stream(file) => {
+            OutputPlace::Stream(file) => {
                 empty(file)?;
                 file.try_clone()
             }
-            Place::Named { folder, name } | Place::Fresh { folder, stem: name, .. } => {
+            OutputPlace::Named { folder, name } | OutputPlace::Fresh { folder, stem: name, .. } => {
                 let (file, temporary) = neighbour(folder, name)?;
                 rename(folder, &temporary, name)?;
                 Ok(file)
@@ -163,11 +163,11 @@ impl OutputFile {
     /// Opens the output behind what it holds already.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub fn extend(&self) -> io::Result<File> {
         match &self.place {
-            Place::Stream(file) => file.try_clone(),
-            Place::Named { folder, name } | Place::Fresh { folder, stem: name, .. } => {
+            OutputPlace::Stream(file) => file.try_clone(),
+            OutputPlace::Named { folder, name } | OutputPlace::Fresh { folder, stem: name, .. } => {
                 let flags =
                     OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 Ok(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -250,7 +250,7 @@ fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
 }
 
 /// Writes a new content for a name.
-fn replace(folder: impl AsFd, name: &OsStr, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+fn replace(folder: impl AsFd, name: &OsStr, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
     let (file, temporary) = neighbour(&folder, name)?;
     let written = fill(&file, content, gate).and_then(|()| {
@@ -269,7 +269,7 @@ fn make(
     stem: &OsStr,
     extension: &str,
     content: Content<'_>,
-    gate: Gate<'_>,
+    gate: CallGate<'_>,
 ) -> io::Result<OsString> {
     gate(Call::Create)?;
     let (file, temporary) = neighbour(&folder, OsStr::new(""))?;
@@ -321,7 +321,7 @@ fn settle(folder: impl AsFd) {
 }
 
 /// Writes a content to a stream as it is. A reader that has gone away (`| head`) is no error.
-fn through(file: &File, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
     empty(file)?;
     match fill(file, content, gate) {
@@ -337,7 +337,7 @@ fn empty(file: &File) -> io::Result<()> {
 }
 
 /// Writes the content and waits until it is on the disk: some errors are told only then.
-fn fill(file: &File, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
+fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate });
     content(&mut out)?;
     out.flush()?;
@@ -360,7 +360,7 @@ fn fill(file: &File, content: Content<'_>, gate: Gate<'_>) -> io::Result<()> {
 /// A file that asks before each write.
 struct Gated<'a, 'b> {
     file: &'a File,
-    gate: Gate<'b>,
+    gate: CallGate<'b>,
 }
 
 impl Write for Gated<'_, '_> {

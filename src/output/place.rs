@@ -1,4 +1,4 @@
-//! What lies at the path of an output, and how it is to be written.
+//! The file or device at the path of an output, and how it is written.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
@@ -14,12 +14,12 @@ use super::{OutputError, neighbour};
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
-/// What `statfs` says of /proc (`linux/magic.h`).
+/// The type that `statfs` reports for /proc (`linux/magic.h`).
 const PROC: i64 = 0x9fa0;
 
 /// How an output is written.
 #[derive(Debug)]
-pub enum Place {
+pub enum OutputPlace {
     /// A regular file, there or not: replaced in its folder.
     Named {
         /// Stays open, so that a folder that is renamed meanwhile is still found.
@@ -84,11 +84,11 @@ pub fn holds_data(about: &Metadata) -> bool {
     kind.is_block_device() || (kind.is_char_device() && !harmless)
 }
 
-impl Place {
+impl OutputPlace {
     /// Follows the links of a path and tries what it leads to.
-    pub fn find(path: &Path) -> Result<Place, Unfit> {
+    pub fn find(path: &Path) -> Result<OutputPlace, Unfit> {
         if path == Path::new("-") {
-            return Ok(Place::Stream(io::stdout().as_fd().try_clone_to_owned()?.into()));
+            return Ok(OutputPlace::Stream(io::stdout().as_fd().try_clone_to_owned()?.into()));
         }
         match std::fs::metadata(path) {
             Ok(about) if about.is_dir() => return Err(Unfit::Why("it is a folder".into())),
@@ -101,13 +101,13 @@ impl Place {
         for _ in 0..LINKS {
             let (folder, name) = open_parent(&path)?;
             if rustix::fs::fstatfs(&folder)?.f_type as i64 == PROC {
-                return descriptor(&path).map(Place::Stream);
+                return descriptor(&path).map(OutputPlace::Stream);
             }
             let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
                     try_folder(&folder, &name)?;
-                    return Ok(Place::Named { folder, name });
+                    return Ok(OutputPlace::Named { folder, name });
                 }
                 Err(e) => return Err(e.into()),
             };
@@ -126,7 +126,7 @@ impl Place {
                     return if holds_data(&file.metadata()?) {
                         Err(Unfit::Device)
                     } else {
-                        Ok(Place::Stream(file))
+                        Ok(OutputPlace::Stream(file))
                     };
                 }
             }
@@ -135,10 +135,10 @@ impl Place {
     }
 
     /// A new file in a folder that can be written.
-    pub fn fresh(folder: &Path, stem: &str, extension: &str) -> Result<Place, Unfit> {
+    pub fn fresh(folder: &Path, stem: &str, extension: &str) -> Result<OutputPlace, Unfit> {
         let opened = open_folder(folder)?;
         try_folder(&opened, OsStr::new(stem))?;
-        Ok(Place::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
+        Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
     }
 }
 
@@ -175,7 +175,7 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
 }
 
 /// A regular file: replaced where its folder allows that, else written as it is.
-fn regular(folder: OwnedFd, name: OsString) -> Result<Place, Unfit> {
+fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
     let about = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
@@ -187,9 +187,9 @@ fn regular(folder: OwnedFd, name: OsString) -> Result<Place, Unfit> {
         && !me.is_root()
         && ![about.stx_uid, around.st_uid].contains(&me.as_raw());
     if mounted || shared || try_folder(&folder, &name).is_err() {
-        return Ok(Place::Stream(file));
+        return Ok(OutputPlace::Stream(file));
     }
-    Ok(Place::Named { folder, name })
+    Ok(OutputPlace::Named { folder, name })
 }
 
 /// A descriptor of this process by its name in /proc, or anything else that /proc leads to. `/dev/stdout` is such a link: opening it anew

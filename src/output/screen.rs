@@ -39,7 +39,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 /// Prints results on standard output. A reader that has gone away (`| head`) is no error.
 ///
 /// # Errors
-/// What the system says.
+/// Errors of the system.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {

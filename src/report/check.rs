@@ -8,7 +8,7 @@ use crate::device::{Block, Branch, Facts, Place};
 use crate::guard::{Check, Finding, Severity};
 use crate::unit::grouped;
 
-/// What fits a terminal without being asked.
+/// Width of a drawing, which fits every terminal.
 const COLUMNS: u16 = 80;
 
 /// As one line of JSON: several targets are several lines.
@@ -35,7 +35,7 @@ pub fn text(check: &Check) -> String {
     out
 }
 
-/// What lies on what around a target: the lowest first.
+/// The stack of devices around a target, the lowest first.
 pub fn tree(branches: &[Branch]) -> String {
     let mut out = String::from("\nWhat lies on what, the lowest first:\n");
     let mut open: Vec<bool> = Vec::new();

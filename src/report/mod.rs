@@ -1,4 +1,4 @@
-//! What people and programs read: text, JSON and pages. Nothing here computes a result.
+//! Results as text, JSON and pages. Nothing here computes a result.
 
 pub mod check;
 pub mod crosscheck;

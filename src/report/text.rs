@@ -16,7 +16,7 @@ pub const WIDTH: usize = 80;
 /// The whole Record.
 pub fn record(record: &Record) -> String {
     let mut out = heading(record);
-    let rows: Vec<Row> = record.steps.iter().flat_map(rows).collect();
+    let rows: Vec<TableRow> = record.steps.iter().flat_map(rows).collect();
     if rows.is_empty() {
         out.push_str("\nNothing was measured.\n");
     } else if !record.cross_checks.is_empty() {
@@ -112,22 +112,22 @@ fn disk(target: &crate::record::TargetRecord) -> String {
 }
 
 /// One line of the tables: a step and direction, in all or on one target.
-struct Row<'a> {
+struct TableRow<'a> {
     name: String,
     summary: &'a DirectionSummary,
 }
 
-fn rows(step: &StepRecord) -> Vec<Row<'_>> {
+fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     let mixed = step.directions().count() > 1;
     let mut rows = Vec::new();
     for (d, summary) in step.directions() {
         let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
-        rows.push(Row { name, summary });
+        rows.push(TableRow { name, summary });
         if step.targets.len() > 1 {
             for target in &step.targets {
                 if let Some(summary) = target.direction(d) {
                     let file = target.path.file_name().unwrap_or(target.path.as_os_str());
-                    rows.push(Row { name: format!("  {}", file.to_string_lossy()), summary });
+                    rows.push(TableRow { name: format!("  {}", file.to_string_lossy()), summary });
                 }
             }
         }
@@ -166,7 +166,7 @@ fn label(name: &str, most: usize) -> String {
 }
 
 /// `without` stands where there is no interval.
-fn rates(rows: &[Row<'_>], without: &str) -> String {
+fn rates(rows: &[TableRow<'_>], without: &str) -> String {
     let mut lines = Vec::new();
     for row in rows {
         let s = row.summary;
@@ -196,7 +196,7 @@ const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
 
 fn latencies<'a>(
     title: &str,
-    rows: &'a [Row<'a>],
+    rows: &'a [TableRow<'a>],
     pick: impl Fn(&'a DirectionSummary) -> Option<&'a LatencySummary>,
 ) -> String {
     let mut lines = Vec::new();
@@ -279,7 +279,7 @@ pub(in crate::report) fn load(record: &Record, step: &StepRecord) -> String {
     block.into_iter().chain(c.rw.as_ref().cloned()).collect::<Vec<_>>().join(" ")
 }
 
-/// What no report holds, and what this one leaves out or lets one infer: conditions, with the steps that this is so for where that is not
+/// Facts that no report holds, and conditions that this one leaves out or lets one infer, with the steps concerned where those are not
 /// all of them.
 pub(in crate::report) fn not_in_it(record: &Record) -> String {
     let mut facts: Vec<(String, Vec<&str>)> = Vec::new();
@@ -399,7 +399,7 @@ fn begins(step: &Step) -> String {
     if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
 }
 
-/// What a plan would do, before any I/O: `plan`.
+/// A plan in words, before any I/O: `plan`.
 pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Option<Bytes>) -> String {
     let mut out = format!("plan {}\n", plan.name);
     for (name, size) in targets {

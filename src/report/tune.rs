@@ -33,7 +33,7 @@ pub fn survey(settings: &[Setting]) -> String {
     out
 }
 
-/// What was written.
+/// The settings that were written.
 pub fn applied(applied: &[Applied]) -> String {
     if applied.is_empty() {
         return "Nothing to tune: every knob is as a run wants it.\n".to_string();
@@ -103,7 +103,7 @@ pub fn waiting(waiting: &Waiting) -> String {
     out
 }
 
-/// What came back. Empty when there was nothing to do.
+/// The settings that were put back. Empty when there was nothing to do.
 pub fn restored(done: &[Restoration]) -> String {
     let mut out = String::new();
     for one in done {
@@ -170,7 +170,7 @@ fn alike<'a, T>(rows: &[&'a T], same: impl Fn(&T, &T) -> bool) -> Vec<(&'a T, St
     .collect()
 }
 
-/// What a comparison says of a knob.
+/// The effect of a knob in words.
 pub fn told(c: &Comparison) -> String {
     match c.outcome {
         Finding::Faster => "raises the rate".to_string(),
@@ -183,7 +183,7 @@ pub fn told(c: &Comparison) -> String {
     }
 }
 
-/// What each knob did to the rate: `--tune ab`.
+/// The effect of each knob on the rate: `--tune ab`.
 pub fn effects(effects: &[Effect]) -> String {
     let mut out = String::new();
     for effect in effects {

@@ -116,7 +116,7 @@ fn significant_short(v: f64) -> String {
     if v.fract() == 0.0 { format!("{v:.0}") } else { significant(v) }
 }
 
-/// What limited each step. What the doubts already say is left to them.
+/// The limits of each step, without those that a doubt tells already.
 pub fn findings(all: &[Diagnosis]) -> String {
     if all.is_empty() {
         return String::new();

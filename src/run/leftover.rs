@@ -15,7 +15,7 @@ use crate::guard::Clearance;
 use crate::output::screen;
 use crate::ui::Ui;
 
-/// What names of test files begin with, and end with.
+/// The beginning and the end of the names of test files.
 const TEST: (&str, &str) = ("volproof-test-", ".dat");
 
 /// The name of the `n`th test file of this run.

@@ -15,9 +15,9 @@ use crate::unit::{Bytes, Nanos};
 
 /// A step whose load has ended.
 pub struct Measured<'a> {
-    /// What was to be done.
+    /// The step of the plan.
     pub step: &'a Step,
-    /// What did it.
+    /// The engine that ran it.
     pub engine: EngineKind,
     /// On what: the path of each target, none for the null engine.
     pub paths: Vec<PathBuf>,
@@ -31,9 +31,9 @@ pub struct Measured<'a> {
     pub pinned_cpus: Vec<u32>,
     /// Why they were placed there.
     pub placement: Option<Placement>,
-    /// What the engine says.
+    /// The outcome that the engine reports.
     pub outcome: Outcome,
-    /// What the kernel counted beside it; empty in a stage of several steps, where no counter is its alone.
+    /// The kernel's counters of the same time; empty in a stage of several steps, where no counter is its alone.
     pub evidence: Evidence,
 }
 

@@ -23,14 +23,14 @@ use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
-/// What the procedure is named after.
+/// The rate that the procedure is named after.
 const MILLION: f64 = 1e6;
 /// The script waits so long after it has set the knobs; here the load runs meanwhile and is not counted.
 const SETTLE: Nanos = Nanos::seconds(5);
 
 /// The words of a call, in either order.
 #[derive(Clone, Debug, PartialEq)]
-struct Words {
+struct ScriptWords {
     target: PathBuf,
     jobs: Option<u32>,
     depth: u32,
@@ -66,7 +66,7 @@ pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Reads the words.
-fn words(given: &[String]) -> Result<Words, String> {
+fn words(given: &[String]) -> Result<ScriptWords, String> {
     let usage = "write DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or the script's own order \
                  JOBS DEPTH BS RW [SIZE] DEVICE [ENGINE [DIRECT]]";
     let mut rest = given.iter().map(String::as_str).peekable();
@@ -105,7 +105,7 @@ fn words(given: &[String]) -> Result<Words, String> {
     if let Some(more) = rest.next() {
         return Err(format!("'{more}' is one word too many: {usage}"));
     }
-    Ok(Words { target: target.into(), jobs, depth, bs, rw, size, engine, direct })
+    Ok(ScriptWords { target: target.into(), jobs, depth, bs, rw, size, engine, direct })
 }
 
 /// The queues and CPUs of a block device; nothing for a file, whose queues are its filesystem's affair.
@@ -122,7 +122,7 @@ fn queues(topology: &Topology) -> u32 {
     queues.clamp(1, topology.cpus.usable().len().max(1)) as u32
 }
 
-fn plan(args: &MillionArgs, words: &Words, jobs: u32) -> Result<Plan, Failure> {
+fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Failure> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if jobs as usize > cpus {
         return Err(Failure::input(format!(
@@ -156,7 +156,12 @@ fn plan(args: &MillionArgs, words: &Words, jobs: u32) -> Result<Plan, Failure> {
 }
 
 /// In which points this is not the script.
-fn differences(words: &Words, jobs: u32, topology: Option<&Topology>, tune: Option<TuneMode>) -> String {
+fn differences(
+    words: &ScriptWords,
+    jobs: u32,
+    topology: Option<&Topology>,
+    tune: Option<TuneMode>,
+) -> String {
     let mut points: Vec<String> = Vec::new();
     if let Some(topology) = topology {
         let ours = place_on(topology, QueueKind::Default, jobs, true).ok();
@@ -224,7 +229,7 @@ fn answer(record: &Record) -> String {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Words, String> {
+    fn read(line: &str) -> Result<ScriptWords, String> {
         words(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 

@@ -302,7 +302,7 @@ struct Cross {
     runtime: bool,
 }
 
-/// What a front end prints around the tables.
+/// The texts that a front end prints around the tables.
 struct Words {
     /// Once nothing is wrong with the input.
     before: String,

@@ -44,7 +44,7 @@ pub struct Options {
     pub destroy: Vec<String>,
     /// Existing files may be overwritten also where others have them open, or know them by other names.
     pub overwrite_shared: bool,
-    /// What happens to the kernel's knobs; the usual when absent.
+    /// Whether the kernel's knobs are set; by the kind of the targets when absent.
     pub tune: Option<TuneMode>,
     /// A step whose verdict is not decided is measured again, for no longer than this.
     pub until_conclusive: Option<Nanos>,
@@ -71,7 +71,7 @@ pub trait Front {
         let _ = (step, traces);
     }
 
-    /// What a running step has done of late, about ten times a second for each. The front end shows nothing of it unless it
+    /// News of each running step, about ten times a second. The front end shows nothing of it unless it
     /// wants to: [`Ui`] has its own.
     fn heard(&mut self, news: &News<'_>) {
         let _ = news;
@@ -81,7 +81,7 @@ pub trait Front {
     fn tick(&mut self) {}
 }
 
-/// What is new of a running step.
+/// News of a running step.
 pub struct News<'a> {
     /// The step.
     pub step: &'a Step,
@@ -91,7 +91,7 @@ pub struct News<'a> {
     pub elapsed: Nanos,
     /// Intervals that came in since the last news, ramp included.
     pub fresh: &'a [Interval],
-    /// What the kernel has counted beside the stage, whose evidence it will be.
+    /// The kernel's counters so far, which become the evidence of the stage.
     pub evidence: &'a Evidence,
 }
 
@@ -342,7 +342,7 @@ impl Running<'_> {
 
 /// Work that has ended, one way or another.
 pub struct Ended {
-    /// What was measured.
+    /// The Record of the run.
     pub record: Record,
     /// Files that were made and stay.
     pub kept: Vec<PathBuf>,

@@ -33,11 +33,11 @@ const LAID: u32 = 0o644;
 /// And of a folder that is made on the way to it.
 const FOLDER: u32 = 0o700;
 
-/// What making targets ready depends on.
+/// The circumstances under which targets are made ready.
 pub struct Setting<'a> {
     /// Where /sys and /proc are.
     pub root: &'a Root,
-    /// What the targets are for.
+    /// The plan that drives the targets.
     pub plan: &'a Plan,
     /// Consents to destroy block devices.
     pub destroy: &'a [String],
@@ -66,7 +66,7 @@ struct Held {
     end: End,
 }
 
-/// What becomes of a target at the end.
+/// The fate of a target at the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     /// It was there and stays, or was laid to stay.
@@ -259,7 +259,7 @@ impl Ready {
         self.of(plan, step).map(|t| t.record.path.clone()).collect()
     }
 
-    /// What the engine drives in a step.
+    /// The files that the engine drives in a step.
     pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
         let target = |t: &Held| Target {
             clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
@@ -375,7 +375,7 @@ fn existing(
 /// Refuses what a run would refuse at this target: it is opened as a run opens it, and closed again.
 ///
 /// # Errors
-/// What the guard says.
+/// The guard's answer.
 pub fn try_open(
     root: &Root,
     plan: &Plan,

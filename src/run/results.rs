@@ -51,7 +51,7 @@ impl Sheet {
         self.second = again.or_else(|| self.file.save_elsewhere(&write));
     }
 
-    /// What the user is told when its content is not where it was asked for.
+    /// The message for a content that is not where it was asked for.
     fn loss(&self) -> Option<String> {
         let (why, path) = (self.failed.as_ref()?, self.file.path().display());
         Some(match &self.second {

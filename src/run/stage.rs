@@ -30,7 +30,7 @@ use crate::unit::Nanos;
 /// How often the stage looks whether a step is to begin or the user wants to end.
 const TICK: Duration = Duration::from_millis(50);
 
-/// What stays the same from stage to stage.
+/// The circumstances that all stages share.
 pub struct Setting<'a> {
     /// Where /sys and /proc are.
     pub root: &'a Root,
@@ -50,11 +50,11 @@ pub struct Setting<'a> {
     pub interrupts: &'a AtomicUsize,
 }
 
-/// What a stage gave.
+/// The results of a stage.
 pub struct Done {
     /// The steps that ran, in the order of the plan.
     pub steps: Vec<StepRecord>,
-    /// What they share, when the stage is made of several.
+    /// The evidence that several steps of a stage share.
     pub together: Option<Together>,
     /// Every I/O of the steps that keep them, by number of the step within the stage; never part of the Record.
     pub traces: Vec<(usize, Vec<Trace>)>,
@@ -79,7 +79,7 @@ enum State {
     Ended(Instant),
 }
 
-/// What the thread of a step says.
+/// A message from the thread of a step.
 enum Said {
     Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval> },
     Ended(Box<Result<Outcome, EngineError>>),

@@ -17,8 +17,8 @@ use crate::unit::Bytes;
 /// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
 /// being asked, and left where it is. fio's rule; a target without one of these keeps to ours.
 ///
-/// What the plan reads is really written first. What it only writes is allocated, so that the file has its length at once; where there is no
-/// room for all of it, it grows with what is written. Folders on the way to it are made too.
+/// Data that the plan reads is really written first. A file that the plan only writes is allocated, so that the file has its length
+/// at once; where there is no room for all of it, it grows with what is written. Folders on the way to it are made too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Laid {
     /// The least length; 0 for whatever the file has.
@@ -32,9 +32,9 @@ pub struct Laid {
 pub struct Surveyed {
     /// As the user named it.
     pub named: PathBuf,
-    /// What it is; for a file that is missing, its folder, or the nearest one on the way to it that is there.
+    /// The facts about it; for a file that is missing, its folder, or the nearest one on the way to it that is there.
     pub facts: Facts,
-    /// What lies between that folder and the missing file, its own name included.
+    /// The path from that folder to the missing file, its own name included.
     pub below: PathBuf,
     /// Bytes the plan can use.
     pub size: Bytes,
@@ -72,7 +72,7 @@ impl Surveyed {
     }
 }
 
-/// What the steps of a plan do with a target.
+/// The use that the steps of a plan make of a target.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Uses {
     /// They read it.

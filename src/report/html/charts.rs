@@ -1,4 +1,4 @@
-//! What the page's script draws, as data: one entry per step. Seconds after the start of the window, microseconds.
+//! The data that the page's script draws: one entry per step. Seconds after the start of the window, microseconds.
 //!
 //! The script gets numbers and names, never markup. Everything here is thinned by [`super::bins`].
 
@@ -21,30 +21,30 @@ pub struct StepCharts {
     pub seconds: f64,
     /// Length of what is compared within a point: an interval or a second.
     pub unit_seconds: f64,
-    /// Rates of each direction.
-    pub rates: Vec<Rates>,
+    /// RateCurves of each direction.
+    pub rates: Vec<RateCurves>,
     /// Where the warm-up ended, when the run settled.
     pub steady_from: Option<f64>,
     /// Changes of level.
-    pub changes: Vec<Change>,
+    pub changes: Vec<LevelChange>,
     /// Times that are shaded: the warm-up that the verdict tells, stalls and brown-outs.
     pub bands: Vec<TimeBand>,
     /// Whether that rate satisfied the steady-state rule; absent when the run is too short for it.
     #[serde(skip)]
     pub steady: Option<steady::Steadiness>,
     /// Latency over time, each direction.
-    pub latency: Vec<Named<Latencies>>,
+    pub latency: Vec<NamedCurve<Latencies>>,
     /// Percentile curves.
-    pub percentiles: Vec<Named<Tail>>,
+    pub percentiles: Vec<NamedCurve<TailCurve>>,
     /// Heat maps.
-    pub heat: Vec<Named<Heat>>,
-    /// What the kernel counted beside.
+    pub heat: Vec<NamedCurve<Heat>>,
+    /// The kernel's counters of the same time.
     pub evidence: Option<Strips>,
 }
 
 /// Something with the name of a direction (or a disk).
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Named<T> {
+pub struct NamedCurve<T> {
     /// The name.
     pub name: String,
     /// The thing.
@@ -54,7 +54,7 @@ pub struct Named<T> {
 
 /// Both rates of a direction.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rates {
+pub struct RateCurves {
     /// The direction.
     pub name: String,
     /// I/Os a second.
@@ -65,7 +65,7 @@ pub struct Rates {
 
 /// A change of level of the total.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct LevelChange {
     /// When.
     pub at: f64,
     /// I/Os a second before.
@@ -76,7 +76,7 @@ pub struct Change {
 
 /// A percentile curve with its end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Tail {
+pub struct TailCurve {
     /// The curve.
     #[serde(flatten)]
     pub curve: Percentiles,
@@ -171,17 +171,17 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Ve
         let mut mib = bins::rates(&sum(streams.iter().map(|s| &s.track.bytes)), window, cut);
         mib.mean.iter_mut().for_each(|v| *v = bins::rounded(*v / Bytes::MIB.0 as f64));
         (mib.low, mib.high) = (Vec::new(), Vec::new());
-        charts.rates.push(Rates { name: name.clone(), iops, mib });
+        charts.rates.push(RateCurves { name: name.clone(), iops, mib });
         let service = seconds_of(streams, |s| &s.service);
         let response = seconds_of(streams, |s| &s.response);
         // What a client waits is what counts under a schedule; the device's own part is drawn beside.
         let felt = if response.is_empty() { &service } else { &response };
-        charts.latency.push(Named { name: name.clone(), it: bins::latencies(felt) });
-        charts.heat.extend(bins::heat(felt).map(|it| Named { name: name.clone(), it }));
+        charts.latency.push(NamedCurve { name: name.clone(), it: bins::latencies(felt) });
+        charts.heat.extend(bins::heat(felt).map(|it| NamedCurve { name: name.clone(), it }));
         for (kind, seconds) in [("", &service), (" response", &response)] {
             let all = crate::stats::percentile::pooled(seconds.iter());
             if !all.is_empty() {
-                charts.percentiles.push(Named { name: format!("{name}{kind}"), it: tail(&all) });
+                charts.percentiles.push(NamedCurve { name: format!("{name}{kind}"), it: tail(&all) });
             }
         }
     }
@@ -193,7 +193,7 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Ve
         charts.changes = steadiness
             .changes
             .iter()
-            .map(|c| Change {
+            .map(|c| LevelChange {
                 at: bins::rounded(c.at_seconds),
                 before: bins::rounded(c.before_per_second),
                 after: bins::rounded(c.after_per_second),
@@ -221,10 +221,10 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
     warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
 }
 
-fn tail(all: &Histogram) -> Tail {
+fn tail(all: &Histogram) -> TailCurve {
     let max =
         all.max().map(|m| (bins::rounded((all.count() as f64).log10()), bins::rounded(m.0 as f64 / 1e3)));
-    Tail { curve: bins::percentiles(all), max }
+    TailCurve { curve: bins::percentiles(all), max }
 }
 
 /// The kernel's counters, averaged to so many points at most; none when nothing was sampled.

@@ -13,12 +13,12 @@ pub struct Mark {
     pub at: f64,
     /// The same in percent, for what is placed by style.
     pub percent: f64,
-    /// What stands there.
+    /// Its text.
     pub text: String,
 }
 
 /// A stretch of the axis.
-pub struct Zone {
+pub struct GaugeZone {
     /// Where it begins.
     pub from: f64,
     /// How long it is.
@@ -30,21 +30,21 @@ pub struct Gauge {
     /// All of it in words.
     pub label: String,
     /// Where the promise is kept.
-    pub kept: Zone,
+    pub kept: GaugeZone,
     /// Where it is broken.
-    pub broken: Zone,
+    pub broken: GaugeZone,
     /// Where a miss is tolerated.
-    pub tolerated: Zone,
+    pub tolerated: GaugeZone,
     /// The promise; two where the unit is in doubt.
     pub promised: Vec<f64>,
     /// Its name.
     pub promise: Mark,
     /// The limit that decides, with tolerance; one for each promise.
     pub limits: Vec<f64>,
-    /// What was measured.
+    /// The measured figure.
     pub measured: Mark,
     /// Its interval.
-    pub interval: Option<Zone>,
+    pub interval: Option<GaugeZone>,
     /// Ends of the interval that are on the axis.
     pub ends: Vec<f64>,
     /// Figures under the axis.
@@ -89,7 +89,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     (low, high) = ((low - margin).max(0.0), high + margin);
 
     let at = |v: f64| ((v - low) / (high - low) * 1e4).round().clamp(0.0, 1e4) / 10.0;
-    let zone = |from: f64, to: f64| Zone { from: at(from), width: (at(to) - at(from)).max(0.0) };
+    let zone = |from: f64, to: f64| GaugeZone { from: at(from), width: (at(to) - at(from)).max(0.0) };
     let mark = |v: f64, text: String| Mark { at: at(v), percent: at(v) / 10.0, text };
     let (least, most) = (promised[0], promised[promised.len() - 1]);
     let (least_limit, most_limit) = (limits[0], limits[limits.len() - 1]);

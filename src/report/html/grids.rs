@@ -19,7 +19,7 @@ pub struct Grid {
     pub notes: Vec<String>,
 }
 
-/// What the kernel does not say is a dash.
+/// A value, or a dash where the kernel does not tell it.
 fn or_dash(v: Option<impl ToString>) -> String {
     v.map_or_else(|| "–".into(), |v| v.to_string())
 }
@@ -69,7 +69,7 @@ pub fn queues(record: &Record, step: &StepRecord) -> Option<Grid> {
     (!rows.is_empty()).then(|| Grid { title: "The disks' queues", heads, rows, notes: Vec::new() })
 }
 
-/// What each knob did to the rate, from pairs of runs with and without it.
+/// The effect of each knob on the rate, from pairs of runs with and without it.
 pub fn effects(record: &Record) -> Option<Grid> {
     let row = |e: &Effect| {
         let pct = |ratio: f64| format!("{:+.1}", 100.0 * (ratio - 1.0));

@@ -1,10 +1,10 @@
-//! What the page says on top: the verdict with a gauge for each claim, and what limited each step.
+//! The top of the page: the verdict with a gauge for each claim, and the limits of each step.
 //!
 //! The verdict is asked of `verdict` and the findings of `diagnose`, so that the page is a function of the Record alone.
 //! Nothing is decided here, and nothing escaped (the template does).
 
 use super::gauge::{self, Gauge};
-use super::sections::{self, Status, micro};
+use super::sections::{self, StatusLine, micro};
 use crate::diagnose;
 use crate::record::{
     Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
@@ -20,11 +20,11 @@ pub struct ClaimCard {
     pub icon: &'static str,
     /// PASS, FAIL, INCONCLUSIVE, INVALID.
     pub word: &'static str,
-    /// What it is about.
+    /// The metric.
     pub metric: &'static str,
     /// Where it was measured.
     pub step: String,
-    /// What was measured.
+    /// The measured figure.
     pub measured: String,
     /// Against what.
     pub of: String,
@@ -34,17 +34,17 @@ pub struct ClaimCard {
     pub facts: Vec<String>,
     /// Why.
     pub reason: String,
-    /// What decides it.
+    /// The command that decides it.
     pub command: Option<String>,
 }
 
 /// Something promised that no step tested.
 pub struct UntestedCard {
-    /// What.
+    /// The metric.
     pub metric: &'static str,
     /// Why not.
     pub reason: String,
-    /// What tests it.
+    /// The command that tests it.
     pub command: Option<String>,
 }
 
@@ -53,12 +53,12 @@ pub struct Judged {
     /// The sentence on top.
     pub headline: String,
     /// The words under it: the verdict, and how the run ended if it did not end well.
-    pub statuses: Vec<Status>,
+    pub statuses: Vec<StatusLine>,
     /// Every claim.
     pub claims: Vec<ClaimCard>,
-    /// What no step tested.
+    /// Promises that no step tested.
     pub untested: Vec<UntestedCard>,
-    /// What to know of the promise.
+    /// Notes on the promise.
     pub notes: Vec<String>,
 }
 
@@ -72,15 +72,15 @@ pub struct FindingCard {
     pub dots: [bool; 3],
     /// The sentence.
     pub headline: String,
-    /// What it rests on.
+    /// The evidence.
     pub evidence: Vec<String>,
-    /// What to do.
+    /// The advice.
     pub advice: String,
     /// Its stable name.
     pub code: String,
 }
 
-/// What limited the steps.
+/// The limits of the steps.
 pub struct Limits {
     /// Findings that no doubt tells already.
     pub findings: Vec<FindingCard>,
@@ -155,7 +155,7 @@ fn told(record: &Record, v: &Verdict) -> String {
     }
 }
 
-fn status(v: &Verdict) -> Status {
+fn status(v: &Verdict) -> StatusLine {
     let tolerance = format!("{:.2}", v.tolerance * 100.0);
     let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
     let mut text = format!("against {}, tolerance {tolerance} %", v.against);
@@ -169,11 +169,11 @@ fn status(v: &Verdict) -> Status {
     }
     let text = text + ".";
     match v.outcome {
-        None => Status { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
+        None => StatusLine { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
         Some(outcome) => {
             let (class, icon) = looks(outcome);
             let reason = gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
-            Status { class, word: outcome.name(), icon, text, reason }
+            StatusLine { class, word: outcome.name(), icon, text, reason }
         }
     }
 }
@@ -228,7 +228,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
 }
 
 impl Judged {
-    /// What stands on top when there is nothing to judge against.
+    /// The top of a page without a promise.
     pub fn without_promise(record: &Record) -> Judged {
         Judged {
             headline: sections::headline(record),
@@ -257,7 +257,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     }
 }
 
-/// What limited each step; what the doubts already say is left to them.
+/// The limits of each step, without those that a doubt tells already.
 pub fn limits(found: &[Diagnosis]) -> Limits {
     let mut limits = Limits { findings: Vec::new(), quiet: Vec::new() };
     for d in found {

@@ -23,8 +23,8 @@ use crate::report::crosscheck;
 use crate::verdict;
 use grids::Grid;
 use judgement::{ClaimCard, Judged, Limits, UntestedCard};
-use sections::{Doubt, Fact, Status};
-use step::{LATENCY_HEADS, Row, StepSection};
+use sections::{DoubtCard, Fact, StatusLine};
+use step::{LATENCY_HEADS, PageRow, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
@@ -36,11 +36,11 @@ pub const SCRIPT: &str = include_str!("../../../templates/report.js");
 
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Page<'a> {
+struct ReportPage<'a> {
     record: &'a Record,
     title: String,
     headline: String,
-    statuses: Vec<Status>,
+    statuses: Vec<StatusLine>,
     claims: Vec<ClaimCard>,
     untested: Vec<UntestedCard>,
     notes: Vec<String>,
@@ -49,10 +49,10 @@ struct Page<'a> {
     limits: Limits,
     heads: [&'static str; 8],
     /// Of all steps, for the tables on top.
-    rows: Vec<Row>,
+    rows: Vec<PageRow>,
     /// The first [`MOST_SECTIONS`] steps.
     steps: Vec<StepSection>,
-    doubts: Vec<Doubt>,
+    doubts: Vec<DoubtCard>,
     targets: Vec<Vec<Fact>>,
     environment: Vec<Fact>,
     tuning: Vec<Grid>,
@@ -64,7 +64,7 @@ struct Page<'a> {
     plotly: &'static str,
 }
 
-impl Page<'_> {
+impl ReportPage<'_> {
     fn any_response(&self) -> bool {
         self.rows.iter().any(|r| !r.response.is_empty())
     }
@@ -110,7 +110,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         }
     }
     let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
-    let page = Page {
+    let page = ReportPage {
         title: format!("{}{on}{}", record.title(), if record.is_simulated() { ", SIMULATED" } else { "" }),
         headline: judged.headline,
         statuses: judged.statuses,

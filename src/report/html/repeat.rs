@@ -1,4 +1,4 @@
-//! What repeats a run: the plan as a file that `volproof run --plan` reads, and the command that reads it.
+//! The means to repeat a run: the plan as a file that `volproof run --plan` reads, and the command that reads it.
 
 use std::fmt::Write;
 

@@ -10,7 +10,7 @@ use crate::warn::Severity;
 pub struct Fact {
     /// The name.
     pub name: &'static str,
-    /// What it is.
+    /// Its name.
     pub value: String,
 }
 
@@ -19,30 +19,30 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 }
 
 /// A word of judgement, its colour and its reason.
-pub struct Status {
+pub struct StatusLine {
     /// `good`, `bad`, `doubt` or `plain`.
     pub class: &'static str,
     /// The word.
     pub word: &'static str,
     /// Its sign, as the path of an SVG of 24 by 24; may be empty.
     pub icon: &'static str,
-    /// What stands beside it.
+    /// The text beside the word.
     pub text: String,
     /// Why; may be empty.
     pub reason: String,
 }
 
 /// A doubt.
-pub struct Doubt {
+pub struct DoubtCard {
     /// `blocker`, `warning` or `note`.
     pub class: &'static str,
     /// The same as a word.
     pub word: &'static str,
     /// Where.
     pub steps: String,
-    /// What was seen.
+    /// The observation.
     pub message: String,
-    /// What to do.
+    /// The advice.
     pub advice: String,
     /// Its stable name.
     pub code: String,
@@ -124,9 +124,14 @@ pub fn headline(record: &Record) -> String {
 }
 
 /// How the run ended, as far as a Record without a promise can tell.
-pub fn status(record: &Record) -> Status {
-    let s =
-        |class, word, text: &str| Status { class, word, icon: "", text: text.into(), reason: String::new() };
+pub fn status(record: &Record) -> StatusLine {
+    let s = |class, word, text: &str| StatusLine {
+        class,
+        word,
+        icon: "",
+        text: text.into(),
+        reason: String::new(),
+    };
     let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
     match &record.state {
         State::Failed(why) => s("bad", "Failed", why),
@@ -140,7 +145,7 @@ pub fn status(record: &Record) -> Status {
 }
 
 /// Doubts, the gravest first.
-pub fn doubts(record: &Record) -> Vec<Doubt> {
+pub fn doubts(record: &Record) -> Vec<DoubtCard> {
     grouped_doubts(&record.warnings)
         .into_iter()
         .map(|(w, steps)| {
@@ -151,12 +156,12 @@ pub fn doubts(record: &Record) -> Vec<Doubt> {
             };
             let steps = if steps.is_empty() { "the whole run".into() } else { steps.join(", ") };
             let (message, advice, code) = (w.message.clone(), w.advice.clone(), w.code.clone());
-            Doubt { class, word, steps, message, advice, code }
+            DoubtCard { class, word, steps, message, advice, code }
         })
         .collect()
 }
 
-/// What was tested.
+/// The facts about a target.
 pub fn target(t: &TargetRecord) -> Vec<Fact> {
     let mut facts = vec![fact("Driven", t.path.display().to_string())];
     if t.named != t.path {

@@ -13,7 +13,7 @@ use crate::report::text::together;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// A row of rates and latencies.
-pub struct Row {
+pub struct PageRow {
     /// Step, direction, target.
     pub name: String,
     /// One target among several.
@@ -36,12 +36,12 @@ pub struct Row {
     pub spark: String,
 }
 
-/// The heads of [`Row::latency`].
+/// The heads of [`PageRow::latency`].
 pub const LATENCY_HEADS: [&str; 8] = ["mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
 const PERCENTILES: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
 
 /// One CPU's shares in percent.
-pub struct Cpu {
+pub struct CpuRow {
     /// Its number.
     pub cpu: u32,
     /// Percent in user space, kernel, interrupts, steal.
@@ -60,7 +60,7 @@ pub struct Chart {
     pub kind: String,
     /// Its title.
     pub title: String,
-    /// What it shows, in words with figures.
+    /// Its content in words with figures.
     pub label: String,
     /// How to read it.
     pub caption: String,
@@ -74,10 +74,10 @@ pub struct StepSection {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// What was done, in a line.
+    /// The load, in a line.
     pub what: String,
     /// All directions and targets.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PageRow>,
     /// How it was driven.
     pub facts: Vec<Fact>,
     /// Whether the rate was steady.
@@ -85,7 +85,7 @@ pub struct StepSection {
     /// Charts.
     pub charts: Vec<Chart>,
     /// CPUs.
-    pub cpus: Vec<Cpu>,
+    pub cpus: Vec<CpuRow>,
     /// Where the workers sat, and how the disks' queues were set.
     pub grids: Vec<Grid>,
     /// Failed I/Os.
@@ -151,10 +151,10 @@ fn what(record: &Record, step: &StepRecord) -> String {
 }
 
 /// `without` stands where there is no interval.
-fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<Row> {
+fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
     let mixed = step.directions().count() > 1;
     let link = format!("#{}", charts.id);
-    let row = |name: String, part: bool, s: &DirectionSummary, spark: String| Row {
+    let row = |name: String, part: bool, s: &DirectionSummary, spark: String| PageRow {
         name,
         part,
         link: link.clone(),
@@ -403,9 +403,9 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
     out
 }
 
-fn cpu(c: &CpuShare) -> Cpu {
+fn cpu(c: &CpuShare) -> CpuRow {
     let percent = |v: f64| format!("{:.1}", (v * 100.0).clamp(0.0, 100.0));
-    Cpu {
+    CpuRow {
         cpu: c.cpu,
         shares: [percent(c.user), percent(c.system), percent(c.irq + c.softirq), percent(c.steal)],
         idle: percent(c.idle),

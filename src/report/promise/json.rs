@@ -94,7 +94,7 @@ pub fn json(promise: &Promise) -> Value {
     Value::Object(out)
 }
 
-/// What is promised in one direction, at the block size if one was asked for.
+/// The promise in one direction, at the block size if one was asked for.
 struct Answer {
     iops: Option<Cap>,
     bytes: Option<Cap>,

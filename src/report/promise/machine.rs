@@ -1,8 +1,8 @@
-//! What was found out about this machine and its disks, and what must be asked for.
+//! The facts that were found about this machine and its disks, and the questions that remain.
 
 use serde_json::{Value, json};
 
-use super::text::Page;
+use super::text::PromisePage;
 use crate::device::cloud::{CloudVolume, Machine};
 use crate::unit::Bytes;
 
@@ -11,7 +11,7 @@ pub type Disk = (String, Bytes, CloudVolume);
 
 /// The machine and its disks as a page of text.
 pub fn machine_text(machine: &Machine, disks: &[Disk]) -> String {
-    let mut page = Page::default();
+    let mut page = PromisePage::default();
     page.line(&format!("This machine: {}", machine.name));
     page.field("recognised by", &machine.evidence);
     let instance = machine.instance.as_deref().unwrap_or("not known");

@@ -13,7 +13,7 @@ const WIDTH: usize = 80;
 const MIB: f64 = 1_048_576.0;
 /// A promise as a page of text.
 pub fn text(promise: &Promise) -> String {
-    let mut page = Page::default();
+    let mut page = PromisePage::default();
     for (i, volume) in promise.volumes.iter().enumerate() {
         if i > 0 {
             page.gap();
@@ -45,18 +45,18 @@ pub fn text(promise: &Promise) -> String {
 
 /// A line about where the answer is from, under its page.
 pub fn remark(text: &str) -> String {
-    let mut page = Page::default();
+    let mut page = PromisePage::default();
     page.field("detected", text);
     page.out
 }
 
 /// Lines with a label on the left.
 #[derive(Default)]
-pub(super) struct Page {
+pub(super) struct PromisePage {
     pub(super) out: String,
 }
 
-impl Page {
+impl PromisePage {
     pub(super) fn gap(&mut self) {
         self.out.push('\n');
     }
@@ -296,7 +296,7 @@ pub fn fits_text(fits: &[Fit], need: &Need) -> String {
     wanted.extend(need.bytes.map(rate));
     let block = need.block.map(|b| format!(" at {b}")).unwrap_or_default();
     let on = need.instance.as_ref().map(|i| format!(" on {i}")).unwrap_or_default();
-    let mut page = Page::default();
+    let mut page = PromisePage::default();
     let wanted = format!("{}{block}{on}", wanted.join(" and "));
     if fits.is_empty() {
         page.line(&format!("No volume type in the catalogue promises {wanted}."));
@@ -331,7 +331,7 @@ pub fn fits_text(fits: &[Fit], need: &Need) -> String {
 
 /// Volume types as a table.
 pub fn list_text(volumes: &[&Volume]) -> String {
-    let mut page = Page::default();
+    let mut page = PromisePage::default();
     page.line(&format!("{:<40} {:>13}  {:<10} {:<6} {}", "type", "GiB", "as of", "trust", "sold"));
     for v in volumes {
         let [lo, hi] = v.capacity_gib;

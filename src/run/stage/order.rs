@@ -21,7 +21,7 @@ impl Stage<'_> {
         }
     }
 
-    /// What a waiting step waits for has come.
+    /// The event that a step waits for has come.
     pub(super) fn due(&self, i: usize) -> bool {
         if !self.waits(i) {
             return false;
