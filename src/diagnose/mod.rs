@@ -4,11 +4,11 @@
 //! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is
 //! judged against a promise (that is `verdict`). Rules and figures: method page, §6 and §7.
 
-mod burst;
 pub mod cap;
+mod credits;
 mod kernel;
 mod lapse;
-mod load;
+mod load_limits;
 mod modes;
 mod reported;
 mod summary;
@@ -95,21 +95,21 @@ const RULES: &[(About, FindingRule)] = &[
     (Any, kernel::steal),
     (Any, lapse::stall),
     (Any, lapse::brown_out),
-    (Any, load::limited),
-    (Any, load::flushes),
+    (Any, load_limits::limited),
+    (Any, load_limits::flushes),
     (Disk, cap::own_cgroup),
     (Disk, cap::bandwidth),
     (Disk, throttle::bucket),
     (Disk, throttle::steady_queue),
     (Disk, throttle::at_the_promise),
-    (Disk, burst::credits),
+    (Disk, credits::credits),
     (Disk, kernel::tags),
     (Disk, kernel::one_cpu),
     (Disk, kernel::single_queue),
     (Disk, kernel::scheduler),
     (Disk, throttle::one_at_a_time),
     (Any, validity::too_short),
-    (Disk, burst::first_quota),
+    (Disk, credits::first_quota),
     (Any, validity::other_traffic),
     (Disk, validity::splits),
     (Disk, validity::merges),

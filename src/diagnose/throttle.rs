@@ -60,7 +60,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = TokenBucket::of(s)?;
     let (n, x) = (s.in_flight?, s.iops?);
-    if super::burst::fell(case) {
+    if super::credits::fell(case) {
         return None;
     }
     let mut independent = false;
@@ -167,7 +167,8 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // A machine that is itself uneven spreads the waiting; then the rate has to be all the flatter.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
-    if super::burst::fell(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
+    if super::credits::fell(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some()
+    {
         return None;
     }
     let mut signs = 1;
@@ -205,7 +206,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// `likely` where the rate does not move, and else `possible`.
 pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    if s.offered.is_some() || super::burst::fell(case) {
+    if s.offered.is_some() || super::credits::fell(case) {
         return None;
     }
     let (true, words) = against_promise(s) else { return None };

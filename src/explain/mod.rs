@@ -4,11 +4,11 @@
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
 //! does not hold is not told. Files are known by their content, not by their name.
 
-mod command;
 mod hint;
 mod read;
 mod sentences;
 mod text;
+mod typed_command;
 
 use std::path::{Path, PathBuf};
 

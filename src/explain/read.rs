@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::command;
+use super::typed_command;
 use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
@@ -71,7 +71,7 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
         source => LoadError::Report { path: path.to_path_buf(), source },
     })?;
     let mut reports = read::last_of_each_run(reports);
-    command::attach(&paste::plain(bytes), &mut reports);
+    typed_command::attach(&paste::plain(bytes), &mut reports);
     Ok(Found::Fio(reports))
 }
 
