@@ -5,14 +5,14 @@
 
 mod accounting;
 mod conditions;
+mod direction_summary;
 mod earlier;
-mod file;
 mod judgement;
 mod known;
 mod lookup;
+mod record_file;
 mod reported;
-mod step;
-mod summary;
+mod step_record;
 mod together;
 mod version1;
 
@@ -33,18 +33,18 @@ use crate::warn::Warning;
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
-pub use file::{RecordError, json_schema};
+pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use judgement::{
     Certainty, Claim, Delivered, Diagnosis, Finding, Metric, NOTHING, Outcome, Untested, Verdict, WarmUpCut,
 };
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
+pub use record_file::{RecordError, json_schema};
 pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
     ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
-pub use step::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
-pub use summary::{DirectionSummary, LateResponses, LatencySummary};
+pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use together::Together;
 
 /// The value of `schema`.

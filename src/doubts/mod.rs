@@ -4,8 +4,8 @@
 //! tool says (`reported`). What is not known makes no doubt but one that says so.
 
 mod measured;
+mod ran_together;
 mod reported;
-mod together;
 
 use std::collections::HashSet;
 
@@ -15,7 +15,7 @@ use crate::plan::Step;
 use crate::record::{Company, Conditions, Record, ReportedStep, StepRecord, TargetRecord};
 use crate::warn::Warning;
 
-pub use together::of_report as of_runs_together;
+pub use ran_together::of_report as of_runs_together;
 
 /// A step as the rules see it.
 struct Case<'a> {

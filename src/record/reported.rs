@@ -155,7 +155,7 @@ pub struct ReportedFigures {
     #[serde(rename = "runtime_ns", skip_serializing_if = "Known::is_unknown")]
     pub runtime: Known<Nanos>,
     /// I/Os that were cut short or dropped.
-    #[serde(skip_serializing_if = "super::summary::is_zero")]
+    #[serde(skip_serializing_if = "super::direction_summary::is_zero")]
     pub short_ios: u64,
     /// From the load thread's hand to the kernel (`slat`).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::summary::is_zero;
+use super::direction_summary::is_zero;
 use super::{Accounting, DirectionSummary, FioRun, Known, ReportedStep};
 use crate::observe::Evidence;
 use crate::plan::EngineKind;
