@@ -33,7 +33,7 @@ pub struct Flag {
     pub letter: Option<char>,
     /// Whether it has a value.
     pub takes: Takes,
-    /// What it does, in our words.
+    /// Its effect, in our words.
     pub help: &'static str,
     /// Whether volproof honours it.
     pub support: Support,
@@ -141,14 +141,14 @@ pub const FLAGS: &[Flag] = &[
     },
 ];
 
-/// What one word of the command line names.
-enum Named {
+/// The flag or option that a word of the command line names.
+enum NamedWord {
     Flag(&'static Flag),
     Option(&'static FioOption),
 }
 
 /// Where job options go.
-enum Target {
+enum OptionScope {
     /// Nothing was given yet, or a job is closed.
     None,
     /// The options for all jobs.
@@ -162,9 +162,9 @@ enum Target {
 /// # Errors
 /// The first mistake of the command line, or all those of one section of a job file.
 pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec<Mistake>> {
-    let mut line = Line { command: Command::new(), globals: Vec::new(), target: Target::None };
+    let mut line = CommandLine { command: Command::new(), globals: Vec::new(), target: OptionScope::None };
     line.read(arguments).map_err(|mistake| vec![mistake])?;
-    let Line { mut command, mut globals, .. } = line;
+    let CommandLine { mut command, mut globals, .. } = line;
     if command.request.is_some() {
         return Ok(command);
     }
@@ -184,13 +184,13 @@ pub fn parse(arguments: &[String], around: &Surroundings) -> Result<Command, Vec
     Ok(command)
 }
 
-struct Line {
+struct CommandLine {
     command: Command,
     globals: Vec<Given>,
-    target: Target,
+    target: OptionScope,
 }
 
-impl Line {
+impl CommandLine {
     fn read(&mut self, arguments: &[String]) -> Result<(), Mistake> {
         let mut rest = arguments.iter().enumerate();
         let mut only_files = false;
@@ -206,9 +206,9 @@ impl Line {
             }
             let (named, value) = self.name(word, &origin)?;
             let (name, takes) = match named {
-                Named::Flag(flag) => (flag.name, flag.takes),
-                Named::Option(option) if option.value_is_optional() => (option.name, Takes::Maybe),
-                Named::Option(option) => (option.name, Takes::Value),
+                NamedWord::Flag(flag) => (flag.name, flag.takes),
+                NamedWord::Option(option) if option.value_is_optional() => (option.name, Takes::Maybe),
+                NamedWord::Option(option) => (option.name, Takes::Value),
             };
             let value = match (takes, value) {
                 (Takes::Nothing, Some(_)) => {
@@ -221,8 +221,8 @@ impl Line {
                 (_, value) => value,
             };
             match named {
-                Named::Flag(flag) => self.flag(flag, value, &origin)?,
-                Named::Option(option) => self.option(option, value, &origin)?,
+                NamedWord::Flag(flag) => self.flag(flag, value, &origin)?,
+                NamedWord::Option(option) => self.option(option, value, &origin)?,
             }
             if self.command.request.is_some() {
                 return Ok(());
@@ -235,14 +235,14 @@ impl Line {
     /// The engine whose options may be used here; none before anything was given.
     fn engine(&self) -> Option<String> {
         match &self.target {
-            Target::None => None,
-            Target::Globals => Some(jobfile::engine_of(&[&self.globals])),
-            Target::Job(job) => Some(job.engine().to_string()),
+            OptionScope::None => None,
+            OptionScope::Globals => Some(jobfile::engine_of(&[&self.globals])),
+            OptionScope::Job(job) => Some(job.engine().to_string()),
         }
     }
 
-    /// What a word names, whole or by its beginning, and the value behind its `=`.
-    fn name(&self, word: &str, origin: &Origin) -> Result<(Named, Option<String>), Mistake> {
+    /// The flag or option that a word names, whole or by its beginning, and the value behind its `=`.
+    fn name(&self, word: &str, origin: &Origin) -> Result<(NamedWord, Option<String>), Mistake> {
         let double = word.starts_with("--");
         let body = word.trim_start_matches('-');
         let (name, value) = match body.split_once('=') {
@@ -253,21 +253,21 @@ impl Line {
         let mut letters = name.chars();
         let first = letters.next();
         if let Some(flag) = first.filter(|_| !double && letters.as_str().is_empty()).and_then(by_letter) {
-            return Ok((Named::Flag(flag), value));
+            return Ok((NamedWord::Flag(flag), value));
         }
         let engine = self.engine();
         let options =
             || table::all().filter(|o| o.engines.is_empty() || engine.as_ref().is_some_and(|e| o.is_of(e)));
         if let Some(flag) = FLAGS.iter().find(|f| f.name == name) {
-            return Ok((Named::Flag(flag), value));
+            return Ok((NamedWord::Flag(flag), value));
         }
         if let Some(option) = options().find(|o| o.is_called(name)) {
-            return Ok((Named::Option(option), value));
+            return Ok((NamedWord::Option(option), value));
         }
-        let flags = FLAGS.iter().filter(|f| f.name.starts_with(name)).map(|f| (f.name, Named::Flag(f)));
+        let flags = FLAGS.iter().filter(|f| f.name.starts_with(name)).map(|f| (f.name, NamedWord::Flag(f)));
         let names =
             options().flat_map(|o| [Some(o.name), o.alias].into_iter().flatten().map(move |n| (n, o)));
-        let names = names.filter(|(n, _)| n.starts_with(name)).map(|(n, o)| (n, Named::Option(o)));
+        let names = names.filter(|(n, _)| n.starts_with(name)).map(|(n, o)| (n, NamedWord::Option(o)));
         let mut found: Vec<_> = if name.is_empty() { Vec::new() } else { flags.chain(names).collect() };
         match found.len() {
             1 => return Ok((found.remove(0).1, value)),
@@ -279,7 +279,7 @@ impl Line {
         }
         if let Some(flag) = first.filter(|_| !double).and_then(by_letter).filter(|f| f.takes == Takes::Value)
         {
-            return Ok((Named::Flag(flag), Some(body[1..].to_string())));
+            return Ok((NamedWord::Flag(flag), Some(body[1..].to_string())));
         }
         let mut what = jobfile::unknown(name, engine.as_deref().unwrap_or("psync"));
         if let What::Unknown { nearest, .. } = &mut what {
@@ -291,7 +291,7 @@ impl Line {
 
     /// The open job is complete.
     fn close(&mut self) {
-        if let Target::Job(job) = std::mem::replace(&mut self.target, Target::None) {
+        if let OptionScope::Job(job) = std::mem::replace(&mut self.target, OptionScope::None) {
             self.command.add(*job);
         }
     }
@@ -309,9 +309,9 @@ impl Line {
                 return Ok(());
             }
             self.target = if name.starts_with("global") {
-                Target::Globals
+                OptionScope::Globals
             } else {
-                Target::Job(Box::new(Job {
+                OptionScope::Job(Box::new(Job {
                     name: name.to_string(),
                     globals: self.globals.clone(),
                     own: Vec::new(),
@@ -320,15 +320,15 @@ impl Line {
                     origin: origin.clone(),
                 }))
             };
-            if let Target::Globals = self.target {
+            if let OptionScope::Globals = self.target {
                 return Ok(());
             }
         }
-        if let Target::None = self.target {
-            self.target = Target::Globals;
+        if let OptionScope::None = self.target {
+            self.target = OptionScope::Globals;
         }
         let own: &[Given] = match &self.target {
-            Target::Job(job) => &job.own,
+            OptionScope::Job(job) => &job.own,
             _ => &[],
         };
         let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
@@ -338,7 +338,7 @@ impl Line {
             return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
         }
         match &mut self.target {
-            Target::Job(job) => job.own.push(given),
+            OptionScope::Job(job) => job.own.push(given),
             _ => self.globals.push(given),
         }
         Ok(())

@@ -12,7 +12,7 @@ use super::table::{self, ENGINES};
 /// The version of fio whose language this is; tools look for it at the front of `--version` and in reports.
 pub const SPOKEN: &str = "fio-3.33";
 
-/// What reports in fio's forms say of the program that measured.
+/// The name of the program that measured, in reports of fio's forms.
 pub const MEASURED_BY: &str = concat!("volproof ", env!("CARGO_PKG_VERSION"));
 
 /// An answer, and whether what was asked for exists.
@@ -39,12 +39,12 @@ pub fn answer(request: &Request) -> Answer {
     Answer { text, status }
 }
 
-/// What `--version` prints: the version of fio that is spoken, and who speaks it.
+/// The text of `--version`: the version of fio that volproof follows, and volproof's own.
 pub fn version() -> String {
     format!("{SPOKEN} (volproof {})", env!("CARGO_PKG_VERSION"))
 }
 
-/// What `--help` prints, and what fio prints when there is nothing to run.
+/// The text of `--help`, which fio also prints when there is nothing to run.
 pub fn usage() -> String {
     let mut text = format!("{}\nvolproof fio [options] [job options] <job file(s)>\n", version());
     for flag in FLAGS {

@@ -13,7 +13,7 @@ use super::mistake::{Mistake, Origin, What};
 use super::number::{self, Value};
 use super::option::FioOption;
 
-/// What a command line asks for.
+/// A command line, read.
 #[derive(Clone, Debug)]
 pub struct Command {
     /// Jobs in order, before `numjobs` multiplies them.
@@ -52,7 +52,7 @@ pub struct Command {
     pub destroy: Vec<String>,
     /// Job files in order.
     pub files: Vec<PathBuf>,
-    /// What a reader should know, such as units that surprise.
+    /// Notes for the user, such as units that surprise.
     pub notes: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ pub enum Eta {
     Never,
 }
 
-/// What was asked for instead of a run.
+/// A request for help or the version instead of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// `--version`.
@@ -93,7 +93,7 @@ pub enum Request {
     EngHelp(Option<String>),
 }
 
-/// What the text of a job file may ask of the machine.
+/// The facts of the machine that the text of a job file may refer to.
 pub struct Surroundings<'a> {
     /// A variable of the environment.
     pub variable: &'a dyn Fn(&str) -> Option<String>,

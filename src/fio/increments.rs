@@ -24,11 +24,11 @@ struct Totals {
 
 /// One row of the reports: a target.
 #[derive(Debug, Default)]
-struct Row {
+struct RowTotals {
     /// Time that the last report covered, ms.
     seen_ms: f64,
     seen: [Totals; 3],
-    /// What the intervals so far add up to.
+    /// The sum of the intervals so far.
     given: [Counts; 3],
     /// Histogram at the end of the last second.
     counted: [Sparse; 3],
@@ -41,14 +41,14 @@ struct Row {
 /// Rows of the reports of one run, in the order of its targets; worker numbers are `row * jobs`.
 #[derive(Debug)]
 pub struct Increments {
-    rows: Vec<Row>,
+    rows: Vec<RowTotals>,
     jobs: u32,
 }
 
 impl Increments {
     /// For so many targets with so many jobs on each.
     pub fn new(targets: usize, jobs: u32) -> Increments {
-        Increments { rows: (0..targets).map(|_| Row::default()).collect(), jobs }
+        Increments { rows: (0..targets).map(|_| RowTotals::default()).collect(), jobs }
     }
 
     /// Takes the next report and returns the intervals that have ended by then.
@@ -75,7 +75,7 @@ pub fn window(job: &Job) -> Nanos {
     job.directions.iter().filter_map(|(_, s)| Some(s.as_ref()?.runtime)).max().unwrap_or_default()
 }
 
-impl Row {
+impl RowTotals {
     fn take(&mut self, worker: u32, job: &Job, last: bool, out: &mut Vec<Interval>) {
         let stats = MOVING.map(|d| job.directions[d].as_ref());
         let now_ms = window(job).0 as f64 / 1e6;
@@ -195,7 +195,7 @@ pub fn sparse(latency: &Latency) -> Sparse {
     Sparse::of(latency.min, latency.max, Nanos((latency.mean * samples) as u64), buckets.into_iter())
 }
 
-/// What came between two totals. Smallest and largest are known exactly only where the report's own lie in the outermost bucket.
+/// The difference of two totals. Smallest and largest are known exactly only where the report's own lie in the outermost bucket.
 fn difference(now: &Sparse, before: &Sparse) -> Sparse {
     let mut earlier = before.buckets().peekable();
     let mut buckets = Vec::new();

@@ -34,9 +34,9 @@ pub struct Given {
 pub struct Job {
     /// Its name.
     pub name: String,
-    /// What it takes over from the global sections above it, in order.
+    /// Options of the global sections above it, in order.
     pub globals: Vec<Given>,
-    /// What was given to it alone, in order.
+    /// Options of its own section, in order.
     pub own: Vec<Given>,
     /// It waits for all jobs before it: asked for, or the first job of a further job file.
     pub stonewall: bool,
@@ -84,7 +84,7 @@ impl Job {
         self.globals.iter().chain(&self.own)
     }
 
-    /// What was given for an option, on the job or globally; the last one counts. `name` may be an alias. Options of an engine count
+    /// The text given for an option, on the job or globally; the last one counts. `name` may be an alias. Options of an engine count
     /// only while the job has that engine.
     ///
     /// # Panics
@@ -134,7 +134,7 @@ impl Job {
         })
     }
 
-    /// What stands behind the colon of a word: `1.2` in `zipf:1.2`.
+    /// The text behind the colon of a word: `1.2` in `zipf:1.2`.
     ///
     /// # Panics
     /// The option does not exist, or takes something else.
@@ -301,7 +301,7 @@ fn is_idle(given: &Given) -> bool {
     zero && given.option.default.is_none() && !ZERO_COUNTS.contains(&given.option.name)
 }
 
-/// What stands against one given option: its own support, that of its word, or nothing.
+/// The limit of one given option: its own support, that of its word, or nothing.
 fn limit(given: &Given) -> Option<Support> {
     if given.option.name == "ioengine" {
         return None;

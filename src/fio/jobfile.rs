@@ -16,7 +16,7 @@ use super::{option, table};
 const INCLUDES: usize = 200;
 
 /// An option line with its place.
-struct Line {
+struct OptionLine {
     text: String,
     origin: Origin,
     column: usize,
@@ -26,7 +26,7 @@ struct Line {
 struct Section {
     name: String,
     origin: Origin,
-    lines: Vec<Line>,
+    lines: Vec<OptionLine>,
 }
 
 /// Reads one job file into `command`. `globals` holds for its jobs from the beginning; its first job waits for all jobs before it when
@@ -43,7 +43,7 @@ pub(super) fn read(
 ) -> Result<(), Vec<Mistake>> {
     let text = (around.file)(name).map_err(|e| vec![unreadable(&Origin::Whole, name, &e.to_string())])?;
     let mut stonewall = further;
-    let mut reader = Reader { around, left: INCLUDES };
+    let mut reader = JobFileReader { around, left: INCLUDES };
     for section in reader.sections(command, name, &text).map_err(|mistake| vec![mistake])? {
         let is_global = section.name.starts_with("global");
         let own = options(command, &section, globals, around)?;
@@ -78,13 +78,13 @@ fn content(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Reads sections and what they include.
-struct Reader<'a> {
+struct JobFileReader<'a> {
     around: &'a Surroundings<'a>,
     /// Files that may still be included.
     left: usize,
 }
 
-impl Reader<'_> {
+impl JobFileReader<'_> {
     /// Divides a file into its sections, without those that `--section` leaves out.
     fn sections(&mut self, command: &mut Command, name: &str, text: &str) -> Result<Vec<Section>, Mistake> {
         let mut sections: Vec<Section> = Vec::new();
@@ -108,7 +108,7 @@ impl Reader<'_> {
             match sections.last_mut() {
                 _ if skipping => {}
                 Some(section) => {
-                    self.line(&mut section.lines, name, Line { text: text.into(), origin, column })?
+                    self.line(&mut section.lines, name, OptionLine { text: text.into(), origin, column })?
                 }
                 None => {
                     let text = format!("'{text}' stands before the first [section]");
@@ -120,7 +120,7 @@ impl Reader<'_> {
     }
 
     /// One line inside a section of `file`: an option, or the lines of another file.
-    fn line(&mut self, lines: &mut Vec<Line>, file: &str, line: Line) -> Result<(), Mistake> {
+    fn line(&mut self, lines: &mut Vec<OptionLine>, file: &str, line: OptionLine) -> Result<(), Mistake> {
         let Some(rest) = line.text.strip_prefix("include") else {
             lines.push(line);
             return Ok(());
@@ -146,7 +146,7 @@ impl Reader<'_> {
             if text.starts_with('[') {
                 return Err(Mistake::form(&origin, "an included file may not begin a section"));
             }
-            self.line(lines, &file, Line { text: text.into(), origin, column })?;
+            self.line(lines, &file, OptionLine { text: text.into(), origin, column })?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! fio's JSON of any version, 2.0 to 3.x, as [`Output`]s: one for each document in the text.
 //!
-//! What lies between documents (fio's own messages, its text and terse forms, a shell's output) is skipped. A document that breaks off gives
+//! Text between documents (fio's own messages, its text and terse forms, a shell's output) is skipped. A document that breaks off gives
 //! what came before, marked in [`Output::partial`]; what is no JSON is an error with its line and column. Jobs are read one at a time, so
 //! that memory follows the largest job and not the file. Units of each era become ours: before 2.99 latencies are microseconds, before 2.21
 //! `io_bytes` counts KiB (axboe/fio#378), before 3.2 the rate is only known in whole KiB/s.
@@ -29,13 +29,13 @@ pub enum ReadError {
         line: usize,
         /// From 1, in bytes.
         column: usize,
-        /// What is wrong there.
+        /// The mistake.
         what: String,
     },
     /// Nothing in it looks like one.
     #[error("no {kind} of fio is in it")]
     Nothing {
-        /// What was looked for.
+        /// The form that was looked for.
         kind: &'static str,
     },
 }
@@ -302,7 +302,7 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
     job
 }
 
-/// What the figures of a version mean.
+/// The units of a version's figures.
 #[derive(Clone, Copy)]
 struct Era {
     /// Latencies are nanoseconds.

@@ -16,7 +16,7 @@ pub struct Entry {
     pub at: Nanos,
     /// From submission to completion.
     pub latency: Nanos,
-    /// What it did.
+    /// Its direction.
     pub direction: Direction,
     /// How much.
     pub length: u32,
@@ -24,7 +24,7 @@ pub struct Entry {
     pub offset: u64,
 }
 
-/// What a log holds.
+/// The quantity of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// `_bw`.
@@ -90,7 +90,7 @@ fn code(d: Direction) -> Option<u8> {
 /// Writes a log of a job.
 ///
 /// # Errors
-/// What the system says to writing.
+/// The system's error when writing fails.
 pub fn write(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], window: Nanos) -> io::Result<()> {
     if kind == Kind::Submission {
         return Ok(());
@@ -111,9 +111,9 @@ pub fn write(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], wind
     Ok(())
 }
 
-/// What one direction did in an interval.
+/// I/O of one direction in an interval.
 #[derive(Clone, Copy, Default)]
-struct Part {
+struct LogInterval {
     ios: u64,
     bytes: u64,
     latency: u128,
@@ -125,7 +125,7 @@ fn averaged(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], windo
     let mut from = 0;
     while from < window.0 {
         let to = (from + style.average.0).min(window.0);
-        let mut parts = [Part::default(); 3];
+        let mut parts = [LogInterval::default(); 3];
         // What completes at the very end belongs to the last interval.
         let within = rest.iter().take_while(|io| io.at.0 < to || to == window.0).count();
         for io in &rest[..within] {

@@ -1,4 +1,4 @@
-//! What is wrong with a command line or a job file, where, and what may have been meant.
+//! Mistakes in a command line or a job file: where each is, and what may have been meant.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ pub enum What {
     Ambiguous {
         /// As given.
         name: String,
-        /// What it may stand for.
+        /// The names that it may stand for.
         candidates: Vec<String>,
     },
     /// The value does not fit the option.

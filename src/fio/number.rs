@@ -9,7 +9,7 @@ use crate::unit::Nanos;
 
 use super::option::{FioOption, Kind, Unit};
 
-/// What was given for one option.
+/// The value of one option.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Text as it stands.
@@ -123,7 +123,7 @@ fn choice(option: &FioOption, text: &str) -> Result<Value, String> {
     }
 }
 
-/// What may stand behind the colon of a distribution.
+/// Checks the text behind the colon of a distribution.
 fn distribution(word: &str, text: &str) -> Result<(), String> {
     let number = || {
         let first = text.split(':').next().unwrap_or_default();
@@ -224,9 +224,11 @@ fn ints(
 ) -> Result<Value, String> {
     let mut number = |part: &str| {
         let n = match amount(part, kb_base, notes)? {
-            Amount::Plain(n) => n,
-            Amount::Percent(_) => return Err(format!("'{part}': a percentage means nothing here")),
-            Amount::Zones(_) => return Err(format!("'{part}': 'z' counts zones, which means nothing here")),
+            SuffixedNumber::Plain(n) => n,
+            SuffixedNumber::Percent(_) => return Err(format!("'{part}': a percentage means nothing here")),
+            SuffixedNumber::Zones(_) => {
+                return Err(format!("'{part}': 'z' counts zones, which means nothing here"));
+            }
         };
         match n {
             _ if n > max => Err(format!("{n} is above the greatest value, {max}")),
@@ -244,10 +246,10 @@ fn ints(
 fn size(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Size, String> {
     let whole = |n: i64| u64::try_from(n).map_err(|_| format!("'{text}' is negative"));
     Ok(match amount(text, kb_base, notes)? {
-        Amount::Plain(n) => Size::Bytes(whole(n)?),
-        Amount::Zones(n) => Size::Zones(whole(n)?),
-        Amount::Percent(n) if (0..=100).contains(&n) => Size::Percent(n as u32),
-        Amount::Percent(_) => return Err(format!("'{text}' is not between 0% and 100%")),
+        SuffixedNumber::Plain(n) => Size::Bytes(whole(n)?),
+        SuffixedNumber::Zones(n) => Size::Zones(whole(n)?),
+        SuffixedNumber::Percent(n) if (0..=100).contains(&n) => Size::Percent(n as u32),
+        SuffixedNumber::Percent(_) => return Err(format!("'{text}' is not between 0% and 100%")),
     })
 }
 
@@ -276,7 +278,7 @@ fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Value, St
                 _ if part.trim().is_empty() => None,
                 Some((low, high)) => {
                     let mut end = |text: &str| match amount(text, kb_base, notes)? {
-                        Amount::Plain(n) if n > 0 => Ok(n as u64),
+                        SuffixedNumber::Plain(n) if n > 0 => Ok(n as u64),
                         _ => Err(format!("'{text}' is no size of a block")),
                     };
                     let (low, high) = (end(low)?, end(high)?);
@@ -318,18 +320,18 @@ fn floats(text: &str, range: Option<(f64, f64)>, most: usize) -> Result<Value, S
 
 /// A number with what its suffix made of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Amount {
+enum SuffixedNumber {
     Plain(i64),
     Percent(i64),
     Zones(i64),
 }
 
 /// A number of bytes, or of anything: fio takes its units for every whole number.
-fn amount(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Amount, String> {
+fn amount(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<SuffixedNumber, String> {
     let (number, unit) = split(text)?;
     match unit.to_ascii_lowercase().as_str() {
-        "%" => return Ok(Amount::Percent(number)),
-        "z" => return Ok(Amount::Zones(number)),
+        "%" => return Ok(SuffixedNumber::Percent(number)),
+        "z" => return Ok(SuffixedNumber::Zones(number)),
         _ => {}
     }
     let factor = factor(unit, kb_base).ok_or_else(|| misread(text, number, unit))?;
@@ -340,7 +342,10 @@ fn amount(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Amount, S
     } else if lower.len() == 2 && lower.ends_with('i') && kb_base == 1000 {
         notes.push(format!("'{text}' is {number} * {factor} bytes to fio: only {unit}B is binary"));
     }
-    number.checked_mul(factor as i64).map(Amount::Plain).ok_or_else(|| format!("'{text}' is too large"))
+    number
+        .checked_mul(factor as i64)
+        .map(SuffixedNumber::Plain)
+        .ok_or_else(|| format!("'{text}' is too large"))
 }
 
 /// Bytes of one unit, `None` for a unit that fio does not know.

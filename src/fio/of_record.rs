@@ -1,4 +1,4 @@
-//! What volproof measured as fio's report: StepRecords become rows by fio's own definitions.
+//! volproof's results as fio's report: StepRecords become rows by fio's own definitions.
 //!
 //! fio's definitions, from its `stat.c` and `backend.c` (3.33): a row's run time is its longest job's, in milliseconds rounded up;
 //! `job_runtime` adds the jobs up and rounds down; rates are of whole milliseconds; CPU shares are of `job_runtime`; samples of rates are taken
@@ -39,9 +39,9 @@ pub enum Unified {
     Both,
 }
 
-/// What a row says that is not measured.
+/// The parts of a row that are not measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ReportRow {
     /// Name of the job; in a group, of its first one.
     pub name: String,
     /// Reporting group.
@@ -68,9 +68,9 @@ pub struct Row {
     pub error: Option<(i32, String)>,
 }
 
-impl Default for Row {
-    fn default() -> Row {
-        Row {
+impl Default for ReportRow {
+    fn default() -> ReportRow {
+        ReportRow {
             name: String::new(),
             group: 0,
             options: Vec::new(),
@@ -87,9 +87,9 @@ impl Default for Row {
     }
 }
 
-/// What all parts of a row did in one direction.
+/// The sum of all parts of a row in one direction.
 #[derive(Default)]
-struct Sum {
+struct DirectionSum {
     ios: u64,
     bytes: u64,
     runtime_ms: u64,
@@ -155,8 +155,8 @@ fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
 }
 
 /// One row: a step, or all steps of a reporting group.
-pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
-    let mut sums = PerDirection::<Sum>::default();
+pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Job {
+    let mut sums = PerDirection::<DirectionSum>::default();
     let mut members = 0;
     let (mut runtime_ms, mut user_ms, mut system_ms) = (0u64, 0u64, 0u64);
     let mut cpu = Cpu::default();
@@ -221,7 +221,7 @@ pub fn row(row: &Row, parts: &[(&Step, &StepRecord)]) -> Job {
         job.sync_ios = Some(flushes.ios);
     }
     if row.unified != Unified::None {
-        let mut all = Sum::default();
+        let mut all = DirectionSum::default();
         for d in data {
             let sum = &sums[d];
             all.ios = all.ios.saturating_add(sum.ios);
@@ -242,7 +242,14 @@ fn workers(step: &Step, record: &StepRecord) -> u64 {
     u64::from(step.numjobs) * targets as u64
 }
 
-fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[&Series], workers: u64) {
+fn add(
+    sum: &mut DirectionSum,
+    d: Direction,
+    step: &Step,
+    record: &StepRecord,
+    series: &[&Series],
+    workers: u64,
+) {
     let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
     if streams.is_empty() {
         return;
@@ -296,7 +303,7 @@ fn add(sum: &mut Sum, d: Direction, step: &Step, record: &StepRecord, series: &[
     }
 }
 
-fn stats(row: &Row, sum: &Sum) -> Stats {
+fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
     let none = || percentile::latency(&Histogram::new(), &[]);
     let kind = |disabled: bool, listed: bool| -> Latency {
         if disabled {
@@ -342,7 +349,7 @@ fn depths(job: &mut Job, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)])
 }
 
 /// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
-fn shares<'a>(job: &mut Job, sums: impl Iterator<Item = &'a Sum> + Clone) {
+fn shares<'a>(job: &mut Job, sums: impl Iterator<Item = &'a DirectionSum> + Clone) {
     let all = total(sums.clone().map(|s| s.ios)).max(1) as f64;
     let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
     for (bucket, n) in sums.flat_map(|s| s.latencies.nonzero()) {
@@ -459,12 +466,12 @@ pub fn of_record(record: &Record) -> Output {
     for (i, (step, done)) in steps.iter().enumerate() {
         group += u32::from(i > 0 && step.start.is_after_all());
         let targets = if step.targets.is_empty() { &record.plan.targets } else { &step.targets };
-        let about = Row {
+        let about = ReportRow {
             name: step.name.clone(),
             group,
             options: options(step, targets),
             continue_on_error: record.plan.continue_on_error,
-            ..Row::default()
+            ..ReportRow::default()
         };
         rows.push(Job { header: Some(header(step)), ..row(&about, &[(step, done)]) });
     }
@@ -496,7 +503,7 @@ fn header(step: &Step) -> Header {
     }
 }
 
-/// What a step does, as options that a reader of the report knows; what fio cannot do is left out.
+/// A step as options that a reader of the report knows, without those that fio does not have.
 fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
     let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
     let places: Vec<Place> = targets.iter().map(place).collect();

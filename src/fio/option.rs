@@ -1,4 +1,4 @@
-//! What one fio option is: its names, how its text is read, its default, and how far volproof honours it.
+//! One option of fio: its names, how its text is read, its default, and how far volproof honours it.
 //!
 //! Names, types, ranges and defaults are facts of fio 3.33 (`fio --cmdhelp=all`, `fio --enghelp`); descriptions are our own. The rows
 //! are in [`table`](super::table); this module finds them. It reads no values: that is [`number`](super::number).
@@ -18,7 +18,7 @@ pub struct FioOption {
     pub kind: Kind,
     /// The text that stands when nothing is given.
     pub default: Option<&'static str>,
-    /// What the option is about.
+    /// The subject of the option.
     pub group: Group,
     /// The option below which `--cmdhelp` lists it.
     pub parent: Option<&'static str>,
@@ -26,7 +26,7 @@ pub struct FioOption {
     pub engines: &'static [&'static str],
     /// `--cmdhelp=all` does not list it.
     pub hidden: bool,
-    /// What it does, in our words.
+    /// Its effect, in our words.
     pub help: &'static str,
     /// Whether volproof honours it.
     pub support: Support,
@@ -107,7 +107,7 @@ pub enum Unit {
 pub struct Choice {
     /// The word.
     pub name: &'static str,
-    /// What it asks for, in our words.
+    /// Its meaning, in our words.
     pub help: &'static str,
     /// Whether volproof honours it.
     pub support: Support,
@@ -126,7 +126,7 @@ pub enum Support {
     Refused(&'static str),
 }
 
-/// What an option is about; the order of `docs/fio-compat.md`.
+/// Subjects of options, in the order of `docs/fio-compat.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
     /// Names and the files or devices of a job.
@@ -157,7 +157,7 @@ pub enum Group {
     Process,
     /// Logs.
     Logs,
-    /// What is reported.
+    /// Contents of reports.
     Report,
     /// Options of engines.
     Engines,

@@ -38,13 +38,13 @@ pub struct Output {
     pub jobs: Vec<Job>,
     /// The rate that its jobs together were given, where a status line says it.
     pub asked_rate: Option<AskedRate>,
-    /// What the kernel counted for the disks.
+    /// The kernel's counters of the disks.
     pub disks: Vec<Disk>,
     /// Members of the document that nothing here uses (`cpu_idleness`), kept so that they are written again.
     pub more: More,
     /// The report is an interim one, or ends early: why, in words.
     pub partial: Option<String>,
-    /// What looked wrong while reading, with its place; for the reader of the report.
+    /// Notes for the reader of the report: figures that looked wrong, each with its place.
     pub notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Job {
     pub members: u32,
     /// First error number; 0 for none.
     pub error: i32,
-    /// What a text report says of that error.
+    /// The words of a text report for that error.
     pub error_text: Option<String>,
     /// Process or thread number.
     pub pid: Option<u32>,
@@ -82,7 +82,7 @@ pub struct Job {
     pub start_ms: Option<u64>,
     /// Options of the job, as given.
     pub options: Vec<(String, String)>,
-    /// What the header line says of the workload, where the report is text.
+    /// The workload of the header line, where the report is text.
     pub header: Option<Header>,
     /// The user's own words.
     pub description: Option<String>,
@@ -125,7 +125,7 @@ pub struct Job {
 /// Names and values of JSON in their order.
 pub type More = Vec<(String, Value<'static>)>;
 
-/// What the first line of a job in a text report says.
+/// The first line of a job in a text report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
     /// `rw=`.
@@ -224,7 +224,7 @@ pub struct Cpu {
     pub minor_faults: u64,
 }
 
-/// What became of a latency target.
+/// A latency target, and the depth that fio found for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencyTarget {
     /// The depth it ended at; the job's own depth when no target was set.

@@ -178,7 +178,7 @@ fn stamp(text: &str) -> Option<usize> {
     Some(open + at + if end { 0 } else { shape(&rest[at..], " ").or(shape(&rest[at..], "\t"))? })
 }
 
-/// What follows a time stamp: `host fio[123]: `, `stdout F `, `INFO `.
+/// The prefix behind a time stamp: `host fio[123]: `, `stdout F `, `INFO `.
 fn of_log(text: &str) -> Option<usize> {
     for stream in ["stdout F ", "stdout P ", "stderr F ", "stderr P "] {
         if text.starts_with(stream) {

@@ -167,7 +167,7 @@ fn count(value: &Value<'_>) -> Option<u64> {
     value.as_u64().filter(|n| *n < LARGEST)
 }
 
-/// What no single figure shows, but several together: takes out what they deny, and tells it.
+/// Contradictions between several figures: takes the impossible ones out, and notes each.
 pub fn judge(job: &mut Job) {
     let mut found = Vec::new();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {

@@ -34,7 +34,7 @@ const EVERY: Duration = Duration::from_millis(100);
 pub struct Fio {
     /// The program.
     pub path: PathBuf,
-    /// What `--version` says, such as `fio-3.33`.
+    /// The answer to `--version`, such as `fio-3.33`.
     pub version: String,
 }
 
@@ -51,7 +51,7 @@ pub enum FioError {
     Old {
         /// The program.
         path: PathBuf,
-        /// What it says of itself.
+        /// The program's answer.
         version: String,
     },
     /// The step has no counterpart.
@@ -211,7 +211,7 @@ fn arguments(reports: &str) -> Vec<String> {
     ["--eta=never", "--output-format=json+", &every, &output, "-"].map(String::from).to_vec()
 }
 
-/// What fio says beside its reports.
+/// fio's messages beside its reports.
 fn gather(
     errors: Option<std::process::ChildStderr>,
     text: Option<std::process::ChildStdout>,
@@ -315,7 +315,7 @@ fn signal(child: &Child, signal: Signal) {
     }
 }
 
-/// What the last report says of each target's jobs.
+/// The last report's rows of each target.
 fn close(load: &Load<'_>, last: &Output, outcome: &mut Outcome) {
     for (t, (series, job)) in outcome.series.iter_mut().zip(&last.jobs).enumerate() {
         series.close(window(job));

@@ -57,7 +57,7 @@ fn of_plain(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     }
 }
 
-/// What two forms of one job have in common: its name and its times, which every form tells in milliseconds.
+/// The mark by which two forms of one job are matched: its name and its times, which every form tells in milliseconds.
 type JobTimes = (String, Vec<u64>);
 
 fn times(job: &Job) -> JobTimes {

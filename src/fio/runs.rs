@@ -10,14 +10,14 @@ use crate::unit::{Bytes, Nanos, total};
 const MOST_ALIKE: usize = 64;
 
 /// One run of a report.
-pub struct Run<'a> {
+pub struct ReportRun<'a> {
     /// Its rows: one, or those of its clones and hosts.
     pub rows: Vec<&'a Job>,
     /// The row in which fio sums all hosts up, where this run is all that they ran.
     sum: Option<&'a Job>,
 }
 
-impl Run<'_> {
+impl ReportRun<'_> {
     /// The figures of all rows together.
     pub fn job(&self) -> Job {
         let all = merged(&self.rows);
@@ -60,8 +60,8 @@ fn is_sum(output: &Output, job: &Job) -> bool {
 }
 
 /// The runs of a report, in its order. Rows that moved nothing are no run.
-pub fn runs(output: &Output) -> Vec<Run<'_>> {
-    let mut runs: Vec<Run<'_>> = Vec::new();
+pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
+    let mut runs: Vec<ReportRun<'_>> = Vec::new();
     let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
     // A row whose figures cannot be says that much.
     let says = |j: &&Job| moved_ios(j) > 0.0 || !j.impossible.is_empty();
@@ -80,7 +80,7 @@ pub fn runs(output: &Output) -> Vec<Run<'_>> {
             None if same.len() >= MOST_ALIKE => runs[same[0]].rows.push(job),
             None => {
                 same.push(runs.len());
-                runs.push(Run { rows: vec![job], sum: None });
+                runs.push(ReportRun { rows: vec![job], sum: None });
             }
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::output::{BELOW, BELOW_MS, Disk, Job, Latency, Output, Samples, Stats};
-use super::runs::{self, Run, parts};
+use super::runs::{self, ReportRun, parts};
 use super::{conditions, possible::Impossible};
 use crate::environment::Environment;
 use crate::observe::Evidence;
@@ -121,8 +121,8 @@ impl Names {
     }
 }
 
-/// What the report says of a run. `alone`: it is the only one, so that the disk's counters are its own.
-fn reported(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> ReportedStep {
+/// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
+fn reported(output: &Output, run: &ReportRun<'_>, job: &Job, alone: bool) -> ReportedStep {
     let conditions = conditions::of(output, job);
     let block = conditions.single_block();
     let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block));
@@ -305,7 +305,7 @@ fn engine(conditions: &Conditions) -> Option<EngineKind> {
     }
 }
 
-fn step(output: &Output, run: &Run<'_>, job: &Job, alone: bool) -> StepRecord {
+fn step(output: &Output, run: &ReportRun<'_>, job: &Job, alone: bool) -> StepRecord {
     let reported = reported(output, run, job, alone);
     let c = &reported.conditions;
     let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));

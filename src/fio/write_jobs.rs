@@ -15,7 +15,7 @@ use crate::unit::Bytes;
 pub struct Inexpressible {
     /// Name of the step.
     pub step: String,
-    /// What is in the way, and what to do instead.
+    /// The obstacle, and the way out.
     pub why: String,
 }
 
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 /// Options of one job, in order.
-pub type Options = Vec<(&'static str, String)>;
+pub type JobOptions = Vec<(&'static str, String)>;
 
 /// The whole plan: a section for each step and target, in the order and with the waits of the plan.
 ///
@@ -64,7 +64,7 @@ fn place(path: &std::path::Path, known: &[Place]) -> Place {
 }
 
 /// Adds a section to a job file.
-pub fn write_section(text: &mut String, name: &str, options: &Options) {
+pub fn write_section(text: &mut String, name: &str, options: &JobOptions) {
     let _ = writeln!(text, "\n[{name}]");
     for (option, value) in options {
         let _ = writeln!(text, "{option}={value}");
@@ -75,7 +75,7 @@ pub fn write_section(text: &mut String, name: &str, options: &Options) {
 ///
 /// # Errors
 /// When fio cannot do the step.
-pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<Options>, Inexpressible> {
+pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<JobOptions>, Inexpressible> {
     if step.round_robin || places.is_empty() {
         let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
         let filename = (!paths.is_empty()).then(|| ("filename", paths.join(":")));
@@ -90,7 +90,7 @@ pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<Options>
 }
 
 /// Everything but the target. `size` is that of the target, where it is known.
-fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Options, Inexpressible> {
+fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<JobOptions, Inexpressible> {
     let words = words_of(step, size, seed);
     words.map(|words| words.0).map_err(|why| Inexpressible { step: step.name.clone(), why })
 }

@@ -120,7 +120,7 @@ impl Step {
     }
 }
 
-/// What is wrong with the data of a step.
+/// The problem with the data of a step, and the way out.
 pub(super) fn problem(s: &Step) -> Option<String> {
     if s.buffer_pattern.is_some() && s.compressible == 0 && s.refills() {
         return Some(

@@ -364,7 +364,7 @@ pub(super) fn each_key<'de, D: Deserializer<'de>>(
 ) -> Result<(), D::Error> {
     struct Keys<F, P>(F, P);
     struct Name<'a, F>(&'a F);
-    struct Given<'a, P>(&'static Key, &'a mut P);
+    struct GivenValue<'a, P>(&'static Key, &'a mut P);
 
     impl<'de, F: Fn(&str) -> Option<&'static Key>> DeserializeSeed<'de> for Name<'_, F> {
         type Value = &'static Key;
@@ -373,7 +373,7 @@ pub(super) fn each_key<'de, D: Deserializer<'de>>(
             (self.0)(&name).ok_or_else(|| D::Error::custom(unknown(&name)))
         }
     }
-    impl<'de, P: FnMut(&'static Key, Value) -> Result<(), WordError>> DeserializeSeed<'de> for Given<'_, P> {
+    impl<'de, P: FnMut(&'static Key, Value) -> Result<(), WordError>> DeserializeSeed<'de> for GivenValue<'_, P> {
         type Value = ();
         fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
             let value = Value::deserialize(deserializer)?;
@@ -391,7 +391,7 @@ pub(super) fn each_key<'de, D: Deserializer<'de>>(
         }
         fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
             while let Some(key) = map.next_key_seed(Name(&self.0))? {
-                map.next_value_seed(Given(key, &mut self.1))?;
+                map.next_value_seed(GivenValue(key, &mut self.1))?;
             }
             Ok(())
         }

@@ -12,7 +12,7 @@ pub const SEED: u64 = 0x766f_6c70_726f_6f66;
 
 /// A plan with a name.
 pub struct Preset {
-    /// What `--preset` takes.
+    /// The name for `--preset`.
     pub name: &'static str,
     /// One line for `presets`.
     pub about: &'static str,

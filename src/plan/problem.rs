@@ -1,4 +1,4 @@
-//! What is wrong with a plan whatever its targets are: each answer says what to do instead.
+//! Problems of a plan whatever its targets are: each text gives the way out.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::unit::{Bytes, Nanos};
 const RING_MAX: u32 = 1 << 15;
 
 impl Step {
-    /// What is wrong with this step whatever the target is; the text says what to do instead.
+    /// The problem with this step whatever the target is; the text gives the way out.
     pub fn problem(&self) -> Option<String> {
         let rules = [counts, times, pacing, engine, blocks, places, super::data::problem, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
@@ -118,7 +118,7 @@ fn simulated(s: &Step) -> Option<String> {
 }
 
 impl Plan {
-    /// What is wrong with this plan whatever the targets are.
+    /// The problem with this plan whatever the targets are.
     pub fn problem(&self) -> Option<String> {
         if self.steps.is_empty() {
             return Some(format!("plan '{}' has no step: add one under [[step]]", self.name));

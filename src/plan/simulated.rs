@@ -119,7 +119,7 @@ fn is_zero(share: &f64) -> bool {
 }
 
 impl Simulated {
-    /// What cannot be simulated, in words.
+    /// The problem with a simulated device, in words.
     pub fn problem(&self) -> Option<String> {
         let u = &self.uneven;
         let say = |wrong: bool, words: &str| wrong.then(|| words.to_string());

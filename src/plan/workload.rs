@@ -1,4 +1,4 @@
-//! What one step does to the device: the words a user chooses, each with its text form.
+//! Words of a workload that a user chooses, each with its text form.
 //!
 //! Names are fio's where fio has one. Everything here is data; `engine` gives it its meaning.
 
@@ -307,7 +307,7 @@ pub enum Arrival {
     Poisson,
 }
 
-/// What the kernel is told of the order of cached I/O (`posix_fadvise`).
+/// Advice to the kernel on the order of cached I/O (`posix_fadvise`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Fadvise {
@@ -318,7 +318,7 @@ pub enum Fadvise {
 }
 
 impl Fadvise {
-    /// What fits a pattern.
+    /// The advice that fits a pattern.
     pub fn of(rw: Pattern) -> Fadvise {
         if rw.is_random() { Fadvise::Random } else { Fadvise::Sequential }
     }

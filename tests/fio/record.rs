@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use volproof::fio::of_record::{self, Row, Unified};
+use volproof::fio::of_record::{self, ReportRow, Unified};
 use volproof::fio::output::{Job, Output, Stats};
 use volproof::fio::value::{Reader, Value};
 use volproof::fio::{json_read, json_write, terse};
@@ -148,7 +148,8 @@ fn definitions_of_a_row() {
 
     // Both steps as one group: I/Os add up, the run time is the longest, rates are of that.
     let parts: Vec<_> = record.steps.iter().map(|s| (record.plan_step(&s.name).unwrap(), s)).collect();
-    let about = Row { name: "a".into(), unified: Unified::Both, lat_percentiles: true, ..Row::default() };
+    let about =
+        ReportRow { name: "a".into(), unified: Unified::Both, lat_percentiles: true, ..ReportRow::default() };
     let row = of_record::row(&about, &parts);
     assert_eq!((row.members, row.runtime), (3, Some(Nanos::millis(4300))));
     assert_eq!(stats(&row, Direction::Write).runtime, Nanos::millis(1100));
@@ -175,7 +176,7 @@ fn definitions_of_a_row() {
     record.steps[0].depth.as_mut().unwrap().in_flight[1] = ios + 2;
     assert_eq!(of_record::of_record(&record).jobs[0].depth.unwrap()[1], 1.0);
     // No band where no latency is kept.
-    let about = Row { disable_clat: true, ..Row::default() };
+    let about = ReportRow { disable_clat: true, ..ReportRow::default() };
     let row = of_record::row(&about, &[(record.plan_step("a").unwrap(), &record.steps[0])]);
     assert_eq!(row.latency_ms, Some([0.0; 12]));
 }

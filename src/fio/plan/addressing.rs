@@ -72,7 +72,7 @@ fn pattern(job: &Job, obstacles: &mut Obstacles<'_>) -> Pattern {
     word.parse().unwrap_or(Pattern::Read)
 }
 
-/// What sequential I/O passes over after each I/O, where that is the same in fio (`get_next_seq_offset` in io_u.c) and here: whole blocks of
+/// The gap that sequential I/O leaves after each I/O, where that is the same in fio (`get_next_seq_offset` in io_u.c) and here: whole blocks of
 /// one size in one direction and one file. `extent` looks at where the part begins and ends.
 fn stride(job: &Job, step: &Step, obstacles: &mut Obstacles<'_>) -> Stride {
     let Some(suffix) = job.suffix("rw").filter(|s| !s.is_empty() && !step.rw.is_random()) else {

@@ -16,7 +16,7 @@ use crate::unit::Bytes;
 
 /// The part of a job that becomes a step: all of it, or one clone.
 #[derive(Clone)]
-pub(super) struct Part {
+pub(super) struct JobPart {
     targets: Vec<PathBuf>,
     round_robin: bool,
     numjobs: u32,
@@ -26,7 +26,7 @@ pub(super) struct Part {
     io_size: Option<Bytes>,
 }
 
-impl Part {
+impl JobPart {
     /// The step of that load on this part.
     pub(super) fn apply(self, load: &Step) -> Step {
         Step {
@@ -127,12 +127,12 @@ impl Asked {
 
 impl Files<'_> {
     /// The steps that a job becomes: one where that says the same, else one for each clone.
-    pub(super) fn parts(&mut self, job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Vec<Part> {
+    pub(super) fn parts(&mut self, job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Vec<JobPart> {
         let together = job.flag("group_reporting") || load.numjobs == 1;
         if load.engine == EngineKind::Null {
             let part = without_files(job, load, obstacles);
             let clones = if together { 1 } else { load.numjobs };
-            return vec![Part { numjobs: load.numjobs / clones, ..part }; clones as usize];
+            return vec![JobPart { numjobs: load.numjobs / clones, ..part }; clones as usize];
         }
         let shared = job.text("filename").is_some();
         // Clones are numbered downwards: the job itself is 0, then come N-1 to 1.
@@ -217,7 +217,7 @@ impl Files<'_> {
     }
 }
 
-/// What a clone works on.
+/// The files of a clone and its part of them.
 struct Whole {
     /// Files.
     count: u64,
@@ -314,7 +314,7 @@ fn offset(job: &Job, number: u32, real: u64, least: u64, obstacles: &mut Obstacl
 }
 
 /// The null engine has no files; what it does still ends with `size`.
-fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Part {
+fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> JobPart {
     let size = match (job.size("size"), file_size(job, obstacles).flatten()) {
         (Some(Size::Bytes(n)), _) if n > 0 => Some(n),
         (_, Some(n)) => Some(n),
@@ -326,7 +326,7 @@ fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Part 
     let size_or_none = size.map(Bytes);
     let total = size.unwrap_or(0);
     let amount = (!is_time_based(job)).then(|| Bytes(io_size(job, total).unwrap_or(total) * loops(job)));
-    Part {
+    JobPart {
         targets: Vec::new(),
         round_robin: false,
         numjobs: load.numjobs,
@@ -343,9 +343,9 @@ fn part(
     numjobs: u32,
     extent: Extent,
     offset_increment: Option<Bytes>,
-) -> Part {
+) -> JobPart {
     let Extent { offset, size, amount } = extent;
-    Part { targets, round_robin, numjobs, offset, size, offset_increment, io_size: amount }
+    JobPart { targets, round_robin, numjobs, offset, size, offset_increment, io_size: amount }
 }
 
 fn loops(job: &Job) -> u64 {

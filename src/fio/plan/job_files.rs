@@ -10,7 +10,7 @@ use super::super::job::Job;
 use super::Obstacles;
 use crate::unit::Bytes;
 
-/// What lies at a path.
+/// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// Nothing.
@@ -87,7 +87,7 @@ impl<'a> Files<'a> {
         (self.laid.into_iter().collect(), self.layouts)
     }
 
-    /// What is there now, or will be.
+    /// The file at a path, as it is now or will be when the jobs before have laid out theirs.
     pub(super) fn found(&self, path: &Path) -> Found {
         match ((self.look)(path), self.laid.get(path)) {
             (Found::Missing, Some(laid)) => Found::File(laid.size),

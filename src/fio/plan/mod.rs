@@ -6,7 +6,7 @@
 //! - `stonewall` waits for everything before it, `wait_for` for one job; everything else begins together.
 //! - A job ends after its `size` (or `io_size`, times `loops`) even when it has a runtime, unless `time_based`.
 //!
-//! What fio does differently in kind and not in name is said by the table's reasons and in `docs/fio-compat.md`: random offsets come from our
+//! The table's reasons and `docs/fio-compat.md` say where an option of the same name works differently: random offsets come from our
 //! own generator (each block once a pass, as fio's random map), so a seed repeats our sequence and not fio's.
 //!
 //! Nothing is opened here: sizes of targets come through a function.
@@ -40,15 +40,15 @@ use crate::unit::Bytes;
 /// A command that runs on volproof's own engine.
 #[derive(Clone, Debug)]
 pub struct Native {
-    /// What to do.
+    /// The plan.
     pub plan: Plan,
-    /// What the steps of the plan stand for, in the same order.
+    /// The jobs that the steps of the plan stand for, in the same order.
     pub members: Vec<Member>,
     /// Files that the jobs name, each once, with the size they need.
     pub files: Vec<(PathBuf, Laid)>,
     /// Which of them are missing or too short, by job and in fio's order.
     pub layouts: Vec<Layout>,
-    /// What was taken and changes nothing.
+    /// Options that are accepted and change nothing.
     pub notes: Vec<Limit>,
 }
 
@@ -132,7 +132,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
         steps: Vec::new(),
     };
     let mut members: Vec<Member> = Vec::new();
-    let mut order = order::Order::default();
+    let mut order = order::JobOrder::default();
     let mut thread = 1;
     for (index, job) in jobs.iter().enumerate() {
         let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
@@ -166,7 +166,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Na
     Ok(Native { plan, members, files, layouts, notes })
 }
 
-/// What the table says of the options that were given.
+/// Applies the table's support of the options that were given.
 fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
     for limit in job.limits() {
         match limit.support {
@@ -184,7 +184,7 @@ fn limits(job: &Job, obstacles: &mut Obstacles<'_>, notes: &mut Vec<Limit>) {
     }
 }
 
-/// What holds for a whole plan and fio has per job: jobs that differ in it go to fio.
+/// Options of fio's jobs that volproof has for a whole plan: jobs that differ in one go to fio.
 fn together(jobs: &[Job], plan: &mut Plan, found: &mut Vec<Obstacle>) {
     let mut differ = |option: &str, why: &str| {
         found.push(Obstacle {

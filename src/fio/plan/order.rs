@@ -13,7 +13,7 @@ use crate::unit::Nanos;
 
 /// The jobs so far.
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct JobOrder {
     names: BTreeSet<String>,
     jobs: Vec<Earlier>,
     /// Jobs before this stage.
@@ -28,7 +28,7 @@ struct Earlier {
     step: Option<String>,
 }
 
-impl Order {
+impl JobOrder {
     /// A job comes next: what of its order cannot be had?
     pub(super) fn job(&mut self, job: &Job, merged: bool, obstacles: &mut Obstacles<'_>) {
         let wait_for = job.text("wait_for");

@@ -86,7 +86,7 @@ fn extent() -> impl Strategy<Value = Step> {
         })
 }
 
-/// What is left: each is taken where the load allows it.
+/// The other options: each is taken where the load allows it.
 fn rest() -> impl Strategy<Value = Step> {
     let distributions = ["uniform", "zipf:1.2", "pareto:0.3", "normal:20", "zoned:50/5:30/15:20/80"];
     (

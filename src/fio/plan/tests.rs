@@ -49,7 +49,7 @@ fn only(options: &[&str]) -> Step {
     native.plan.steps[0].clone()
 }
 
-/// What keeps such a job from our own engine, with a job beside it that has nothing against it.
+/// The option that keeps such a job from our own engine, with a job beside it that has nothing against it.
 #[track_caller]
 fn obstacle(options: &[&str], option: &str, fio_can: bool) {
     let found = assemble(&[job("ok", &["size=1m"]), job("j", options)], &look, 7).expect_err("an obstacle");

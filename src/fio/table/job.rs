@@ -1,4 +1,4 @@
-//! What a job does: its target, which I/Os, how many at once, where.
+//! The workload of a job: its target, which I/Os, how many at once, where.
 
 use super::super::option::{Choice, FioOption, Group, Kind};
 use super::{LONG, U32, each, int};

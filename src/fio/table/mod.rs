@@ -17,7 +17,7 @@ pub use engines::ENGINES;
 pub struct Engine {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in our words.
+    /// Its effect, in our words.
     pub help: &'static str,
     /// Whether volproof's own engines stand for it.
     pub support: Support,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// A line, cleaned, and where it stood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line<'a> {
+pub struct TextLine<'a> {
     /// From 1, by line feeds.
     pub number: usize,
     /// Without escapes, with plain blanks and signs.
@@ -14,12 +14,12 @@ pub struct Line<'a> {
 }
 
 /// All lines. A carriage return ends one too: the status line is written over again and again.
-pub fn lines(text: &[u8]) -> impl Iterator<Item = Line<'_>> {
+pub fn lines(text: &[u8]) -> impl Iterator<Item = TextLine<'_>> {
     let numbered = text.split(|b| *b == b'\n').enumerate();
     numbered.flat_map(|(i, raw)| {
         raw.split(|b| *b == b'\r').filter(|part| !part.is_empty()).map(move |part| {
             let (host, text) = host(clean(part));
-            Line { number: i + 1, text, host }
+            TextLine { number: i + 1, text, host }
         })
     })
 }
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn lines_are_numbered_by_line_feeds_and_hosts_told_apart() {
-        let all: Vec<Line> = lines(b"x\ry\n<10.0.0.1> z\n<b>bold</b>").collect();
+        let all: Vec<TextLine> = lines(b"x\ry\n<10.0.0.1> z\n<b>bold</b>").collect();
         assert_eq!(all.iter().map(|l| l.number).collect::<Vec<_>>(), [1, 1, 2, 3]);
         assert_eq!((all[2].host.as_deref(), &*all[2].text), (Some("10.0.0.1"), "z"));
         assert_eq!(all[3].host, None);

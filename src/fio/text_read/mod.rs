@@ -21,8 +21,8 @@ use super::possible::{self, Impossible};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 use field::{amount, bytes, field, position, whole};
-pub use line::{Line, lines};
-use row::Row;
+pub use line::{TextLine, lines};
+use row::TextRow;
 
 /// Notes after these are counted only.
 const MOST_NOTES: usize = 50;
@@ -41,12 +41,12 @@ pub const INTERIM: &str = "an interim report: a later one of the same run follow
 /// # Errors
 /// When there is none: with the last line of fio's that there is, or at all.
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
-    let mut reader = Reader::default();
-    let mut pending: Option<Line<'_>> = None;
+    let mut reader = TextReader::default();
+    let mut pending: Option<TextLine<'_>> = None;
     for mut line in lines(text) {
         if let Some(first) = pending.take() {
             // A mail or a page may have broken a line of fio's; its own lines never end so, but for the percentiles.
-            line = Line { text: format!("{} {}", first.text, line.text.trim_start()).into(), ..first };
+            line = TextLine { text: format!("{} {}", first.text, line.text.trim_start()).into(), ..first };
         }
         let broken = line.text.trim_end().ends_with(',') && !line.text.contains("th=[");
         if broken && line.text.len() < LONGEST_JOINED {
@@ -63,7 +63,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
 
 /// Where in a report the next line is expected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum TextPart {
     /// Header lines, up to the first row.
     #[default]
     Before,
@@ -74,12 +74,12 @@ enum Part {
 }
 
 #[derive(Default)]
-struct Reader {
+struct TextReader {
     done: Vec<Output>,
     output: Output,
-    part: Part,
+    part: TextPart,
     headers: Vec<(String, u32, Header)>,
-    row: Option<Row>,
+    row: Option<TextRow>,
     /// Sums of the groups, in case there is nothing else.
     groups: Vec<Job>,
     rows: usize,
@@ -102,7 +102,7 @@ pub(super) struct Here<'a, 'n> {
 }
 
 impl Here<'_, '_> {
-    /// What a field should have held.
+    /// The content that a field should have had.
     fn note(&mut self, column: usize, what: &str) {
         if self.notes.len() < MOST_NOTES {
             self.notes.push(format!("line {}, column {}: {what}", self.number, column + 1));
@@ -124,8 +124,8 @@ impl Here<'_, '_> {
     }
 }
 
-impl Reader {
-    fn line(&mut self, line: &Line<'_>) {
+impl TextReader {
+    fn line(&mut self, line: &TextLine<'_>) {
         let text: &str = &line.text;
         if let Some(at) = text.find("(groupid=") {
             self.seen = Some((line.number, "the first line of a job"));
@@ -169,8 +169,8 @@ impl Reader {
             }
             return;
         }
-        let Some(kind) = row::Kind::of(text) else {
-            if self.part == Part::After
+        let Some(kind) = row::LineKind::of(text) else {
+            if self.part == TextPart::After
                 && let Some(job) = group(text)
             {
                 self.groups.push(job);
@@ -179,7 +179,7 @@ impl Reader {
         };
         if self.row.is_none() {
             // Behind a report such a line is a quotation of it.
-            if self.part != Part::Before || !matches!(kind, row::Kind::Direction(..)) || self.full() {
+            if self.part != TextPart::Before || !matches!(kind, row::LineKind::Direction(..)) || self.full() {
                 return;
             }
             // The line that names the job was not copied.
@@ -189,7 +189,7 @@ impl Reader {
             };
             self.unfinished
                 .get_or_insert(format!("the first line of a job is missing before line {}", line.number));
-            self.open(Row::new(
+            self.open(TextRow::new(
                 Job { name, members: 0, host: line.host.clone(), ..Job::default() },
                 line.number,
             ));
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     /// The first line of a row.
-    fn begin(&mut self, text: &str, line: &Line<'_>) {
+    fn begin(&mut self, text: &str, line: &TextLine<'_>) {
         self.close_row();
         if self.full() {
             return;
@@ -249,13 +249,13 @@ impl Reader {
             job.error_text = Some(rest[from..to].to_string());
         }
         self.output.timestamp_ms = date(rest).or(self.output.timestamp_ms);
-        self.open(Row::new(job, line.number));
+        self.open(TextRow::new(job, line.number));
     }
 
-    fn open(&mut self, row: Row) {
+    fn open(&mut self, row: TextRow) {
         self.close_row();
         self.rows += 1;
-        self.part = Part::Rows;
+        self.part = TextPart::Rows;
         self.row = Some(row);
     }
 
@@ -268,10 +268,10 @@ impl Reader {
         full
     }
 
-    fn header(&mut self, text: &str, at: usize, line: &Line<'_>) {
+    fn header(&mut self, text: &str, at: usize, line: &TextLine<'_>) {
         let Some(header) = header(text) else { return };
         self.seen = Some((line.number, "the header of a job"));
-        if self.part != Part::Before {
+        if self.part != TextPart::Before {
             self.finish();
         }
         let group = field(text, "(g").map_or_else(|| text[at + 5..].to_string(), |(_, v)| v.to_string());
@@ -283,22 +283,22 @@ impl Reader {
     }
 
     fn version(&mut self, version: &str) {
-        if self.part != Part::Before && self.output.version != version {
+        if self.part != TextPart::Before && self.output.version != version {
             self.finish();
         }
         self.output.version = version.into();
         // In client mode every host says it; the headers are those of one run.
-        if self.part == Part::After {
+        if self.part == TextPart::After {
             self.finish();
             self.output.version = version.into();
         }
     }
 
     fn after(&mut self) {
-        if self.part != Part::Before || self.row.is_some() {
+        if self.part != TextPart::Before || self.row.is_some() {
             self.close_row();
         }
-        self.part = Part::After;
+        self.part = TextPart::After;
     }
 
     /// A row after the sums of the groups: fio printed an interim report before (`--status-interval`), or another report follows. A row of
@@ -311,11 +311,11 @@ impl Reader {
         let pid = field(row, "pid").and_then(|(_, v)| whole(v)).map(|n| n as u32);
         let is_new = |job: &Job| job.name != name || job.host.as_deref() != host || job.pid != pid;
         if of_clients && (host.is_some() || name == ALL_CLIENTS) && self.output.jobs.iter().all(is_new) {
-            self.part = Part::Rows;
+            self.part = TextPart::Rows;
             return;
         }
         let apart = self.output.timestamp_ms.zip(date(row)).is_some_and(|(a, b)| a.abs_diff(b) > APART_MS);
-        if self.part != Part::After && !apart {
+        if self.part != TextPart::After && !apart {
             return;
         }
         let (headers, version) = (self.headers.clone(), self.output.version.clone());
@@ -346,7 +346,7 @@ impl Reader {
         if self.notes_left_out > 0 {
             output.notes.push(format!("and {} more", std::mem::take(&mut self.notes_left_out)));
         }
-        self.part = Part::Before;
+        self.part = TextPart::Before;
         if output.jobs.is_empty() {
             if groups.is_empty() {
                 return;

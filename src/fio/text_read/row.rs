@@ -9,9 +9,9 @@ use crate::fio::possible::Impossible;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
-/// What a line within a row is, by its words.
+/// The kind of a line within a row, by its words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineKind {
     /// `read: IOPS=...`; or all directions together.
     Direction(Option<Direction>),
     /// `clat (usec): min=...`, with the nanoseconds of its unit.
@@ -75,27 +75,27 @@ impl Of {
     }
 }
 
-/// What stands in the first parentheses behind `at`: `(usec)`.
+/// The text in the first parentheses behind `at`: `(usec)`.
 fn in_parentheses(text: &str) -> Option<(&str, &str, &str)> {
     let (before, rest) = text.split_once('(')?;
     let (inside, after) = rest.split_once(')')?;
     Some((before, inside.trim(), after))
 }
 
-impl Kind {
+impl LineKind {
     /// `None` for a line that is not fio's, or one that tells nothing that is kept.
-    pub fn of(text: &str) -> Option<Kind> {
+    pub fn of(text: &str) -> Option<LineKind> {
         if text.contains("th=[") {
-            return Some(Kind::PercentileRow);
+            return Some(LineKind::PercentileRow);
         }
         if let Some(before) = text.split("percentiles (").next().filter(|b| b.len() < text.len()) {
             let (_, inside, _) = in_parentheses(&text[before.len()..])?;
             // Its name may carry parentheses of its own: `clat prio 0/0 (50.00% of IOs)`.
             let of = if before.contains(" prio ") { Of::Priority } else { Of::in_front_of(before)? };
-            return Some(Kind::Percentiles(of, unit(inside)?));
+            return Some(LineKind::Percentiles(of, unit(inside)?));
         }
         if text.trim_start().starts_with("Description") {
-            return Some(Kind::Description);
+            return Some(LineKind::Description);
         }
         if !text.contains('=') {
             return None;
@@ -104,19 +104,19 @@ impl Kind {
         if has("min") && has("avg") {
             return match in_parentheses(text) {
                 Some((before, inside, _)) if before.trim_end().ends_with("bw") => {
-                    inside.ends_with("/s").then_some(Kind::Bandwidth)
+                    inside.ends_with("/s").then_some(LineKind::Bandwidth)
                 }
-                Some((before, inside, _)) => Some(Kind::Latency(Of::in_front_of(before)?, unit(inside)?)),
-                None => text.trim_start().starts_with("iops").then_some(Kind::Iops),
+                Some((before, inside, _)) => Some(LineKind::Latency(Of::in_front_of(before)?, unit(inside)?)),
+                None => text.trim_start().starts_with("iops").then_some(LineKind::Iops),
             };
         }
         if (has("IOPS") && has("BW")) || (has("iops") && has("runt")) {
             let word = text.split(':').next()?.split_whitespace().next_back()?;
             return match word {
-                "read" => Some(Kind::Direction(Some(Direction::Read))),
-                "write" => Some(Kind::Direction(Some(Direction::Write))),
-                "trim" => Some(Kind::Direction(Some(Direction::Trim))),
-                "mixed" => Some(Kind::Direction(None)),
+                "read" => Some(LineKind::Direction(Some(Direction::Read))),
+                "write" => Some(LineKind::Direction(Some(Direction::Write))),
+                "trim" => Some(LineKind::Direction(Some(Direction::Trim))),
+                "mixed" => Some(LineKind::Direction(None)),
                 _ => None,
             };
         }
@@ -124,17 +124,17 @@ impl Kind {
         let label = label.trim();
         if label.ends_with(')') && rest.contains('%') {
             let (before, inside, _) = in_parentheses(label)?;
-            return (before.trim_end().ends_with("lat")).then_some(Kind::Shares(unit(inside)?));
+            return (before.trim_end().ends_with("lat")).then_some(LineKind::Shares(unit(inside)?));
         }
         let ends = |word: &str| label.ends_with(word);
         match () {
-            () if ends("cpu") && has("usr") => Some(Kind::Cpu),
-            () if ends("IO depths") => Some(Kind::Depths),
-            () if ends("submit") => Some(Kind::Submit),
-            () if ends("complete") => Some(Kind::Complete),
-            () if label.contains("issued") && rest.contains("total=") => Some(Kind::Issued),
-            () if ends("errors") && has("total") => Some(Kind::Errors),
-            () if ends("latency") && has("target") => Some(Kind::Target),
+            () if ends("cpu") && has("usr") => Some(LineKind::Cpu),
+            () if ends("IO depths") => Some(LineKind::Depths),
+            () if ends("submit") => Some(LineKind::Submit),
+            () if ends("complete") => Some(LineKind::Complete),
+            () if label.contains("issued") && rest.contains("total=") => Some(LineKind::Issued),
+            () if ends("errors") && has("total") => Some(LineKind::Errors),
+            () if ends("latency") && has("target") => Some(LineKind::Target),
             () => None,
         }
     }
@@ -142,7 +142,7 @@ impl Kind {
 
 /// A row while it is read.
 #[derive(Debug)]
-pub struct Row {
+pub struct TextRow {
     job: Job,
     line: usize,
     /// The direction that latencies belong to; the mix when absent.
@@ -154,15 +154,15 @@ pub struct Row {
     ended: bool,
 }
 
-impl Row {
+impl TextRow {
     /// A row that begins at a line.
-    pub fn new(job: Job, line: usize) -> Row {
-        Row { job, line, direction: None, table: None, modern: true, ended: false }
+    pub fn new(job: Job, line: usize) -> TextRow {
+        TextRow { job, line, direction: None, table: None, modern: true, ended: false }
     }
 
     /// The row, and why it is not whole.
     pub fn end(self) -> (Job, Option<String>) {
-        let Row { mut job, line, ended, modern, .. } = self;
+        let TextRow { mut job, line, ended, modern, .. } = self;
         let why = (!ended).then(|| format!("the row of job {} breaks off after line {line}", job.name));
         if ended {
             // Lines of shares that would hold only zeros are not printed.
@@ -176,12 +176,15 @@ impl Row {
     }
 
     /// Takes a line.
-    pub fn line(&mut self, kind: Kind, here: &mut Here<'_, '_>) {
+    pub fn line(&mut self, kind: LineKind, here: &mut Here<'_, '_>) {
         self.line = here.number;
         self.take(kind, here);
         let part = match (kind, self.direction) {
-            (Kind::Latency(Of::Sync, _), _) => "sync.lat.".to_string(),
-            (Kind::Direction(_) | Kind::Latency(..) | Kind::Bandwidth | Kind::Iops, Some(d)) => {
+            (LineKind::Latency(Of::Sync, _), _) => "sync.lat.".to_string(),
+            (
+                LineKind::Direction(_) | LineKind::Latency(..) | LineKind::Bandwidth | LineKind::Iops,
+                Some(d),
+            ) => {
                 format!("{}.", d.map_or("mixed", Direction::name))
             }
             _ => String::new(),
@@ -190,23 +193,23 @@ impl Row {
         self.job.impossible.extend(found.map(|i| Impossible { key: format!("{part}{}", i.key), ..i }));
     }
 
-    fn take(&mut self, kind: Kind, here: &mut Here<'_, '_>) {
+    fn take(&mut self, kind: LineKind, here: &mut Here<'_, '_>) {
         match kind {
-            Kind::Direction(d) => self.direction(d, here),
-            Kind::Latency(of, ns) => self.latency(of, ns, here),
-            Kind::Percentiles(of, ns) => self.table = Some((of, ns)),
-            Kind::PercentileRow => self.percentiles(here),
-            Kind::Bandwidth => self.bandwidth(here),
-            Kind::Iops => {
+            LineKind::Direction(d) => self.direction(d, here),
+            LineKind::Latency(of, ns) => self.latency(of, ns, here),
+            LineKind::Percentiles(of, ns) => self.table = Some((of, ns)),
+            LineKind::PercentileRow => self.percentiles(here),
+            LineKind::Bandwidth => self.bandwidth(here),
+            LineKind::Iops => {
                 let samples = samples(here, 1.0);
                 if let Some(stats) = self.stats() {
                     stats.iops_samples = samples;
                 }
             }
-            Kind::Shares(1) => shares(&mut self.job.latency_ns, &BELOW.map(|n| n.to_string()), here),
-            Kind::Shares(1000) => shares(&mut self.job.latency_us, &BELOW.map(|n| n.to_string()), here),
-            Kind::Shares(_) => shares(&mut self.job.latency_ms, &BELOW_MS.map(String::from), here),
-            Kind::Cpu => {
+            LineKind::Shares(1) => shares(&mut self.job.latency_ns, &BELOW.map(|n| n.to_string()), here),
+            LineKind::Shares(1000) => shares(&mut self.job.latency_us, &BELOW.map(|n| n.to_string()), here),
+            LineKind::Shares(_) => shares(&mut self.job.latency_ms, &BELOW_MS.map(String::from), here),
+            LineKind::Cpu => {
                 let whole_number = |here: &mut Here<'_, '_>, key: &str| here.get(key, whole).unwrap_or(0);
                 let cpu = Cpu {
                     user: here.get("usr", share).unwrap_or(0.0),
@@ -217,16 +220,16 @@ impl Row {
                 };
                 self.job.cpu = Some(cpu).filter(|_| here.impossible.is_empty());
             }
-            Kind::Depths => shares(&mut self.job.depth, &DEPTHS.map(String::from), here),
-            Kind::Submit => shares(&mut self.job.submit, &BATCHES.map(String::from), here),
-            Kind::Complete => shares(&mut self.job.complete, &BATCHES.map(String::from), here),
-            Kind::Issued => self.issued(here),
-            Kind::Errors => {
+            LineKind::Depths => shares(&mut self.job.depth, &DEPTHS.map(String::from), here),
+            LineKind::Submit => shares(&mut self.job.submit, &BATCHES.map(String::from), here),
+            LineKind::Complete => shares(&mut self.job.complete, &BATCHES.map(String::from), here),
+            LineKind::Issued => self.issued(here),
+            LineKind::Errors => {
                 self.job.errors = here.get("total", whole);
                 self.job.first_error = here.get("first_error", whole).map(|n| n.min(1 << 20) as i32);
             }
-            Kind::Target => self.target(here),
-            Kind::Description => {
+            LineKind::Target => self.target(here),
+            LineKind::Description => {
                 let words = here.text.split_once('[').and_then(|(_, rest)| Some(rest.rsplit_once(']')?.0));
                 self.job.description = words.map(str::to_string);
             }

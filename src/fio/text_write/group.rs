@@ -6,7 +6,7 @@ use crate::sample::Direction;
 
 /// The rows of a group that moved something in one direction.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sum {
+struct GroupSum {
     rows: u32,
     bytes: u64,
     /// Of one row, as reported.
@@ -17,7 +17,7 @@ struct Sum {
     longest_ms: u64,
 }
 
-impl Sum {
+impl GroupSum {
     fn add(&mut self, stats: &Stats) {
         let ms = stats.runtime.0 / 1_000_000;
         if ms == 0 {
@@ -58,8 +58,8 @@ impl Sum {
 pub fn status(number: u32, rows: &[&Job], scale: &Scale) -> String {
     let mut out = format!("\nRun status group {number} (all jobs):\n");
     let mut sums = [(Direction::Read, "READ"), (Direction::Write, "WRITE"), (Direction::Trim, "TRIM")]
-        .map(|(d, name)| (d, name, Sum::default()));
-    let mut mixed = Sum::default();
+        .map(|(d, name)| (d, name, GroupSum::default()));
+    let mut mixed = GroupSum::default();
     let mut both = false;
     for job in rows {
         for (d, _, sum) in &mut sums {
@@ -78,7 +78,7 @@ pub fn status(number: u32, rows: &[&Job], scale: &Scale) -> String {
     }
     if both {
         // Its bounds are those of the directions, not of their sums.
-        let mut all = Sum { shortest_ms: u64::MAX, slowest: u64::MAX, ..Sum::default() };
+        let mut all = GroupSum { shortest_ms: u64::MAX, slowest: u64::MAX, ..GroupSum::default() };
         let mut rate = 0u64;
         for (_, _, sum) in moved {
             all.bytes = all.bytes.saturating_add(sum.bytes);

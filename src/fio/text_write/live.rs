@@ -3,7 +3,7 @@
 use super::figure::figure;
 use crate::sample::{Direction, PerDirection};
 
-/// What is known of a run at a moment.
+/// The state of a run at a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Live {
     /// Jobs that run.
@@ -32,12 +32,12 @@ pub struct Live {
 
 /// Writes that line, and clears what a longer one left behind.
 #[derive(Debug, Default)]
-pub struct Status {
+pub struct StatusText {
     last: usize,
     eta_seen: bool,
 }
 
-impl Status {
+impl StatusText {
     /// The line with the carriage return behind it.
     pub fn line(&mut self, live: &Live) -> String {
         let mut line = format!("Jobs: {} (f={})", live.running, live.files);
@@ -111,7 +111,7 @@ mod tests {
             Live { running: 1, files: 1, states: vec!['r'], elapsed: 30, eta: Some(0), ..Live::default() };
         live.bytes_per_second[Direction::Read] = 82_100_000;
         live.iops[Direction::Read] = 20_043;
-        let mut status = Status { eta_seen: true, ..Status::default() };
+        let mut status = StatusText { eta_seen: true, ..StatusText::default() };
         assert_eq!(
             status.line(&live),
             "Jobs: 1 (f=1): [r(1)][100.0%][r=78.3MiB/s][r=20.0k IOPS][eta 00m:00s]\r"
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_shorter_line_clears_the_longer_one() {
-        let mut status = Status::default();
+        let mut status = StatusText::default();
         let busy = Live {
             running: 3,
             files: 4,
@@ -143,6 +143,6 @@ mod tests {
     }
 
     fn status_len(live: &Live) -> usize {
-        Status { eta_seen: true, last: 0 }.line(live).len()
+        StatusText { eta_seen: true, last: 0 }.line(live).len()
     }
 }

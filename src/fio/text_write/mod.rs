@@ -20,14 +20,14 @@ use super::output::{
 };
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
-pub use live::{Live, Status};
+pub use live::{Live, StatusText};
 
 /// The whole report: what fio prints before a run, and the results.
 pub fn normal(output: &Output) -> String {
     before(output) + &results(output)
 }
 
-/// What fio prints before a run: a line per job, its version, how many processes and threads start.
+/// fio's lines before a run: one per job, its version, how many processes and threads start.
 pub fn before(output: &Output) -> String {
     let mut out = String::new();
     for job in &output.jobs {

@@ -35,7 +35,7 @@ const UNSEEN_FLAGS: [&str; 8] = [
 /// Engines that run what is no part of fio.
 const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
 
-/// What lies at a path of this machine.
+/// The kind of file at a path of this machine.
 pub fn look(root: &Root, path: &Path) -> Found {
     match device::facts(root, path) {
         Ok(Facts::Block(block)) => Found::Block(block.device.size_bytes),
@@ -122,7 +122,7 @@ fn paths(text: &str, folders: &[String]) -> Vec<PathBuf> {
     forms.iter().flat_map(|form| below(form).into_iter().chain([PathBuf::from(form)])).collect()
 }
 
-/// What keeps a command from being handed to the real fio.
+/// The options for which a command is not handed to the real fio.
 pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Obstacle> {
     let why = "volproof cannot see which devices it would write to; call fio itself if that is meant";
     let obstacle =

@@ -21,22 +21,22 @@ use crate::unit::Nanos;
 /// The last second of a step is heard of so long after its end.
 const LATE: Duration = Duration::from_millis(200);
 
-/// What an interim report is made from, and when one is due.
+/// The state behind interim reports, and when one is due.
 pub struct Interim {
     every: Option<Duration>,
     /// Time counts from the begin of the first load.
     next: Option<Instant>,
     asked: Arc<AtomicBool>,
-    parts: Vec<Part>,
+    parts: Vec<InterimPart>,
     done: Vec<StepRecord>,
     together: Vec<Evidence>,
     /// Of the stage that runs.
     evidence: Evidence,
 }
 
-/// What was heard of a step.
+/// The intervals of a step that came so far.
 #[derive(Clone, Debug, Default)]
-struct Part {
+struct InterimPart {
     /// Whole seconds, for each target.
     series: Vec<Series>,
     /// Intervals of a second that is not over, by worker.
@@ -54,7 +54,7 @@ impl Interim {
             every: every.map(Duration::from),
             next: None,
             asked,
-            parts: vec![Part::default(); steps],
+            parts: vec![InterimPart::default(); steps],
             done: Vec::new(),
             together: Vec::new(),
             evidence: Evidence::default(),
@@ -83,7 +83,7 @@ impl Interim {
     pub fn keep(&mut self, record: &Record, place: impl Fn(&str) -> Option<usize>) {
         for step in &record.steps[self.done.len()..] {
             if let Some(place) = place(&step.name) {
-                self.parts[place] = Part::default();
+                self.parts[place] = InterimPart::default();
             }
             self.done.push(step.clone());
         }
@@ -109,13 +109,13 @@ impl Interim {
         self.done.iter().cloned().chain(running.map(|(step, part)| part.record(step))).collect()
     }
 
-    /// What the kernel counted beside them.
+    /// The kernel's counters beside them.
     pub fn evidence(&self) -> impl Iterator<Item = &Evidence> {
         self.together.iter().chain([&self.evidence])
     }
 }
 
-impl Part {
+impl InterimPart {
     fn add(&mut self, step: &Step, interval: &Interval) {
         let Some(second) = &interval.second else {
             return self.begun.entry(interval.worker).or_default().push(interval.clone());
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn whole_seconds_are_told() {
         let step = Step { numjobs: 2, ..Step::default() };
-        let mut part = Part { series: vec![Series::default()], ..Part::default() };
-        let reads = |part: &Part| {
+        let mut part = InterimPart { series: vec![Series::default()], ..InterimPart::default() };
+        let reads = |part: &InterimPart| {
             let record = part.record(&step);
             let mut latencies = Histogram::new();
             let stream = record.targets[0].series.stream(Direction::Read).unwrap();

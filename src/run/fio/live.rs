@@ -18,7 +18,7 @@ use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
 use crate::fio::job::Job;
 use crate::fio::plan::{Member, Native};
-use crate::fio::text_write::{Live, Status};
+use crate::fio::text_write::{Live, StatusText};
 use crate::output::screen;
 use crate::plan::{Pattern, Step};
 use crate::record::{Record, StepRecord};
@@ -27,12 +27,12 @@ use crate::run::pipeline::{Front, News};
 use crate::sample::{Direction, PerDirection};
 use crate::ui::Ui;
 
-/// What fio's JSON has for a time to go that it does not know.
+/// The time to go in fio's JSON where it is not known.
 const UNKNOWN: u64 = i32::MAX as u64;
 /// A step that has said nothing for so long has ended.
 const SILENCE: Duration = Duration::from_millis(1500);
 
-/// What the user sees while a run goes on.
+/// The output for the user while a run goes on.
 pub struct Screen<'a> {
     ui: Ui,
     command: &'a Command,
@@ -42,13 +42,13 @@ pub struct Screen<'a> {
     steps: Vec<Progress>,
     began: Instant,
     /// The status line, where one is shown.
-    line: Option<Line>,
+    line: Option<StatusLine>,
     /// A log could not be written.
     lost: bool,
 }
 
-struct Line {
-    status: Status,
+struct StatusLine {
+    status: StatusText,
     every: Duration,
     newline: Option<Duration>,
     last: Instant,
@@ -80,7 +80,7 @@ impl<'a> Screen<'a> {
     /// for an interim report.
     ///
     /// # Errors
-    /// What is said before the run cannot be written.
+    /// The lines before the run cannot be written.
     pub fn new(
         command: &'a Command,
         native: &'a Native,
@@ -96,8 +96,8 @@ impl<'a> Screen<'a> {
             Eta::Auto => terminal && command.output.is_none() && command.formats.contains(&Format::Normal),
         };
         let now = Instant::now();
-        let line = shown.then(|| Line {
-            status: Status::default(),
+        let line = shown.then(|| StatusLine {
+            status: StatusText::default(),
             every: Duration::from(command.eta_interval).max(Duration::from_millis(250)),
             newline: command.eta_newline.map(Duration::from),
             last: now,
@@ -188,12 +188,7 @@ impl<'a> Screen<'a> {
                 let files = if step.round_robin { step.targets.len() as u32 } else { 1 };
                 live.files += if ramps { 0 } else { progress.clones * files };
                 let limits = limits(&self.command.jobs[member.job], step);
-                for (sum, limit) in [
-                    (&mut live.limits.0, limits[0]),
-                    (&mut live.limits.1, limits[1]),
-                    (&mut live.iops_limits.0, limits[2]),
-                    (&mut live.iops_limits.1, limits[3]),
-                ] {
+                for (sum, limit) in [(&mut live.limits.1, limits[0]), (&mut live.iops_limits.1, limits[1])] {
                     *sum += limit * u64::from(progress.clones);
                 }
             }
@@ -241,8 +236,8 @@ fn letter(step: &Step) -> char {
     }
 }
 
-/// What a job of a step is held to, all directions together: least and most bytes a second, least and most I/Os a second.
-fn limits(job: &Job, step: &Step) -> [u64; 4] {
+/// The rates that a job of a step is held to, all directions together: most bytes and most I/Os a second.
+fn limits(job: &Job, step: &Step) -> [u64; 2] {
     let places = step.rw.directions().iter().filter_map(|d| match d {
         Direction::Read => Some(0),
         Direction::Write => Some(1),
@@ -250,7 +245,7 @@ fn limits(job: &Job, step: &Step) -> [u64; 4] {
         Direction::Sync => None,
     });
     let places: Vec<usize> = places.collect();
-    ["rate_min", "rate", "rate_iops_min", "rate_iops"].map(|name| {
+    ["rate", "rate_iops"].map(|name| {
         let each = job.ints(name);
         places.iter().filter_map(|place| u64::try_from(each[*place]?).ok()).sum()
     })

@@ -46,7 +46,7 @@ use live::Screen;
 use own::Own;
 use report::Seen;
 
-/// What a signal ends the program with, as fio has it.
+/// The exit code after a signal, as fio has it.
 const INTERRUPTED: u8 = 128;
 /// A terminal that went away ends fio at once, which its shell tells with this code. Here the run ends in order, and with the same code.
 const HUNG_UP: u8 = 129;

@@ -1,4 +1,4 @@
-//! What volproof adds to fio's command line, and takes out of it again before anyone else reads it.
+//! volproof's own options in fio's command line, taken out before anything else reads it.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -17,7 +17,7 @@ pub struct Own {
     pub quiet_doubts: bool,
 }
 
-/// What `--help` says of them, below fio's own.
+/// Their text in `--help`, below fio's own.
 pub const HELP: &str = "
 volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other

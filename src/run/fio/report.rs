@@ -57,7 +57,7 @@ impl Sink {
         self.lost
     }
 
-    /// What fio says before a run, in its normal form.
+    /// Writes fio's lines before a run, in its normal form.
     pub fn begin(&mut self, command: &Command, native: &Native) {
         let before = Output {
             version: SPOKEN.into(),
@@ -99,7 +99,7 @@ impl Sink {
         self.write(&text);
     }
 
-    /// What cannot be written goes to the temporary folder and to the screen: no figure is lost with it.
+    /// Text that cannot be written goes to the temporary folder and to the screen: no figure is lost with it.
     fn write(&mut self, text: &str) {
         let text = screen::visible(text);
         let file = match self.file.take() {
@@ -136,7 +136,7 @@ fn announced(job: &Job) -> output::Job {
     }
 }
 
-/// What fio's header line says of a job.
+/// A job in fio's header line.
 pub fn header(job: &Job) -> Header {
     Header {
         rw: job.choice("rw").map_or("read", |rw| if rw == "readwrite" { "rw" } else { rw }).to_string(),
@@ -190,7 +190,7 @@ pub fn say_doubts(record: &Record, saved: Option<&Path>) {
 
 /// Steps of one row of the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct GroupRow {
     /// Places of its steps in the plan.
     pub steps: Vec<usize>,
     /// The job whose name it has.
@@ -204,8 +204,8 @@ pub struct Row {
 }
 
 /// Rows in order: a job or clone each, or under `group_reporting` all neighbours of one group (`show_run_stats` in fio's stat.c).
-pub fn rows(jobs: &[Job], native: &Native) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+pub fn rows(jobs: &[Job], native: &Native) -> Vec<GroupRow> {
+    let mut rows: Vec<GroupRow> = Vec::new();
     for (step, member) in native.members.iter().enumerate() {
         let job = &jobs[member.job];
         match rows.last_mut() {
@@ -214,7 +214,7 @@ pub fn rows(jobs: &[Job], native: &Native) -> Vec<Row> {
                 row.last = member.job;
                 row.members += member.clones;
             }
-            _ => rows.push(Row {
+            _ => rows.push(GroupRow {
                 steps: vec![step],
                 first: member.job,
                 last: member.job,
@@ -226,11 +226,11 @@ pub fn rows(jobs: &[Job], native: &Native) -> Vec<Row> {
     rows
 }
 
-/// What was measured until now.
+/// The steps measured until now.
 pub struct Seen<'a> {
     /// Steps that have begun.
     pub steps: &'a [StepRecord],
-    /// What the kernel counted beside them.
+    /// The kernel's counters beside them.
     pub evidence: Vec<&'a Evidence>,
     /// Steps that failed, and why.
     pub failed: &'a [(String, String)],
@@ -272,8 +272,8 @@ pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
     Output { version: SPOKEN.into(), measured_by: Some(MEASURED_BY), disks, ..output }
 }
 
-/// What a row says that is not measured: fio takes it from the first job of a group, but for the options.
-fn about(command: &Command, native: &Native, row: &Row, seen: &Seen<'_>) -> of_record::Row {
+/// The parts of a row that are not measured: fio takes them from the first job of a group, but for the options.
+fn about(command: &Command, native: &Native, row: &GroupRow, seen: &Seen<'_>) -> of_record::ReportRow {
     let job = &command.jobs[row.first];
     let reduced = job.flag("gtod_reduce");
     let error = row.steps.iter().find_map(|i| {
@@ -283,7 +283,7 @@ fn about(command: &Command, native: &Native, row: &Row, seen: &Seen<'_>) -> of_r
         let func = if done.is_some() { "io_u error" } else { "set up" };
         Some((number, format!("func={func}, error={}", say::error_words(number))))
     });
-    of_record::Row {
+    of_record::ReportRow {
         name: job.name.clone(),
         group: row.group,
         options: options(&command.jobs[row.last].own),

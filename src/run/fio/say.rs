@@ -1,4 +1,4 @@
-//! What volproof says beside fio's report: on standard error, in the names that fio's users know, within 80 columns.
+//! volproof's messages beside fio's report: on standard error, in the names that fio's users know, within 80 columns.
 //!
 //! The pipeline behind speaks of steps and of `run`'s options; whoever came with a fio command line never wrote one of those.
 
@@ -53,7 +53,7 @@ pub fn wrapped(message: &str) -> String {
     out
 }
 
-/// What our messages begin with.
+/// The beginning of our messages.
 const LEAD: &str = "volproof: ";
 
 /// Says it.
@@ -106,7 +106,7 @@ pub fn error_number(words: &str) -> i32 {
     number.and_then(|n| n.parse().ok()).unwrap_or(libc::EINVAL)
 }
 
-/// What the system calls an error of that number.
+/// The system's name of an error number.
 pub fn error_words(number: i32) -> String {
     let text = std::io::Error::from_raw_os_error(number).to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
