@@ -90,10 +90,24 @@ impl Histogram {
     /// Counts one latency.
     #[inline(always)]
     pub fn record(&mut self, ns: u64) {
-        match self.counts.get_mut(raw_bucket(ns)) {
-            Some(count) => *count += 1,
-            None => self.overlong(),
+        if !self.record_common(ns) {
+            self.record_rare(ns);
         }
+    }
+
+    /// Counts one latency from 64 ns to the end of the layout; false, and nothing is counted, where it is outside.
+    ///
+    /// Exponent and first six bits of the mantissa of a double are octave and bucket. The way over the double takes fewer instructions
+    /// than shifts by the number of leading zeros, which baseline x86-64 has to count with a slow `bsr`.
+    #[inline(always)]
+    pub fn record_common(&mut self, ns: u64) -> bool {
+        const FIRST: u64 = ((1023 + BITS) << BITS) as u64;
+        let index = ((ns as i64 as f64).to_bits() >> (f64::MANTISSA_DIGITS - 1 - BITS)).wrapping_sub(FIRST);
+        let Some(count) = self.counts[PER_OCTAVE..].get_mut(index as usize) else {
+            std::hint::cold_path();
+            return false;
+        };
+        *count += 1;
         self.sum += ns;
         // New extremes are rare: a branch that is never taken costs less than two conditional moves.
         if ns < self.min {
@@ -102,13 +116,14 @@ impl Histogram {
         if ns > self.max {
             self.raise(ns);
         }
+        true
     }
 
-    /// Longer than the layout goes: the last bucket takes it, the maximum stays exact.
+    /// Counts one latency of any length; the last bucket takes what is longer than the layout goes, the maximum stays exact.
     #[cold]
     #[inline(never)]
-    fn overlong(&mut self) {
-        self.counts[BUCKETS - 1] += 1;
+    fn record_rare(&mut self, ns: u64) {
+        self.record_n(Nanos(ns), 1);
     }
 
     #[cold]
@@ -459,6 +474,11 @@ mod tests {
         #[test]
         fn layout_equals_h2(v in 0u64..(1 << 47), shift in 0u32..47) {
             let v = v >> shift;
+            let mut one = Histogram::new();
+            prop_assert_eq!(one.record_common(v), v >= 64);
+            one.clear();
+            one.record(v);
+            prop_assert_eq!(one.nonzero().next(), Some((bucket(v), 1)));
             prop_assert_eq!((bucket(v), bucket_low(bucket(v)), bucket_high(bucket(v))), oracle(v));
             prop_assert!(bucket_low(bucket(v)) <= v && v <= bucket_high(bucket(v)));
             prop_assert!((bucket_middle(bucket(v)) as f64 - v as f64).abs() <= v as f64 / 64.0 + 0.5);

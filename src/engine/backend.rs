@@ -59,16 +59,11 @@ impl Batch {
 /// A way to do I/O. Calls come in the order `fill`, `submit_and_wait`, `ready`, `completions`, over and over, from one thread; further `fill`s may
 /// follow a `submit` before that.
 pub trait Backend {
-    /// One request at a time, by [`Backend::call`]: the loop needs no slots and no batches.
-    const LOCKSTEP: bool = false;
+    /// `fill` does its one request from beginning to end: depth 1, no batches, and the request is stamped when it is complete.
+    const SINGLE: bool = false;
 
-    /// Takes a request from `next` for each of these free slots; the kernel does not see them yet.
+    /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
     fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> Request);
-
-    /// Does one I/O from beginning to end and returns its result as `completions` would. Only with [`Backend::LOCKSTEP`].
-    fn call(&mut self, _request: &Request) -> i64 {
-        -i64::from(libc::ENOSYS)
-    }
 
     /// Sends what was filled, without waiting. A backend that sends nothing before it is waited for need not know.
     ///

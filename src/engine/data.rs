@@ -1,7 +1,7 @@
 //! What writes carry: where buffers are random and where not, and data of its own for every write where a step asks for it.
 //!
-//! Such a write has a number, from which all of its random bytes follow. The code here runs once per write, in the loop for special loads
-//! (see `worker::special`).
+//! Such a write has a number, from which all of its random bytes follow. The code here runs once per write, in the loop that is compiled
+//! for loads with a look at every I/O (`Source::SPECIAL`).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

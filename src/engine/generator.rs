@@ -57,11 +57,17 @@ struct Size {
 
 /// Where the worker loop gets its I/Os from. The loop is compiled for each source, so that what a source always answers costs nothing.
 pub trait Source {
-    /// The only direction that occurs, where that is known beforehand.
-    const ONLY: Option<Direction>;
+    /// The only direction that occurs, where that is known beforehand. All I/Os of such a source have one length, too.
+    const ONLY: Option<Direction> = None;
 
-    /// The load needs a look at every I/O beyond counting it: see `worker::special`.
+    /// The load needs a look at every I/O beyond counting it: which target it goes to, its line in a trace, data of its own for a write,
+    /// cached pages to be dropped at the end of a pass.
     const SPECIAL: bool = false;
+
+    /// The length of all I/Os, with [`Source::ONLY`].
+    fn length(&self) -> u32 {
+        0
+    }
 
     /// Direction, offset and length of the next I/O.
     fn next(&mut self) -> (Direction, u64, u32);
@@ -87,7 +93,6 @@ impl Turns {
 }
 
 impl Source for Turns {
-    const ONLY: Option<Direction> = None;
     const SPECIAL: bool = true;
 
     #[inline(always)]
@@ -114,6 +119,10 @@ pub struct Reads {
 
 impl Source for Reads {
     const ONLY: Option<Direction> = Some(Direction::Read);
+
+    fn length(&self) -> u32 {
+        self.length
+    }
 
     #[inline(always)]
     fn next(&mut self) -> (Direction, u64, u32) {
@@ -202,8 +211,6 @@ impl Generator {
 }
 
 impl Source for Generator {
-    const ONLY: Option<Direction> = None;
-
     #[inline(always)]
     fn next(&mut self) -> (Direction, u64, u32) {
         let which = if self.first_below == 1 << 32 {

@@ -51,17 +51,23 @@ impl Permutation {
     /// The next block.
     #[inline(always)]
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
-        loop {
-            let state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
-            self.state = state;
-            let block = state ^ (state >> self.shift);
-            if state == self.last {
-                self.renew(rng);
-            }
-            if block < self.n {
-                return block;
-            }
+        let mut block = self.image(rng);
+        while block >= self.n {
+            block = self.image(rng);
         }
+        block
+    }
+
+    /// The next image, which may lie outside.
+    #[inline(always)]
+    fn image(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
+        let state = self.state.wrapping_mul(self.multiplier).wrapping_add(self.increment) & self.mask;
+        self.state = state;
+        let block = state ^ (state >> self.shift);
+        if state == self.last {
+            self.renew(rng);
+        }
+        block
     }
 }
 

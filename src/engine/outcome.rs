@@ -1,6 +1,6 @@
 //! What a worker has to say when its load has ended. Data only; the samples themselves travelled as intervals.
 
-use super::worker::Slot;
+use super::worker::{Slot, between};
 use crate::hist::Histogram;
 use crate::sample::{CpuTime, Depth, Direction, PerDirection};
 use crate::unit::Nanos;
@@ -49,11 +49,24 @@ pub struct Trace {
     pub ios: Vec<Traced>,
     /// Later ones for which there was no room: a step keeps [`Trace::MOST`].
     pub left_out: u64,
+    /// How many it may keep.
+    pub(super) room: usize,
 }
 
 impl Trace {
     /// I/Os that all workers of a step keep together: 512 MiB of memory.
     pub const MOST: usize = (512 << 20) / size_of::<Traced>();
+
+    /// Keeps an I/O, or counts it where there is no room.
+    #[inline(always)]
+    pub(super) fn keep(&mut self, io: Traced) {
+        if self.ios.len() < self.room {
+            // The one allocation of the loop; when the list is large, growing it moves pages and not bytes.
+            self.ios.push(io);
+        } else {
+            self.left_out += 1;
+        }
+    }
 }
 
 /// What a worker has to say at its end, beyond its intervals.
@@ -109,13 +122,24 @@ pub struct OpenEnd {
 }
 
 impl End {
-    /// Counts a failed I/O and keeps the first ones.
+    /// Counts a failed I/O and keeps the first ones. A call that a signal interrupted has not failed.
     #[cold]
     pub fn fail(&mut self, failure: Failure) {
+        if failure.result == -i64::from(libc::EINTR) {
+            return;
+        }
         self.errors += 1;
         if self.failures.len() < ERRORS_KEPT {
             self.failures.push(failure);
         }
+    }
+
+    /// Counts an I/O that failed within the window. Returns the ticks that it was in flight, which no latency has.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail_in_window(&mut self, failure: Failure, sent: u64, now: u64) -> i64 {
+        self.fail(failure);
+        between(sent, now, &mut self.backwards) as i64
     }
 
     /// Counts an I/O that ended after the window.
@@ -167,5 +191,21 @@ impl CpuTime {
         self.switches += other.switches;
         self.major_faults += other.major_faults;
         self.minor_faults += other.minor_faults;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ios_without_room_are_counted() {
+        let mut trace = Trace { room: 2, ..Trace::default() };
+        let (at, latency, direction) = (Nanos(50), Nanos(60), Direction::Write);
+        for offset in [0, 4096, 8192, 12_288] {
+            trace.keep(Traced { at, latency, offset, length: 512, target: 3, direction });
+        }
+        assert_eq!((trace.ios.len(), trace.ios[1].offset, trace.left_out), (2, 4096, 2));
+        assert_eq!(size_of::<Traced>(), 32);
     }
 }

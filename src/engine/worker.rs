@@ -15,7 +15,6 @@
 
 mod end;
 mod grid;
-mod special;
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -26,14 +25,15 @@ use std::sync::mpsc::Sender;
 use super::backend::{Backend, Batch, Request};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
+use super::data::Data;
 use super::generator::{Generator, Source, Turns};
 use super::job::{Control, Job, Message, Window};
-use super::outcome::{End, Failure, OpenEnd};
+use super::outcome::{End, Failure, OpenEnd, Trace, Traced};
+use super::passes::Passes;
 use super::schedule::Schedule;
 use crate::hist::Histogram;
 use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
-use special::Special;
 
 /// How long requests in flight are waited for after the end, at least.
 pub const DRAIN: Nanos = Nanos::seconds(10);
@@ -63,8 +63,11 @@ pub(super) struct Slot {
     direction: Direction,
 }
 
+const EMPTY: Slot =
+    Slot { sent: 0, intended: 0, offset: 0, length: 0, target: 0, direction: Direction::Read };
+
 impl Slot {
-    #[cold]
+    #[inline(always)]
     pub(super) fn failure(&self, result: i64) -> Failure {
         let Slot { direction, offset, length, target, .. } = *self;
         Failure { direction, offset, length, result, target }
@@ -78,23 +81,27 @@ struct Tally {
     bytes: [u64; 4],
 }
 
-impl Tally {
-    #[inline(always)]
-    fn add(&mut self, direction: Direction, length: u32, latency_ns: u64) {
-        let d = direction as usize;
-        self.service[d].record(latency_ns);
-        self.bytes[d] += u64::from(length);
-    }
-}
-
 /// Ticks from one stamp to a later one. An earlier one is counted, and no time has passed then.
-#[inline(always)]
-fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
+#[cold]
+pub(super) fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
     now.checked_sub(sent).unwrap_or_else(|| {
-        std::hint::cold_path();
         *backwards += 1;
         0
     })
+}
+
+/// Counts a latency below 64 ns, longer than the histogram goes, or below 0.
+#[cold]
+#[inline(never)]
+fn rare<C: Clock>(service: &mut Histogram, sent: u64, now: u64, clock: &C, backwards: &mut u64) {
+    service.record(clock.ns(between(sent, now, backwards)));
+}
+
+/// A slot that no request has: a defect of a backend.
+#[cold]
+#[inline(never)]
+fn no_slot() -> ! {
+    unreachable!("slots are numbered below the depth")
 }
 
 /// One load thread.
@@ -111,7 +118,12 @@ pub struct Worker<B: Backend, C: Clock> {
     target: u16,
     /// How many it has.
     targets: u16,
-    special: Special,
+    /// Every write gets data of its own.
+    data: Option<Data>,
+    /// Keeps its I/Os.
+    trace: Option<Trace>,
+    /// Drops cached pages at the end of each pass.
+    passes: Option<Passes>,
     schedule: Option<Schedule>,
     window: Window,
     /// Share of written data that no stamp changes, percent.
@@ -162,9 +174,8 @@ pub struct Worker<B: Backend, C: Clock> {
 
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
-    pub fn new(mut job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
-        let (direction, target) = (Direction::Read, job.target);
-        let empty = Slot { sent: 0, intended: 0, offset: 0, length: 0, target, direction };
+    pub fn new(job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
+        let empty = Slot { target: job.target, ..EMPTY };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
@@ -176,7 +187,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             backend: ManuallyDrop::new(backend),
             buffers: ManuallyDrop::new(buffers),
             batch: job.batch,
-            special: Special::of(&mut job),
+            data: job.data,
+            trace: job.trace.map(|room| Trace { worker: job.id, room, ..Trace::default() }),
+            passes: job.passes,
             target: job.target,
             targets: job.generators.len() as u16,
             generators: job.generators,
@@ -224,7 +237,9 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
         self.clock.idle_until(start);
         let generators = std::mem::take(&mut self.generators);
-        let result = if generators.len() > 1 || self.special.asked() {
+        let special =
+            generators.len() > 1 || self.data.is_some() || self.trace.is_some() || self.passes.is_some();
+        let result = if special {
             self.load(Turns::new(generators))
         } else if let Some(reads) = generators[0].reads() {
             self.load(reads)
@@ -241,112 +256,53 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     #[inline(never)]
     fn load<S: Source>(&mut self, source: S) -> io::Result<()> {
+        if let Some(direction) = S::ONLY {
+            let length = source.length();
+            self.slots.iter_mut().for_each(|slot| (slot.direction, slot.length) = (direction, length));
+        }
         match self.schedule.take() {
             Some(schedule) => self.open_loop(source, schedule),
-            None if B::LOCKSTEP => {
-                self.lockstep(source);
-                self.end_lockstep()
-            }
             None => self.closed_loop(source),
         }
     }
 
     fn closed_loop<S: Source>(&mut self, mut source: S) -> io::Result<()> {
-        while !self.closed && self.more() {
-            let now = self.clock.now();
-            if now >= self.next_event {
-                self.event(now);
-                continue;
+        while self.more() {
+            let now = if B::SINGLE { 0 } else { self.clock.now() };
+            if !B::SINGLE {
+                if now >= self.next_event {
+                    self.event(now);
+                    if self.closed {
+                        break;
+                    }
+                    continue;
+                }
+                self.settle(now);
             }
-            self.settle(now);
-            if self.idle > 0 {
+            let mut lone = EMPTY;
+            if B::SINGLE || self.idle > 0 {
                 let busy = self.slots.len() - self.idle;
-                let n = self.batch.next(self.idle, busy);
-                self.fill::<S, false>(&mut source, n, now, now);
+                let n = if B::SINGLE { 1 } else { self.batch.next(self.idle, busy) };
+                lone = self.fill::<S, false>(&mut source, n, now, now);
                 // More can be sent: in a call of its own, with a stamp of its own. The last call also waits.
-                if self.idle > 0 && self.more() {
+                if !B::SINGLE && self.idle > 0 && self.more() {
                     self.backend.submit()?;
                     continue;
                 }
             }
             self.backend.submit_and_wait(1, None)?;
-            self.collect::<S, false>();
+            if !self.collect::<S, false>(&lone) {
+                break;
+            }
         }
         self.drain::<S, false>()
-    }
-
-    /// The closed loop of a backend that does one I/O at a time. In a function of its own: before the cold end of a load its exit
-    /// would count as unlikely, and cost the loop two jumps an I/O.
-    #[inline(never)]
-    fn lockstep<S: Source>(&mut self, mut source: S) {
-        while self.more() {
-            let (direction, offset, length) = source.next();
-            let target = if S::SPECIAL { Some(source.target()) } else { None };
-            if direction == Direction::Write {
-                if S::SPECIAL {
-                    self.special.write(&mut self.buffers, 0, length, self.fixed);
-                } else {
-                    self.buffers.stamp(0, length, self.fixed);
-                }
-            }
-            let sent = self.clock.now();
-            let result = self.backend.call(&Request { slot: 0, direction, offset, length, target });
-            let now = self.clock.now();
-            let ticks = between(sent, now, &mut self.outcome.backwards);
-            if now >= self.next_event {
-                // The request was in flight when the interval ended.
-                (self.idle, self.settled, self.slots[0].sent) = (0, sent, sent);
-                self.event(now);
-                self.settle(now);
-                self.idle = 1;
-                if self.closed {
-                    let target = self.target + target.unwrap_or(0);
-                    let slot = Slot { sent, intended: sent, offset, length, target, direction };
-                    return self.outcome.late(&slot, result, self.clock.ns(ticks));
-                }
-            } else {
-                self.occupancy += ticks;
-            }
-            if result != i64::from(length) {
-                let target = self.target + target.unwrap_or(0);
-                self.outside += ticks as i64;
-                self.failed(Failure { direction, offset, length, result, target }, now);
-                if self.closed {
-                    return;
-                }
-                continue;
-            }
-            self.bytes_left -= i64::from(length);
-            self.tally.add(direction, length, self.clock.ns(ticks));
-            if S::SPECIAL {
-                let target = self.target + target.unwrap_or(0);
-                let slot = Slot { sent, intended: sent, offset, length, target, direction };
-                self.special.complete(&slot, ticks, now, self.origin, &self.clock);
-            }
-        }
-    }
-
-    /// An I/O failed: it is kept, and ends the load unless that was waived.
-    #[cold]
-    #[inline(never)]
-    fn failed(&mut self, failure: Failure, now: u64) {
-        let interrupted = failure.result == -i64::from(libc::EINTR);
-        if !interrupted {
-            self.outcome.fail(failure);
-        }
-        if (interrupted && self.control.stop.load(Ordering::Relaxed))
-            || (!interrupted && !self.continue_on_error)
-        {
-            self.control.stop.store(true, Ordering::Relaxed);
-            self.close(now);
-        }
     }
 
     fn open_loop<S: Source>(&mut self, mut source: S, mut schedule: Schedule) -> io::Result<()> {
         let spin = self.clock.ticks(SPIN);
         let mut next = self.begin + self.clock.ticks(schedule.next());
         // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
-        let mut freed = self.begin;
+        let (mut freed, mut lone) = (self.begin, EMPTY);
         while !self.closed && self.more() {
             let now = self.clock.now();
             if now >= self.next_event {
@@ -361,7 +317,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                     open.arrivals += 1;
                     open.lag.record(self.clock.ns(now - next.max(freed).min(now)));
                 }
-                self.fill::<S, true>(&mut source, 1, now, next);
+                lone = self.fill::<S, true>(&mut source, 1, now, next);
                 next = self.begin + self.clock.ticks(schedule.next());
             }
             let full = self.idle == 0;
@@ -379,7 +335,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 self.backend.submit_and_wait(0, None)?;
                 self.clock.pause();
             }
-            self.collect::<S, true>();
+            self.collect::<S, true>(&lone);
             if full && self.idle > 0 {
                 freed = self.clock.now();
             }
@@ -413,89 +369,164 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.bytes_left > 0
     }
 
-    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up.
+    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does its request here
+    /// is given a stamp of the last moment, and the request is returned: it needs no slot.
     #[inline(always)]
-    fn fill<S: Source, const OPEN: bool>(&mut self, source: &mut S, n: usize, now: u64, intended: u64) {
+    fn fill<S: Source, const OPEN: bool>(
+        &mut self,
+        source: &mut S,
+        n: usize,
+        now: u64,
+        intended: u64,
+    ) -> Slot {
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, buffers, bytes_left, fixed, largest, outcome, special, target: first, ..
+            backend, slots, free, idle, buffers, bytes_left, fixed, largest, outcome, data, target: first, clock, ..
         } = self;
-        let n = if *bytes_left < *largest * n as i64 {
+        let n = if !B::SINGLE && *bytes_left < *largest * n as i64 {
             bytes_left.unsigned_abs().div_ceil(*largest as u64) as usize
         } else {
             n
         };
         let mut bytes = 0;
-        *idle -= n;
-        backend.fill(&free[*idle..*idle + n], |slot| {
+        if !B::SINGLE || OPEN {
+            *idle -= n;
+        }
+        let chosen = if B::SINGLE { &[0] } else { &free[*idle..*idle + n] };
+        let mut lone = EMPTY;
+        backend.fill(chosen, |slot| {
             let (direction, offset, length) = source.next();
             if direction == Direction::Write {
-                if S::SPECIAL {
-                    special.write(buffers, slot, length, *fixed);
-                } else {
-                    buffers.stamp(slot, length, *fixed);
+                match data {
+                    Some(data) if S::SPECIAL => data.fill(buffers, slot, length),
+                    _ => buffers.stamp(slot, length, *fixed),
                 }
             }
-            bytes += i64::from(length);
-            let entry = &mut slots[slot as usize];
-            (entry.sent, entry.offset) = (now, offset);
-            (entry.length, entry.direction) = (length, direction);
+            let entry =
+                if B::SINGLE { &mut lone } else { slots.get_mut(slot as usize).unwrap_or_else(|| no_slot()) };
+            entry.offset = offset;
+            if S::ONLY.is_none() || B::SINGLE {
+                (entry.length, entry.direction) = (length, direction);
+            }
+            if S::ONLY.is_none() {
+                bytes += i64::from(length);
+            }
             if OPEN {
                 entry.intended = intended;
             }
             let target = if S::SPECIAL { Some(source.target()) } else { None };
-            if let Some(target) = target {
-                entry.target = *first + target;
+            if S::SPECIAL || B::SINGLE {
+                entry.target = *first + target.unwrap_or(0);
             }
+            entry.sent = if B::SINGLE { clock.now() } else { now };
             Request { slot, direction, offset, length, target }
         });
-        *bytes_left -= bytes;
-        outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
+        *bytes_left -= if S::ONLY.is_none() { bytes } else { i64::from(source.length()) * n as i64 };
+        if !B::SINGLE || OPEN {
+            outcome.depth.submit(n as u32, (slots.len() - *idle) as u32);
+        }
+        lone
     }
 
-    /// Takes what has completed.
+    /// Takes what has completed; false when the window has ended. `lone` is the request of a backend that does one at a time.
     #[inline(always)]
-    fn collect<S: Source, const OPEN: bool>(&mut self) {
-        let n = self.backend.ready();
+    fn collect<S: Source, const OPEN: bool>(&mut self, lone: &Slot) -> bool {
+        let n = if B::SINGLE { 1 } else { self.backend.ready() };
         let now = self.clock.now();
-        self.outcome.depth.complete(n);
-        if n == 0 {
-            return self.nothing(now);
+        if !B::SINGLE || OPEN {
+            self.outcome.depth.complete(n);
         }
+        if n == 0 {
+            self.nothing(now);
+            return !self.closed;
+        }
+        let passed = now.wrapping_sub(lone.sent);
         if now >= self.next_event {
+            if B::SINGLE {
+                // The request was in flight when the interval ended.
+                (self.slots[0], self.settled, self.idle) = (*lone, lone.sent, 0);
+            }
             self.event(now);
             if self.closed {
-                return self.reap_late::<OPEN>(n, now);
+                self.reap_late::<OPEN>(n, now);
+                return false;
             }
+            self.settle(now);
+            if B::SINGLE {
+                self.idle = 1;
+            }
+        } else if B::SINGLE {
+            self.occupancy = self.occupancy.wrapping_add(passed);
+        } else {
+            self.settle(now);
         }
-        self.settle(now);
         #[rustfmt::skip]
         let Worker {
-            backend, slots, free, idle, tally, clock, origin, outcome, special, outside, ..
+            backend, slots, free, idle, tally, clock, origin, outcome, trace, passes, outside, ..
         } = self;
-        let errors = outcome.errors;
-        let places = free[*idle..*idle + n as usize].iter_mut();
-        for (place, (id, result)) in places.zip(backend.completions()) {
+        let mut failed = false;
+        let mut only = [0];
+        let places = if B::SINGLE { &mut only } else { &mut free[*idle..*idle + n as usize] };
+        let mut completions = backend.completions();
+        for place in places {
+            let Some((id, result)) = completions.next() else { break };
             *place = id;
-            let slot = &slots[id as usize];
-            let ticks = between(slot.sent, now, &mut outcome.backwards);
+            let slot = if B::SINGLE { lone } else { slots.get(id as usize).unwrap_or_else(|| no_slot()) };
             if result != i64::from(slot.length) {
-                *outside += ticks as i64;
-                outcome.fail(slot.failure(result));
+                failed = true;
+                *outside += outcome.fail_in_window(slot.failure(result), slot.sent, now);
                 continue;
             }
             let direction = S::ONLY.unwrap_or(slot.direction);
-            tally.add(direction, slot.length, clock.ns(ticks));
+            let service = &mut tally.service[direction as usize];
+            tally.bytes[direction as usize] += u64::from(slot.length);
+            // A completion stamped before its submission is beyond every histogram: the difference wraps.
+            let ticks = if B::SINGLE { passed } else { now.wrapping_sub(slot.sent) };
+            if !service.record_common(clock.ns(ticks)) {
+                rare(service, slot.sent, now, clock, &mut outcome.backwards);
+            }
             if S::SPECIAL {
-                special.complete(slot, ticks, now, *origin, clock);
+                if let Some(passes) = passes {
+                    passes.complete(slot.length);
+                }
+                if let Some(trace) = trace
+                    && now >= *origin
+                {
+                    trace.keep(Traced {
+                        at: Nanos(clock.ns(now - *origin)),
+                        latency: Nanos(clock.ns(now.saturating_sub(slot.sent))),
+                        offset: slot.offset,
+                        length: slot.length,
+                        target: slot.target,
+                        direction,
+                    });
+                }
             }
             if OPEN && slot.intended >= *origin {
                 tally.response[direction as usize].record(clock.ns(now.saturating_sub(slot.intended)));
             }
         }
-        *idle += n as usize;
-        if outcome.errors != errors && !self.continue_on_error {
+        drop(completions);
+        if !B::SINGLE {
+            *idle += n as usize;
+        } else if OPEN {
+            *idle = 1;
+        }
+        if failed {
+            self.failed(now);
+            return !self.closed;
+        }
+        true
+    }
+
+    /// I/Os failed: that ends the load, unless errors are to be counted alone or a signal interrupted the call.
+    #[cold]
+    #[inline(never)]
+    fn failed(&mut self, now: u64) {
+        if self.outcome.errors > 0 && !self.continue_on_error {
             self.control.stop.store(true, Ordering::Relaxed);
+        }
+        if self.control.stop.load(Ordering::Relaxed) {
             self.close(now);
         }
     }

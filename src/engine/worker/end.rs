@@ -5,7 +5,7 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
-use super::{END_FLUSH, Slot, Worker, between, patience};
+use super::{EMPTY, END_FLUSH, Slot, Worker, between, patience};
 use crate::engine::backend::{Backend, Request};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
@@ -19,7 +19,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
         while !self.closed && self.idle < self.slots.len() {
             self.backend.submit_and_wait(1, None)?;
-            self.collect::<S, OPEN>();
+            self.collect::<S, OPEN>(&EMPTY);
         }
         if !self.closed {
             self.end_flush()?;
@@ -36,15 +36,6 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             }
         }
         self.end_flush()
-    }
-
-    /// The end of a loop that leaves nothing in flight.
-    #[inline(never)]
-    pub(super) fn end_lockstep(&mut self) -> io::Result<()> {
-        self.end_flush()?;
-        self.settled = self.clock.now();
-        self.close(self.settled);
-        Ok(())
     }
 
     /// The flush after the load of each target, if one was asked for. It is none of the load's flushes; when the amount of I/O ended the load,
@@ -155,7 +146,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// Gives ring, buffers and targets back, and only then says what there is to say: whoever hears it may unmount the target.
     pub(super) fn finish(mut self) {
-        self.outcome.trace = self.special.trace.take().map(|(trace, _)| trace);
+        self.outcome.trace = self.trace.take();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;
         self.outcome.features = self.backend.features();
         let (outcome, messages) = (std::mem::take(&mut self.outcome), self.messages.clone());
