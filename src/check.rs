@@ -27,7 +27,7 @@ pub struct CheckArgs {
     pub json: bool,
 }
 
-/// What is printed, and whether a run may write to every target; exit code 3 when not.
+/// The text to print, and whether a run may write to every target; exit code 3 when not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// To be printed as it is.

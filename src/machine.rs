@@ -17,7 +17,7 @@ use crate::tune::{self, Applied, Attempt, Need, Places, Which};
 pub const DONE: u8 = 0;
 /// The kernel refused every knob.
 pub const NOTHING_SET: u8 = 1;
-/// What was asked cannot be done: no placement for so many jobs.
+/// There is no placement for so many jobs.
 pub const REFUSED: u8 = 2;
 /// A knob could not be put back.
 pub const NOT_RESTORED: u8 = 4;
@@ -156,7 +156,7 @@ pub fn tune(
     Ok(if complete { DONE } else { NOT_RESTORED })
 }
 
-/// What every start does first: puts back what dead runs left. Returns what there is to say, which is mostly nothing.
+/// The first act of every start: puts back what dead runs left. Returns the text to print, which is mostly empty.
 pub fn recover(places: &Places) -> String {
     match tune::restore(places, Which::Stale) {
         Ok(done) => {

@@ -1,4 +1,4 @@
-//! What a block device is: its numbers, geometry and identity, from sysfs.
+//! The numbers, geometry and identity of a block device, from sysfs.
 //!
 //! Sizes in sysfs are sectors of 512 bytes whatever the device's own block (kernel: Documentation/ABI/stable/sysfs-block);
 //! they leave here as [`Bytes`]. Who uses the device is [`Usage`](super::Usage)'s part; nothing is opened here.
@@ -228,7 +228,7 @@ impl Block {
     }
 }
 
-/// What tells a whole disk from others.
+/// The names that tell a whole disk from others.
 pub(super) struct Identity {
     pub(super) model: Option<String>,
     pub(super) serial: Option<String>,

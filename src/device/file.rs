@@ -1,4 +1,4 @@
-//! What a file or a folder lies on: filesystem, free space, the disk beneath, what direct I/O asks for, and whether the file's
+//! The place of a file or folder: filesystem, free space, the disk beneath, what direct I/O asks for, and whether the file's
 //! blocks were ever written.
 //!
 //! Holes and unwritten extents read as zeros without reaching the disk: a benchmark that reads them measures memory.
@@ -155,7 +155,7 @@ const ASSUMED: DirectAlignment = DirectAlignment {
 };
 
 impl Block {
-    /// What direct I/O to this device asks for.
+    /// The alignment that direct I/O to this device needs.
     pub fn direct(&self) -> DirectAlignment {
         let block = self.logical_block_bytes;
         DirectAlignment { memory_bytes: block, offset_bytes: block, source: AlignmentSource::LogicalBlock }
@@ -175,7 +175,7 @@ pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
     })
 }
 
-/// What lies under these bytes of the file at a path, which must be this file if one is named.
+/// Extents, unwritten extents and holes of these bytes of the file at a path, which must be the expected file if there is one.
 fn extents(path: &Path, bytes: Range<u64>, expected: Option<Thing>) -> Option<Extents> {
     // Somebody's lease on the file would keep an ordinary open waiting.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
@@ -193,7 +193,7 @@ fn extents(path: &Path, bytes: Range<u64>, expected: Option<Thing>) -> Option<Ex
     })
 }
 
-/// What lies under a loop device or a partition of one, in the file behind it.
+/// Extents, unwritten extents and holes of the file behind a loop device, below the device or a partition of it.
 pub(super) fn extents_behind(root: &Root, device: &Block) -> Option<Extents> {
     let path = device.backing_file.as_ref().filter(|_| root.is_system())?;
     let file =

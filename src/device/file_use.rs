@@ -36,7 +36,7 @@ pub struct FileUse {
     pub immutable: bool,
     /// It has the attribute that allows only to append.
     pub append_only: bool,
-    /// What could not be looked at: with any of it, nobody can say that the file is no disk and no swap area.
+    /// Parts of the machine that could not be looked at: the file may be a disk or a swap area without our seeing it.
     pub unseen: Vec<String>,
 }
 
@@ -77,7 +77,7 @@ impl FileUse {
         found
     }
 
-    /// What the open file itself tells.
+    /// Asks the open file itself.
     fn ask(&mut self, file: &File) {
         self.alone = ioctl::opened_alone(file.as_fd()).ok();
         if let Ok(about) = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::NLINK) {

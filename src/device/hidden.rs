@@ -1,4 +1,4 @@
-//! What this process cannot see of the machine: without it nobody can say that nothing is in use, so that the guard refuses to write.
+//! Parts of the machine that this process cannot see. A device may be in use there, so that the guard refuses to write.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -128,7 +128,7 @@ struct LoopInfo {
     init: [u64; 2],
 }
 
-/// What an attached loop device shows.
+/// The file or device behind an attached loop device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LoopStatus {
     /// `st_dev` of the file behind it, or of the node when that is a device.
@@ -141,7 +141,7 @@ pub(super) struct LoopStatus {
     pub(super) offset: Bytes,
 }
 
-/// What lies behind an open loop device. `ENXIO`: nothing is attached.
+/// The file or device behind an open loop device. `ENXIO`: nothing is attached.
 pub(super) fn loop_status(fd: BorrowedFd<'_>) -> io::Result<LoopStatus> {
     // SAFETY: the request writes one struct loop_info64, which is what the getter holds.
     let info = unsafe { ioctl(fd, Getter::<LOOP_GET_STATUS64, LoopInfo>::new()) }?;

@@ -28,7 +28,7 @@ struct Magic {
     check: fn(&Windows, u64) -> bool,
     /// Offset of the label from the mark, and its longest length.
     label: Option<(i64, usize)>,
-    /// What `blkid` calls it.
+    /// The name that `blkid` has for it.
     blkid: &'static [&'static str],
     hidden: bool,
     loses: &'static str,
@@ -419,7 +419,7 @@ mod tests {
     /// A format, and the bytes that show it.
     type Case<'a> = (&'a str, &'a [(i64, &'a [u8])]);
 
-    /// Marks placed by hand; the tools that make the real things are asked in tests/guard/loops.rs.
+    /// Marks placed by hand; the tools that make the real things are asked in tests/guard/data.rs.
     #[test]
     fn every_mark_is_recognised() {
         let md1 = [MD, b"\x01\0\0\0"].concat();

@@ -1,4 +1,4 @@
-//! What is mounted and what is swapped to, in every mount namespace this process may see.
+//! Mounts and swap areas, in every mount namespace this process may see.
 //!
 //! `/proc/mounts` shows one namespace; a container's mounts of a volume show in `/proc/PID/mountinfo` of its processes alone.
 //! Lines that do not parse are skipped: another kernel's new field must not hide the rest.

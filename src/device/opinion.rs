@@ -60,7 +60,7 @@ impl Opinion {
         }
     }
 
-    /// What the two disagree about, if they do.
+    /// The difference between the two, if there is one.
     pub fn disagrees(&self, scan: &Scan) -> Option<String> {
         let open: Vec<&str> = scan.signatures.iter().filter(|s| !s.hidden).map(|s| s.name.as_str()).collect();
         match self {

@@ -102,7 +102,7 @@ fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(Thing, String)]) -> Vec<St
     maps.lines().filter_map(of_line).collect()
 }
 
-/// What a link in /proc leads to.
+/// The file or device to which a link in /proc leads.
 fn thing_at(root: &Root, link: &Path) -> Option<Thing> {
     if !root.is_system() {
         let to = root.link(link).filter(|to| to.starts_with("/dev"))?;

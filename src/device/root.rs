@@ -44,7 +44,7 @@ impl Root {
         Root::tree(&self.folder)
     }
 
-    /// What lies on what, as it was when one of the clones first asked.
+    /// The graph of what lies on what, as it was when one of the clones first asked.
     pub fn stack(&self) -> &Stack {
         self.stack.get_or_init(|| Stack::read(self))
     }

@@ -1,4 +1,4 @@
-//! What lies on what: one graph of this machine's block devices and image files, in both directions.
+//! The stack of storage: one graph of this machine's block devices and image files, in both directions.
 //!
 //! A [`Thing`] is known by what it is: a device by its number, a file by its filesystem's number and its inode. Names are shown to people and
 //! decide nothing. A step says which bytes of the upper thing lie on which bytes of the lower one. Whether a target shares bytes with
@@ -27,7 +27,7 @@ pub struct FileId {
     pub inode: u64,
 }
 
-/// What bytes are kept in.
+/// A device or file that holds bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Thing {
     /// A block device.
@@ -114,16 +114,16 @@ struct Step {
     lower: Thing,
     layer: Layer,
     pieces: Vec<Piece>,
-    /// What lies beside it on the lower thing by such a step shares no byte with it: a volume manager gave each its own.
+    /// Things that lie on the lower thing by exclusive steps share no byte: a volume manager gave each its own blocks.
     exclusive: bool,
 }
 
-/// What is shown of a thing.
+/// The names under which people know a thing.
 #[derive(Clone, Debug, Default)]
 pub struct Shown {
     /// The kernel's name of a device, the path of a file.
     pub name: String,
-    /// What it calls itself: a device mapper name, a RAID level.
+    /// Its own name: of a device mapper device, or the level of a RAID.
     pub label: Option<String>,
     /// A device mapper's own identity.
     pub uuid: Option<String>,
@@ -166,13 +166,13 @@ pub struct Stack {
     steps: Vec<Step>,
     /// Mounts by the device that they are of.
     pub mounts: Vec<(Thing, Mount)>,
-    /// What is swapped to.
+    /// Swap areas.
     pub swaps: Vec<Thing>,
     /// Members of mounted btrfs filesystems and running bcache sets, which no mount names.
     pub pools: Vec<Thing>,
-    /// What `/` lies on, all the way down.
+    /// Everything that `/` lies on, all the way down.
     system: BTreeSet<Thing>,
-    /// What could not be looked at.
+    /// Parts of the machine that could not be looked at.
     pub unseen: Vec<String>,
 }
 
@@ -187,7 +187,7 @@ struct Visit {
 }
 
 impl Stack {
-    /// What is shown of a thing.
+    /// The names under which people know a thing.
     pub fn shown(&self, thing: Thing) -> Shown {
         self.shown.get(&thing).cloned().unwrap_or_else(|| Shown {
             name: match thing {
@@ -290,12 +290,12 @@ impl Stack {
         !self.beneath(target, false).is_disjoint(&self.beneath(place, true))
     }
 
-    /// What the thing lies on directly.
+    /// The things that this one lies on directly.
     pub fn lower(&self, thing: Thing) -> Vec<(Thing, Layer)> {
         self.steps.iter().filter(|s| s.upper == thing).map(|s| (s.lower, s.layer)).collect()
     }
 
-    /// What lies directly on the thing.
+    /// The things that lie directly on this one.
     pub fn upper(&self, thing: Thing) -> Vec<(Thing, Layer)> {
         let steps = self.steps.iter().filter(|s| s.lower == thing && s.layer != Layer::SameVolume);
         steps.map(|s| (s.upper, s.layer)).collect()

@@ -1,4 +1,4 @@
-//! What the source documents advise before a raw disk is tested: snapshot it first, use a new machine without data, never the
+//! Advice of the source documents before a raw disk is tested: snapshot it first, use a new machine without data, never the
 //! system disk. Here with the provider's own command line for the volume at hand, told by what the disk says of itself.
 
 use crate::device::{Block, Driver, Root};
@@ -13,7 +13,7 @@ struct Provider {
     volume: fn(&str) -> String,
     /// The command, with `{}` for the volume's id.
     snapshot: &'static str,
-    /// What stands for the id where the disk does not tell it.
+    /// The placeholder for the id where the disk does not tell it.
     unknown: &'static str,
 }
 
@@ -104,7 +104,7 @@ pub fn snapshot_command(root: &Root, block: &Block) -> Option<String> {
     Some(provider.snapshot.replace("{}", &id))
 }
 
-/// What to do before a write, beside the snapshot for which there is a command.
+/// Steps to take before a write, beside the snapshot for which there is a command.
 pub fn before_writing(block: &Block, snapshot: Option<&str>) -> Vec<String> {
     let model = block.model.as_deref().unwrap_or_default();
     let mut advice = Vec::new();

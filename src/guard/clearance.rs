@@ -15,7 +15,7 @@ use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent,
 use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
 
-/// What a target is to be opened for.
+/// The use for which a target is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access<'a> {
     /// Reads, of a block device or an existing file.
@@ -51,7 +51,7 @@ pub struct Clearance {
     hold: Hold,
 }
 
-/// What the descriptor allows.
+/// The I/O that the descriptor allows.
 #[derive(Debug)]
 enum Hold {
     Read,
@@ -64,7 +64,7 @@ enum Hold {
         digest: Option<u64>,
         confirmed: bool,
     },
-    /// What the first one allows, which stays open for as long.
+    /// The I/O that the first Clearance allows, which stays open for as long.
     Again(Arc<Clearance>),
 }
 
@@ -253,12 +253,12 @@ impl Clearance {
         self.facts.path()
     }
 
-    /// What the target was when it was cleared.
+    /// Facts about the target when it was cleared.
     pub fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// What the rules found that did not stand in the way.
+    /// Findings that did not refuse the target.
     pub fn notes(&self) -> &[Finding] {
         &self.notes
     }

@@ -1,10 +1,10 @@
-//! What the rules found: one fact that speaks for or against writing, with its evidence and what to do.
+//! A finding of the rules: one fact that speaks for or against writing, with its evidence and what to do.
 
 use serde::{Deserialize, Serialize};
 
 use crate::warn::{self, Warning};
 
-/// What a finding does to a write.
+/// The effect of a finding on a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
@@ -69,13 +69,13 @@ impl Code {
 pub struct Finding {
     /// Its name for programs.
     pub code: Code,
-    /// What it does to a write.
+    /// Its effect on a write.
     pub severity: Severity,
-    /// What is so.
+    /// The fact, in words.
     pub what: String,
     /// How this is known.
     pub evidence: String,
-    /// What to do.
+    /// The way out.
     pub advice: String,
 }
 

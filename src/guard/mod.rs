@@ -38,13 +38,13 @@ pub enum GuardError {
     /// The system refused what the rules allow.
     #[error("cannot {what} {}: {source}{advice}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation that failed, as a verb.
         what: &'static str,
         /// On which path.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system call.
         source: io::Error,
-        /// What to do next, with its own punctuation.
+        /// The way out, with its own punctuation.
         advice: &'static str,
     },
 }
@@ -72,21 +72,21 @@ pub struct Check {
     /// The string that consents to overwriting a block device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consent: Option<String>,
-    /// What a run that writes would overwrite, in bytes of the target; absent when it makes a new file.
+    /// The bytes that a run that writes would overwrite; absent when it makes a new file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<Overwrites>,
-    /// What was found, the gravest first.
+    /// Everything that speaks against a write or is worth knowing, the gravest first.
     pub findings: Vec<Finding>,
     /// The provider's own command that takes a snapshot of this volume, where the provider is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
-    /// What else to do before a write.
+    /// Further steps to take before a write.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
     /// Data seen in the first and last MiB of a block device; absent when it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Scan>,
-    /// What `blkid` says of it.
+    /// The data that `blkid` recognises on the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_opinion: Option<Opinion>,
     /// Who else uses the file; absent for anything but a file.
@@ -129,7 +129,7 @@ enum Consent<'a> {
 /// A block device as it was seen at one moment.
 struct Examined {
     facts: BlockFacts,
-    /// What its ends show; absent when they could not be read, or when that is no concern any more.
+    /// Data in its first and last MiB; absent when they could not be read, or once the run itself has written there.
     scan: Option<Scan>,
     /// Why its ends could not be read.
     unreadable: Option<io::Error>,
@@ -140,7 +140,7 @@ struct Examined {
     claim_error: Option<i32>,
     /// Devices that share bytes with it and are claimed by somebody.
     claimed: Vec<String>,
-    /// What could not be asked of those.
+    /// Those of them that could not be opened, each with the reason.
     unseen: Vec<String>,
 }
 

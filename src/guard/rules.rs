@@ -335,7 +335,7 @@ fn release(holder: &Relative) -> String {
     }
 }
 
-/// What cannot be seen speaks against every write: something in use may be behind it.
+/// A part of the machine that cannot be looked at refuses every write: something in use may be behind it.
 fn unseen(what: &str) -> Finding {
     let (what, advice) = what.split_once(": ").unwrap_or((what, "look at it as root, outside containers"));
     Finding::refused(

@@ -1,4 +1,4 @@
-//! What a setting really does: short runs with and without it, paired and alternating, instead of folklore.
+//! The effect of a setting, measured: short runs with and without it, paired and alternating, instead of folklore.
 //!
 //! The order within a pair is drawn, and turned round in the pair after it (AB BA ...), so that drift hits both sides
 //! alike; what the pairs show is said by [`crate::stats::compare`]. Nothing is measured here: two closures switch the

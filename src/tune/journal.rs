@@ -15,7 +15,7 @@ use super::{Places, TuneError, file, knob};
 /// Raised when an older program could misread the file.
 const VERSION: u32 = 2;
 
-/// What one run has changed, or is about to.
+/// The changes of one run, made and planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Journal {
@@ -49,7 +49,7 @@ pub struct Entry {
     pub wanted: Option<String>,
     /// How far it got.
     pub state: State,
-    /// What it read when it was last looked at, if it was there.
+    /// Its value when it was last read, if it was there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<String>,
 }

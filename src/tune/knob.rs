@@ -53,7 +53,7 @@ pub enum Scope {
     Machine,
 }
 
-/// What a run needs room for.
+/// The requests for which a run needs room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Need {
     /// Workers.

@@ -1,6 +1,6 @@
 //! Kernel settings for the length of a run, and their way back.
 //!
-//! What is written is first written down: the [`journal`] is on disk before a knob is touched, so that a run that ends by
+//! Every change is written down first: the [`journal`] is on disk before a knob is touched, so that a run that ends by
 //! error, panic, signal or `kill -9` leaves enough behind for the next start of the program to put everything back. A
 //! value that somebody else changed meanwhile is theirs and stays. Sysfs and procfs are found under a root path; nothing
 //! here prints, except for a guard that is dropped and cannot put a value back.
@@ -68,7 +68,7 @@ pub enum TuneError {
     NoJournal {
         /// The file or folder.
         path: PathBuf,
-        /// What went wrong.
+        /// The error of the system call.
         why: io::Error,
     },
     /// The journal folder could be written by others, who could then have root write for them.

@@ -186,7 +186,7 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
     Restoration { journal: path.to_path_buf(), pid: Some(journal.owner.pid), unreadable: None, knobs }
 }
 
-/// What a file is before anything is put back.
+/// The state of a file before anything is put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Found {
     /// As a run left it, or on its way: it goes back.

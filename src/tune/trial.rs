@@ -17,7 +17,7 @@ thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
 }
 
-/// What is left when a process dies.
+/// The state that a dead process leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moment {
     /// The kernel's files, from `/`, without the line end.
@@ -134,7 +134,7 @@ pub(super) fn list() -> Option<Vec<PathBuf>> {
     with(|world| world.now.journals.keys().cloned().collect())
 }
 
-/// What a scheduler begins with.
+/// The values with which a scheduler begins.
 fn defaults(scheduler: &str) -> &'static [(&'static str, &'static str)] {
     match scheduler {
         "mq-deadline" => {

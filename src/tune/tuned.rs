@@ -218,12 +218,12 @@ impl Tuned {
         self.store.save(&self.path, &self.journal)
     }
 
-    /// What was done to the knobs.
+    /// The knobs that this run set or tried to set.
     pub fn applied(&self) -> &[Applied] {
         &self.applied
     }
 
-    /// What dead runs had left and this start put back.
+    /// Changes of dead runs that this start put back.
     pub fn recovered(&self) -> &[Restoration] {
         &self.recovered
     }

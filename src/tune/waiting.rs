@@ -10,7 +10,7 @@ use super::journal::Journal;
 use super::restore::Which;
 use super::{Places, file};
 
-/// What waits in another user's folder of journals.
+/// Journals that wait in another user's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Waiting {
     /// The folder.
@@ -28,7 +28,7 @@ impl Waiting {
     }
 }
 
-/// What waits in a folder of journals that belongs to somebody else. A journal that cannot be read counts as one that waits.
+/// Journals that wait in a folder of somebody else. A journal that cannot be read counts as one that waits.
 pub fn waiting(places: &Places, which: Which) -> Option<Waiting> {
     let folder = places.journals.clone();
     let facts = fs::symlink_metadata(&folder).ok().filter(|facts| facts.is_dir())?;

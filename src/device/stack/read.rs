@@ -209,7 +209,7 @@ impl Stack {
 /// Opens the node of a device to ask it something. Nodes in /dev are only names: the number decides.
 ///
 /// # Errors
-/// What the system says, or that the node is of another device.
+/// The error of the open, or that the node is of another device.
 pub(in crate::device) fn open_device(name: &str, thing: Thing, flags: i32) -> std::io::Result<File> {
     let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(dev_path(name))?;
