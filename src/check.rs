@@ -29,7 +29,7 @@ pub struct CheckArgs {
 
 /// The text to print, and whether a run may write to every target; exit code 3 when not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// To be printed as it is.
     pub text: String,
     /// Whether every target is ready.
@@ -40,7 +40,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// When a target is not there or cannot be tested, or one consent is given for several targets (exit code 2).
-pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
+pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<CheckAnswer> {
     if args.destroy.is_some() && args.targets.len() > 1 {
         bail!(
             "--destroy names one device, and {} targets were given: check them one by one",
@@ -48,7 +48,7 @@ pub fn answer(args: &CheckArgs, root: &Root) -> anyhow::Result<Answer> {
         );
     }
     let output = std::env::current_dir().ok();
-    let mut answer = Answer { text: String::new(), ready: true };
+    let mut answer = CheckAnswer { text: String::new(), ready: true };
     for (n, target) in args.targets.iter().enumerate() {
         let check = guard::check(root, target, args.destroy.as_deref(), output.as_deref())?;
         answer.ready &= check.ready;

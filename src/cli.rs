@@ -32,7 +32,7 @@ use crate::unit::{Bytes, Nanos};
 pub struct Cli {
     /// The subcommand
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 const RUN_EXAMPLES: &str = "Examples:\n  \
@@ -58,7 +58,7 @@ const MILLION_EXAMPLES: &str = "Examples:\n  \
 
 /// Subcommands.
 #[derive(Subcommand, Debug)]
-pub enum Command {
+pub enum CliCommand {
     /// Test folders, files and block devices
     #[command(after_help = RUN_EXAMPLES)]
     Run(Box<RunArgs>),

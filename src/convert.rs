@@ -11,9 +11,9 @@ use crate::explain;
 use crate::fio::conditions::seems_time_based;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
-use crate::fio::plan::{Found, convert};
+use crate::fio::plan::{PathKind, convert};
 use crate::fio::read::reports;
-use crate::fio::write_jobs::{self, Place};
+use crate::fio::write_jobs::{self, JobTarget};
 use crate::fio::{argv, command, json_write, of_record, terse, text_write};
 use crate::input;
 use crate::plan::{Plan, parse_file};
@@ -235,7 +235,7 @@ fn jobs_as_plan(text: &str) -> anyhow::Result<String> {
         bail!("'{}' depends on the target: give it in bytes", line.trim());
     }
     let look = |path: &Path| {
-        if path.starts_with("/dev") { Found::Block(Bytes::GIB) } else { Found::Missing }
+        if path.starts_with("/dev") { PathKind::Block(Bytes::GIB) } else { PathKind::Missing }
     };
     match convert(&command.jobs, &look, 0) {
         Ok(native) => Ok(plan_toml(&native.plan)),
@@ -270,8 +270,8 @@ fn record_as_jobs(record: &Record) -> anyhow::Result<String> {
             step.size = Some(Bytes(size.0.saturating_sub(step.offset.0)));
         }
     }
-    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: made(t) };
-    let places: Vec<Place> = plan.targets.iter().map(place).collect();
+    let place = |t: &PathBuf| JobTarget { path: t.display().to_string(), size: made(t) };
+    let places: Vec<JobTarget> = plan.targets.iter().map(place).collect();
     Ok(write_jobs::job_file(&plan, &places)?)
 }
 
@@ -280,7 +280,7 @@ fn plan_as_jobs(plan: &Plan) -> anyhow::Result<String> {
     if let Some(folder) = plan.targets.iter().find(|t| t.is_dir()) {
         bail!("its target {} is a folder, and fio needs a file: name one in the plan", folder.display());
     }
-    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
-    let places: Vec<Place> = plan.targets.iter().map(place).collect();
+    let place = |t: &PathBuf| JobTarget { path: t.display().to_string(), size: None };
+    let places: Vec<JobTarget> = plan.targets.iter().map(place).collect();
     Ok(write_jobs::job_file(plan, &places)?)
 }

@@ -13,9 +13,9 @@ use crate::device::{Root, cloud};
 use crate::record::{Claimed, Record, Report, StepRecord, TargetRecord};
 use crate::report::verdict as report;
 use crate::spec::catalogue::Catalogue;
-use crate::spec::level::{Bought, Choice, Direction, Level};
+use crate::spec::level::{Bought, Choice, Level, PromiseDirection};
 use crate::spec::promise::Promise;
-use crate::spec::request::{Amount, Asked, Request, parse_iops};
+use crate::spec::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::spec::reverse::Need;
 use crate::stats::level::TOLERANCE;
 use crate::unit::{Bytes, Nanos, grouped, significant};
@@ -117,8 +117,13 @@ pub fn claimed(
     } else {
         args.with.clone()
     };
-    let mut request =
-        Request { volume: asked(0), with, instance: args.instance.clone(), block: None, at: args.at.clone() };
+    let mut request = PromiseRequest {
+        volume: asked(0),
+        with,
+        instance: args.instance.clone(),
+        block: None,
+        at: args.at.clone(),
+    };
     let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
         (crate::spec::SpecError::NoSize { .. }, None) => {
             anyhow::anyhow!("{e}; with --promise that is --volume-size")
@@ -154,8 +159,9 @@ pub fn claimed(
 
 /// A volume below the size that earns the most of its type must not be called slow for it.
 fn larger(catalogue: &Catalogue, volume: &crate::spec::entry::Volume, promise: &Promise) -> Option<String> {
-    let ours = promise.volumes.first()?.level.iops.of(Direction::Read)?;
-    let most = Level::of(volume, volume.capacity_gib[1], Bought::default()).ok()?.iops.of(Direction::Read)?;
+    let ours = promise.volumes.first()?.level.iops.of(PromiseDirection::Read)?;
+    let most =
+        Level::of(volume, volume.capacity_gib[1], Bought::default()).ok()?.iops.of(PromiseDirection::Read)?;
     if ours >= most * 0.999 || promise.volumes.len() > 1 {
         return None;
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::report::{topo as topo_report, tune as tune_report};
 use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
-use crate::tune::{self, Applied, Attempt, Need, Places, Which};
+use crate::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
 
 /// Everything is done.
 pub const DONE: u8 = 0;
@@ -118,7 +118,7 @@ pub fn tune(
     say: &mut dyn FnMut(&str),
 ) -> anyhow::Result<u8> {
     let disks = disks(&places.root, &args.devices)?;
-    let need = Need { jobs: args.jobs.into(), depth: args.iodepth.into() };
+    let need = RoomNeeded { jobs: args.jobs.into(), depth: args.iodepth.into() };
     if args.dry_run {
         let settings = tune::survey(places, &disks, need);
         say(&if args.json { pretty(&json!({ "knobs": settings }))? } else { tune_report::survey(&settings) });

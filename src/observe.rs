@@ -166,7 +166,7 @@ const JIFFY_NS: u64 = 10_000_000;
 type Jiffies = [u64; 8];
 
 #[derive(Clone, Debug, Default)]
-struct Reading {
+struct CpuReading {
     disks: Vec<[u64; 17]>,
     all: Jiffies,
     cpus: BTreeMap<u32, Jiffies>,
@@ -176,8 +176,8 @@ struct Reading {
 pub struct Observer {
     root: Root,
     disks: Vec<String>,
-    first: Reading,
-    last: Reading,
+    first: CpuReading,
+    last: CpuReading,
     softirqs: Vec<u64>,
     interrupts: Vec<u64>,
     throttled: Option<u64>,
@@ -194,8 +194,8 @@ impl Observer {
         let mut observer = Observer {
             root: root.clone(),
             disks: disks.to_vec(),
-            first: Reading::default(),
-            last: Reading::default(),
+            first: CpuReading::default(),
+            last: CpuReading::default(),
             softirqs: per_cpu_row(&root.text("/proc/softirqs").unwrap_or_default(), "BLOCK"),
             interrupts: all_interrupts(&root.text("/proc/interrupts").unwrap_or_default()),
             throttled: throttled_periods(root),
@@ -213,11 +213,11 @@ impl Observer {
         observer
     }
 
-    fn read(&self) -> Reading {
+    fn read(&self) -> CpuReading {
         let stat = self.root.text("/proc/stat").unwrap_or_default();
-        let mut reading = Reading {
+        let mut reading = CpuReading {
             disks: self.disks.iter().map(|d| disk_counters(&self.root, d)).collect(),
-            ..Reading::default()
+            ..CpuReading::default()
         };
         for line in stat.lines() {
             let Some(rest) = line.strip_prefix("cpu") else { continue };

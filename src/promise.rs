@@ -17,7 +17,7 @@ use crate::spec::catalogue::Catalogue;
 use crate::spec::entry::Volume;
 use crate::spec::level::Choice;
 use crate::spec::promise::Promise;
-use crate::spec::request::{Amount, Asked, Request, parse_iops};
+use crate::spec::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::spec::reverse::Need;
 use crate::unit::Bytes;
 
@@ -127,7 +127,7 @@ fn promised(
     root: &Root,
     machine: &dyn Fn(&Catalogue) -> Option<Machine>,
 ) -> anyhow::Result<String> {
-    let mut request = Request {
+    let mut request = PromiseRequest {
         volume: Asked { kind: kind.into(), size: args.size, iops: args.iops, throughput: args.throughput },
         with: args.with.clone(),
         instance: args.instance.clone(),

@@ -327,7 +327,7 @@ pub mod text {
 
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Either {
+    enum TextOrNumber {
         Number(u64),
         Text(String),
     }
@@ -342,9 +342,9 @@ pub mod text {
     where
         T::Err: Display,
     {
-        let text = match Either::deserialize(d)? {
-            Either::Number(n) => n.to_string(),
-            Either::Text(t) => t,
+        let text = match TextOrNumber::deserialize(d)? {
+            TextOrNumber::Number(n) => n.to_string(),
+            TextOrNumber::Text(t) => t,
         };
         text.parse().map_err(D::Error::custom)
     }

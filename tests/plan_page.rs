@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use volproof::plan::key::Place;
+use volproof::plan::key::KeyPlace;
 use volproof::plan::{Simulated, Step, keys, parse_file};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/plan.md");
@@ -56,7 +56,7 @@ fn page() -> String {
             let _ =
                 writeln!(text, "\n## {heading}\n\n| key | default | example | meaning |\n|---|---|---|---|");
         }
-        let dashes = if key.place == Place::Both { "--" } else { "" };
+        let dashes = if key.place == KeyPlace::Both { "--" } else { "" };
         let default = key.default_text().filter(|text| !text.is_empty() && text != "[]");
         let default = default.map(|text| format!("`{text}`")).unwrap_or_default();
         let about: Vec<&str> = key.about.lines().map(str::trim).collect();
@@ -116,7 +116,7 @@ fn every_example_changes_its_key() {
 fn a_step_that_says_nothing_special_is_short() {
     let json = serde_json::to_value(Step::default()).unwrap();
     for key in Step::KEYS {
-        let special = key.place == Place::File && key.field != "name";
+        let special = key.place == KeyPlace::File && key.field != "name";
         assert!(!special || json.get(key.field).is_none(), "{} says nothing and is there", key.field);
     }
     assert_eq!(json["iodepth"], 1);

@@ -337,7 +337,7 @@ fn on_a_disk(record: &mut Record, limit: &str) {
     device.cgroup_limits = vec![CgroupLimit { file, limit: limit.into() }];
     let usage = Usage::read(&root, &device);
     let path = PathBuf::from("/dev/vdb");
-    let facts = Facts::Block(Box::new(BlockFacts { path: path.clone(), device, usage }));
+    let facts = Facts::Block(Box::new(BlockFacts { path: path.clone(), device, usage, extents: None }));
     record.targets = vec![TargetRecord {
         named: path.clone(),
         path,

@@ -183,7 +183,7 @@ impl Block {
         let disk_dir = self::dir(&disk.name);
         let queue = |file: &str| root.number(disk_dir.join("queue").join(file)).map(Bytes);
         let sectors = |file: &str| Bytes(root.number(dir.join(file)).unwrap_or(0).saturating_mul(SECTOR));
-        let identity = Identity::read(root, &disk.name);
+        let identity = DiskIdentity::read(root, &disk.name);
         let logical = queue("logical_block_size").unwrap_or(Bytes(SECTOR));
         let physical = queue("physical_block_size").unwrap_or(logical);
         Some(Block {
@@ -229,7 +229,7 @@ impl Block {
 }
 
 /// The names that tell a whole disk from others.
-pub(super) struct Identity {
+pub(super) struct DiskIdentity {
     pub(super) model: Option<String>,
     pub(super) serial: Option<String>,
     pub(super) wwid: Option<String>,
@@ -237,10 +237,10 @@ pub(super) struct Identity {
     pub(super) backing_offset: Bytes,
 }
 
-impl Identity {
-    pub(super) fn read(root: &Root, disk: &str) -> Identity {
+impl DiskIdentity {
+    pub(super) fn read(root: &Root, disk: &str) -> DiskIdentity {
         let dir = dir(disk);
-        Identity {
+        DiskIdentity {
             model: model(root, &dir),
             serial: serial(root, &dir),
             wwid: wwid(root, &dir),

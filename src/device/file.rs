@@ -45,7 +45,7 @@ pub enum AlignmentSource {
 /// Where a file or folder lives.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct FilePlace {
     /// The path with all links followed.
     pub path: PathBuf,
     /// Device number as `stat` gives it; anonymous for btrfs, overlay, tmpfs.
@@ -86,7 +86,7 @@ pub struct Extents {
 #[serde(deny_unknown_fields)]
 pub struct FileFacts {
     /// Where it lives.
-    pub place: Place,
+    pub place: FilePlace,
     /// Its inode, so that another file under the same name is told apart.
     pub inode: u64,
     /// Its length.
@@ -97,7 +97,7 @@ pub struct FileFacts {
 }
 
 /// Facts about an existing file or folder; `path` has all links followed.
-pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<Place> {
+pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
     let real = root.path(path);
     let stat = std::fs::metadata(&real)?;
     let number = DevNumber::from_raw(stat.dev());
@@ -129,7 +129,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<Place> {
         None => Some(device.as_ref().map_or(ASSUMED, Block::direct)),
     };
     let space = rustix::fs::statvfs(&real)?;
-    Ok(Place {
+    Ok(FilePlace {
         path: path.to_path_buf(),
         number,
         filesystem: mount.map(|m| m.filesystem.clone()),
@@ -141,7 +141,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<Place> {
     })
 }
 
-impl Place {
+impl FilePlace {
     /// All block devices beneath.
     pub fn devices(&self) -> impl Iterator<Item = &Block> {
         self.device.iter().map(|d| &**d).chain(&self.more_devices)

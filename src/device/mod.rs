@@ -28,7 +28,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block::{Block, CgroupLimit, Driver, Node, Partition, word};
-pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, Place};
+pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
 pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
@@ -95,7 +95,7 @@ pub enum Facts {
     /// A regular file.
     File(Box<FileFacts>),
     /// A folder, in which a file can be made.
-    Folder(Box<Place>),
+    Folder(Box<FilePlace>),
 }
 
 impl Facts {
@@ -118,7 +118,7 @@ impl Facts {
     }
 
     /// Where a file or folder lives; none for a block device.
-    pub fn place(&self) -> Option<&Place> {
+    pub fn place(&self) -> Option<&FilePlace> {
         match self {
             Facts::Block(_) => None,
             Facts::File(f) => Some(&f.place),

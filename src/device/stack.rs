@@ -109,7 +109,7 @@ impl Piece {
 
 /// One thing on another.
 #[derive(Clone, Debug)]
-struct Step {
+struct StackEdge {
     upper: Thing,
     lower: Thing,
     layer: Layer,
@@ -163,7 +163,7 @@ pub struct Sharing {
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
     shown: BTreeMap<Thing, Shown>,
-    steps: Vec<Step>,
+    steps: Vec<StackEdge>,
     /// Mounts by the device that they are of.
     pub mounts: Vec<(Thing, Mount)>,
     /// Swap areas.
@@ -229,7 +229,7 @@ impl Stack {
         found
     }
 
-    fn follow(&self, step: &Step, from: &Visit, todo: &mut VecDeque<Visit>) {
+    fn follow(&self, step: &StackEdge, from: &Visit, todo: &mut VecDeque<Visit>) {
         let here = from.found.thing;
         let mut go = |thing, relation, span, down, exclusive| {
             let found = Sharing { thing, relation, layer: Some(step.layer), through: here };

@@ -8,7 +8,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::block::{Identity, node, partition_names, word};
+use super::block::{DiskIdentity, node, partition_names, word};
 use super::mounts::Mount;
 use super::processes::openers;
 use super::stack::{Layer, Relation, Sharing, Stack, Thing, open_device};
@@ -184,13 +184,13 @@ struct Namesakes {
 impl Namesakes {
     fn find(root: &Root, block: &Block) -> Namesakes {
         let mut found = Namesakes::default();
-        let own = Identity::read(root, &block.disk.name);
+        let own = DiskIdentity::read(root, &block.disk.name);
         for name in root.names("/sys/block").into_iter().filter(|n| *n != block.disk.name) {
             // The paths of an NVMe multipath are hidden: they have no number and no node to write to.
             if node(root, &name).is_none() {
                 continue;
             }
-            let other = Identity::read(root, &name);
+            let other = DiskIdentity::read(root, &name);
             if own.wwid.is_some() && own.wwid == other.wwid {
                 continue;
             }

@@ -3,12 +3,12 @@
 use super::summary::bins;
 use super::throttle::rate;
 use super::{Certainty, DiagnosisCase, Finding};
-use crate::stats::burst::Burst;
+use crate::stats::burst::BurstSeen;
 use crate::unit::significant;
 
-fn found(case: &DiagnosisCase<'_>) -> Option<(Burst, f64)> {
+fn found(case: &DiagnosisCase<'_>) -> Option<(BurstSeen, f64)> {
     let run = case.run?;
-    let b = Burst::of(&bins(run.step, false))?;
+    let b = BurstSeen::of(&bins(run.step, false))?;
     Some((b, run.step.window_ns.as_seconds()))
 }
 

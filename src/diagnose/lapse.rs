@@ -5,7 +5,7 @@
 
 use super::{Certainty, DiagnosisCase, Finding};
 use crate::record::StepRecord;
-use crate::stats::event::{Event, Lapse, Load};
+use crate::stats::event::{Event, Lapse, LoadGrid};
 use crate::unit::{grouped, significant};
 
 /// Events told one by one; the others are counted.
@@ -13,7 +13,7 @@ const TOLD: usize = 5;
 
 /// Stalls and brown-outs of a step, over all its targets.
 pub fn events(step: &StepRecord) -> Vec<Event> {
-    Load::of(step.targets.iter().map(|t| &t.series)).events()
+    LoadGrid::of(step.targets.iter().map(|t| &t.series)).events()
 }
 
 /// Nothing completed for a time.

@@ -142,10 +142,10 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
 }
 
 /// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
-pub fn direction(pattern: Pattern) -> Option<level::Direction> {
+pub fn direction(pattern: Pattern) -> Option<level::PromiseDirection> {
     match pattern.directions() {
-        [Direction::Read] | [Direction::Read, Direction::Write] => Some(level::Direction::Read),
-        [Direction::Write] => Some(level::Direction::Write),
+        [Direction::Read] | [Direction::Read, Direction::Write] => Some(level::PromiseDirection::Read),
+        [Direction::Write] => Some(level::PromiseDirection::Write),
         _ => None,
     }
 }
@@ -260,7 +260,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
 
 impl Promised {
     /// The promise at a block size, as little as every reading of the units allows.
-    pub fn of(promise: &Promise, block: Bytes, direction: level::Direction) -> Option<Promised> {
+    pub fn of(promise: &Promise, block: Bytes, direction: level::PromiseDirection) -> Option<Promised> {
         let at = promise.least(block, direction)?;
         Some(Promised {
             iops: at.iops,

@@ -7,7 +7,7 @@ use super::Case;
 use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
-use crate::stats::little::{Little, Measured};
+use crate::stats::little::{Little, MeasuredWindow};
 use crate::unit::{Bytes, Nanos, significant, total};
 use crate::warn::{Severity, Warning};
 
@@ -130,7 +130,8 @@ pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
     let (plan, step) = (case.plan?, case.step);
     // What a load thread that never came back had in flight is unknown.
     let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
-    let mut measured = Measured { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
+    let mut measured =
+        MeasuredWindow { ios: 0, latency: Nanos(0), in_flight: 0, outside, window: step.window_ns };
     for series in step.targets.iter().map(|t| &t.series) {
         measured.in_flight = measured.in_flight.saturating_add(total(series.in_flight_ns.iter().copied()));
         for d in Direction::ALL {

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -43,7 +43,7 @@ const FDSYNC: u16 = 3;
 /// `struct io_event`.
 #[repr(C)]
 #[derive(Clone, Copy, Default)]
-struct Event {
+struct IoEvent {
     data: u64,
     iocb: u64,
     result: i64,
@@ -79,7 +79,7 @@ pub struct Aio {
     /// Filled and not yet taken as completions.
     busy: u32,
     /// Completions outside of the shared ring: taken by `io_getevents`, or of requests that the kernel refused.
-    early: Vec<Event>,
+    early: Vec<IoEvent>,
     ring: Option<SharedRing>,
     /// The operation that a flush is.
     flush: u16,
@@ -93,7 +93,7 @@ unsafe impl Send for Aio {}
 #[derive(Clone, Copy)]
 struct SharedRing {
     header: *const Ring,
-    events: *const Event,
+    events: *const IoEvent,
     entries: u32,
 }
 
@@ -125,18 +125,18 @@ impl SharedRing {
 }
 
 /// Completions that are being taken: from the shared ring, where the kernel may overwrite them once this value is dropped, or early ones.
-struct Taken<'a> {
-    events: *const Event,
+struct TakenEvents<'a> {
+    events: *const IoEvent,
     entries: u32,
     head: u32,
     left: u32,
     most: u32,
     ring: Option<SharedRing>,
-    early: &'a mut Vec<Event>,
+    early: &'a mut Vec<IoEvent>,
     busy: &'a mut u32,
 }
 
-impl Iterator for Taken<'_> {
+impl Iterator for TakenEvents<'_> {
     type Item = (u32, i64);
 
     #[inline(always)]
@@ -153,7 +153,7 @@ impl Iterator for Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TakenEvents<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         let taken = self.most - self.left;
@@ -248,10 +248,10 @@ impl Aio {
             if code != libc::EINTR {
                 // SAFETY: as above; the first request that was not sent is the one refused.
                 let slot = unsafe { (*left[0]).data as u32 };
-                self.early.push(Event {
+                self.early.push(IoEvent {
                     data: u64::from(slot),
                     result: -i64::from(code),
-                    ..Event::default()
+                    ..IoEvent::default()
                 });
                 sent += 1;
             }
@@ -297,7 +297,7 @@ impl Aio {
 
 impl Backend for Aio {
     #[inline(always)]
-    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         let Aio { queued, iocbs, depth, flush, targets, .. } = self;
         queued.extend(slots.iter().map(|slot| {
             let r = next(*slot);
@@ -351,11 +351,11 @@ impl Backend for Aio {
             Some(ring) if early.is_empty() => {
                 let SharedRing { events, entries, .. } = ring;
                 let (head, left) = ring.waiting();
-                Taken { events, entries, head, left, most: left, ring: Some(ring), early, busy }
+                TakenEvents { events, entries, head, left, most: left, ring: Some(ring), early, busy }
             }
             _ => {
                 let (events, left) = (early.as_ptr(), early.len() as u32);
-                Taken { events, entries: left, head: 0, left, most: left, ring: None, early, busy }
+                TakenEvents { events, entries: left, head: 0, left, most: left, ring: None, early, busy }
             }
         }
     }

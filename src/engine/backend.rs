@@ -7,7 +7,7 @@ use crate::unit::Nanos;
 
 /// One I/O to be sent.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct IoRequest {
     /// Names the request and its buffer while it is in flight.
     pub slot: u32,
     /// What it does.
@@ -63,7 +63,7 @@ pub trait Backend {
     const SINGLE: bool = false;
 
     /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
-    fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> Request);
+    fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> IoRequest);
 
     /// Sends what was filled, without waiting. A backend that sends nothing before it is waited for need not know.
     ///

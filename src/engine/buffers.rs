@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::data::Layout;
+use super::data::PieceLayout;
 use crate::unit::Bytes;
 
 /// Size of the unit that gets a number of its own: the smallest logical block.
@@ -57,7 +57,7 @@ impl Buffers {
     }
 
     /// Fills everything with random bytes, and with what the layout says between them.
-    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, layout: &Layout) {
+    pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, layout: &PieceLayout) {
         // SAFETY: the region is mapped, written by nobody else, and no request is in flight yet.
         let all = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) };
         all.chunks_mut(self.stride).for_each(|slot| layout.fill(slot, rng));
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    fn layout(compressible: u32) -> Layout {
-        Layout::of(&crate::plan::Step { compressible, ..Default::default() })
+    fn layout(compressible: u32) -> PieceLayout {
+        PieceLayout::of(&crate::plan::Step { compressible, ..Default::default() })
     }
 
     #[test]

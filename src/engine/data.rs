@@ -14,22 +14,22 @@ const CHUNK: usize = 4096;
 
 /// How random and fixed bytes alternate.
 #[derive(Clone, Debug)]
-pub struct Layout {
+pub struct PieceLayout {
     chunk: usize,
     /// Share of each piece that is zeros or the pattern, in percent.
     fixed: usize,
     pattern: Vec<u8>,
 }
 
-impl Layout {
+impl PieceLayout {
     /// That of a step.
-    pub fn of(step: &Step) -> Layout {
+    pub fn of(step: &Step) -> PieceLayout {
         let chunk = match step.fixed_share() {
             // A pattern goes on to the end of a write.
             100 => usize::MAX,
             _ => step.compress_chunk.map_or(CHUNK, |chunk| chunk.0.max(1) as usize),
         };
-        Layout {
+        PieceLayout {
             chunk,
             fixed: step.fixed_share() as usize,
             pattern: step.buffer_pattern.as_ref().map_or_else(Vec::new, |p| p.bytes().to_vec()),
@@ -52,7 +52,7 @@ impl Layout {
 /// Data of its own for every write of one worker.
 #[derive(Clone, Debug)]
 pub struct Data {
-    layout: Layout,
+    layout: PieceLayout,
     /// The number of the last write.
     number: u64,
 }
@@ -62,7 +62,7 @@ impl Data {
     pub fn new(step: &Step, seed: u64) -> Option<Data> {
         // Other numbers than those of the buffers. Workers begin at random places of 2^64: their numbers do not meet.
         let number = Xoshiro256PlusPlus::seed_from_u64(!seed).next_u64();
-        step.refills().then(|| Data { layout: Layout::of(step), number })
+        step.refills().then(|| Data { layout: PieceLayout::of(step), number })
     }
 
     /// Fills the buffer of a write.

@@ -11,15 +11,15 @@ use rand_xoshiro::rand_core::SeedableRng;
 use super::backend::{Backend, Batch};
 use super::buffers::Buffers;
 use super::clock::Clock;
-use super::data::{Data, Layout};
+use super::data::{Data, PieceLayout};
 use super::gate::Pass;
 use super::generator::{Generator, Region};
-use super::job::{Control, Job, Message, Window};
-use super::outcome::{End, Trace};
+use super::job::{Control, LoadWindow, Message, WorkerJob};
+use super::outcome::{Trace, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker::{END_FLUSH, Worker, patience};
-use super::{EngineError, Load, Outcome, Target, Watch, signal, thread};
+use super::{EngineError, Load, StepOutcome, Target, Watch, signal, thread};
 use crate::device::Root;
 use crate::observe::io_wq;
 use crate::plan::{CpuList, EngineKind};
@@ -40,7 +40,7 @@ pub(super) fn drive<B, C, F>(
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
     start_at: impl Fn(Option<Instant>) -> u64,
     factory: impl Fn(u32) -> F,
-) -> Result<Outcome, EngineError>
+) -> Result<StepOutcome, EngineError>
 where
     B: Backend,
     C: Clock,
@@ -61,7 +61,7 @@ where
             all if step.cpus_shared => all.to_vec(),
             all => vec![all[job.id as usize % all.len()]],
         };
-        let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), Layout::of(step)));
+        let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
         let body = move || {
             let worker = match set_up_worker(job, &cpus, fill, make) {
                 Ok(worker) => worker,
@@ -101,10 +101,10 @@ where
     }
     let common = gate.map(Pass::wait);
     control.start.store(start_at(common).max(1), Ordering::Release);
-    let mut outcome = Outcome {
+    let mut outcome = StepOutcome {
         series: vec![Series::default(); if step.round_robin { 1 } else { load.targets.len() }],
         set_up: Nanos(began.elapsed().as_nanos() as u64),
-        ..Outcome::default()
+        ..StepOutcome::default()
     };
     attend(load, &control, &inbox, &threads, &mut outcome, watch)?;
     Ok(outcome)
@@ -115,7 +115,7 @@ fn jobs(
     load: &Load<'_>,
     control: &Arc<Control>,
     messages: &Sender<Message>,
-) -> Result<Vec<Job>, EngineError> {
+) -> Result<Vec<WorkerJob>, EngineError> {
     let step = load.step;
     let workers = step.workers(load.targets.len());
     let mut jobs = Vec::new();
@@ -138,7 +138,7 @@ fn jobs(
         let schedule = step
             .arrivals_per_second()
             .map(|rate| Schedule::new(rate, step.arrival, number, step.numjobs, seed));
-        jobs.push(Job {
+        jobs.push(WorkerJob {
             id,
             depth: step.iodepth,
             batch: Batch::new(
@@ -151,7 +151,7 @@ fn jobs(
             trace: step.trace.then_some(Trace::MOST / workers as usize),
             passes: Passes::of(step, targets, &regions),
             schedule,
-            window: Window {
+            window: LoadWindow {
                 ramp: step.ramp,
                 runtime: (step.runtime.0 > 0).then_some(step.runtime),
                 amount: step.io_size,
@@ -170,9 +170,9 @@ fn jobs(
 
 /// Makes one worker on its own thread.
 fn set_up_worker<B: Backend, C: Clock>(
-    job: Job,
+    job: WorkerJob,
     cpus: &[u32],
-    fill: Option<(u64, Layout)>,
+    fill: Option<(u64, PieceLayout)>,
     make: impl FnOnce(&Buffers) -> std::io::Result<(B, C)>,
 ) -> Result<Worker<B, C>, String> {
     if !cpus.is_empty() {
@@ -242,7 +242,7 @@ fn attend(
     control: &Control,
     inbox: &Receiver<Message>,
     threads: &[libc::pid_t],
-    outcome: &mut Outcome,
+    outcome: &mut StepOutcome,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Result<(), EngineError> {
     let began = Instant::now();
@@ -302,7 +302,7 @@ fn attend(
     outcome.ends.sort_by_key(|e| e.worker);
     outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
     for (t, series) in outcome.series.iter_mut().enumerate() {
-        let of_target = |e: &&End| step.series_of(e.worker) == t;
+        let of_target = |e: &&WorkerEnd| step.series_of(e.worker) == t;
         let window = outcome.ends.iter().filter(of_target).map(|e| e.window).max();
         series.close(window.unwrap_or_default());
     }

@@ -10,11 +10,11 @@ const AHEAD: Duration = Duration::from_millis(2);
 /// of its own. One that will not come after all, because something went wrong before it could be run, has to be withdrawn;
 /// a load that fails while it is set up withdraws by itself.
 pub struct Gate {
-    state: Mutex<State>,
+    state: Mutex<GateState>,
     changed: Condvar,
 }
 
-struct State {
+struct GateState {
     awaited: usize,
     start: Option<Instant>,
 }
@@ -22,7 +22,7 @@ struct State {
 impl Gate {
     /// For so many loads.
     pub fn new(loads: usize) -> Gate {
-        Gate { state: Mutex::new(State { awaited: loads, start: None }), changed: Condvar::new() }
+        Gate { state: Mutex::new(GateState { awaited: loads, start: None }), changed: Condvar::new() }
     }
 
     /// A load will not come.
@@ -31,7 +31,7 @@ impl Gate {
     }
 
     /// One more has come or will not come; the last one sets the time.
-    fn arrive(&self) -> MutexGuard<'_, State> {
+    fn arrive(&self) -> MutexGuard<'_, GateState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.awaited = state.awaited.saturating_sub(1);
         if state.awaited == 0 && state.start.is_none() {

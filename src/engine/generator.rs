@@ -46,7 +46,7 @@ impl Region {
 
 /// One block size of one direction.
 #[derive(Clone, Debug)]
-struct Size {
+struct SizeShare {
     /// Drawn when a draw from 0..2^32 is below this and not below the one before.
     below: u64,
     length: u32,
@@ -140,7 +140,7 @@ pub struct Generator {
     directions: [Direction; 2],
     /// The first direction is taken when a draw from 0..2^32 is below this; 2^32 for always.
     first_below: u64,
-    sizes: [Vec<Size>; 2],
+    sizes: [Vec<SizeShare>; 2],
     /// Position of each direction, for sequential patterns.
     position: [u64; 2],
     sequential: bool,
@@ -158,7 +158,7 @@ impl Generator {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let directions = step.rw.directions();
         let mixed = directions.len() == 2;
-        let mut sizes = |direction: Option<&Direction>| -> Vec<Size> {
+        let mut sizes = |direction: Option<&Direction>| -> Vec<SizeShare> {
             let mut sum = 0u64;
             direction
                 .map_or(&[][..], |d| step.sizes(*d).shares())
@@ -168,7 +168,7 @@ impl Generator {
                     let unit = step.align.unwrap_or(*bytes).0;
                     let blocks = (region.length.0 - bytes.0) / unit + 1;
                     let offsets = Offsets::random(&step.distribution, !step.norandommap, blocks, &mut rng);
-                    Size { below: (sum << 32) / 100, length: bytes.0 as u32, unit, offsets }
+                    SizeShare { below: (sum << 32) / 100, length: bytes.0 as u32, unit, offsets }
                 })
                 .collect()
         };
@@ -196,7 +196,7 @@ impl Generator {
     /// This generator's I/Os from a source of their own, when they are plain random reads.
     pub fn reads(&self) -> Option<Reads> {
         match (self.sizes[0].as_slice(), &self.sizes[1]) {
-            ([Size { length, unit, offsets: Offsets::Permuted(blocks), .. }], mixed)
+            ([SizeShare { length, unit, offsets: Offsets::Permuted(blocks), .. }], mixed)
                 if mixed.is_empty()
                     && !self.sequential
                     && *unit == u64::from(*length)

@@ -7,7 +7,7 @@ use std::sync::mpsc::Sender;
 use super::backend::Batch;
 use super::data::Data;
 use super::generator::Generator;
-use super::outcome::End;
+use super::outcome::WorkerEnd;
 use super::passes::Passes;
 use super::schedule::Schedule;
 use crate::sample::Interval;
@@ -28,7 +28,7 @@ pub struct Control {
 
 /// When a worker's load ends, and what counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct LoadWindow {
     /// Load before the window.
     pub ramp: Nanos,
     /// Length of the window; `None` when only the amount of I/O ends it.
@@ -42,11 +42,11 @@ pub enum Message {
     /// An interval of the grid has passed.
     Interval(Interval),
     /// The worker is done.
-    End(Box<End>),
+    End(Box<WorkerEnd>),
 }
 
 /// What a worker is made of, beyond backend and clock.
-pub struct Job {
+pub struct WorkerJob {
     /// Number within the step.
     pub id: u32,
     /// Requests in flight.
@@ -66,7 +66,7 @@ pub struct Job {
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
     /// When it ends.
-    pub window: Window,
+    pub window: LoadWindow,
     /// Share of each 4 KiB of written data that stays as the buffers were filled, percent.
     pub fixed: u32,
     /// Every write gets data of its own.

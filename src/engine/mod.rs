@@ -42,7 +42,7 @@ use drive::drive;
 pub use clock::{Timer, clock_source};
 pub use gate::Gate;
 pub use generator::Region;
-pub use outcome::{End, Failure, OpenEnd, Trace, Traced};
+pub use outcome::{FailedIo, OpenEnd, Trace, Traced, WorkerEnd};
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -100,7 +100,7 @@ pub enum EngineError {
 
 /// The engine that will run, and why it is not the one asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choice {
+pub struct EngineChoice {
     /// What runs.
     pub engine: EngineKind,
     /// The reason for a fallback, in words.
@@ -111,15 +111,15 @@ pub struct Choice {
 ///
 /// # Errors
 /// When neither works.
-pub fn choose(asked: EngineKind) -> Result<Choice, EngineError> {
+pub fn choose(asked: EngineKind) -> Result<EngineChoice, EngineError> {
     let refusal = match asked {
         EngineKind::IoUring => uring::refusal(),
         EngineKind::Libaio => aio::refusal(),
         EngineKind::Psync | EngineKind::Null => None,
     };
-    let Some(why) = refusal else { return Ok(Choice { engine: asked, fallback: None }) };
+    let Some(why) = refusal else { return Ok(EngineChoice { engine: asked, fallback: None }) };
     if asked == EngineKind::IoUring && aio::refusal().is_none() {
-        return Ok(Choice { engine: EngineKind::Libaio, fallback: Some(why) });
+        return Ok(EngineChoice { engine: EngineKind::Libaio, fallback: Some(why) });
     }
     Err(EngineError::Unavailable { engine: asked, why })
 }
@@ -157,11 +157,11 @@ impl<'a> Load<'a> {
 
 /// What a step gave.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct StepOutcome {
     /// Samples, one series for each target; with `round_robin` one in all, since each worker drives all of them.
     pub series: Vec<Series>,
     /// Ends of the workers, in their order; see [`Step::series_of`].
-    pub ends: Vec<End>,
+    pub ends: Vec<WorkerEnd>,
     /// Every I/O of each worker, in the order of workers, when the step keeps them.
     pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
@@ -200,7 +200,7 @@ pub fn run(
     load: &Load<'_>,
     timer: &Timer,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
-) -> Result<Outcome, EngineError> {
+) -> Result<StepOutcome, EngineError> {
     // However this ends, the other loads at the gate do not wait for this one in vain.
     let gate = load.gate.map(gate::Pass::new);
     let step = load.step;
@@ -239,17 +239,17 @@ pub fn run(
                 Ok((null::Device::new(clock.clone(), plan, seed), clock))
             }
         })?;
-        return Ok(Outcome { clock: "virtual (simulated device)".into(), ..outcome });
+        return Ok(StepOutcome { clock: "virtual (simulated device)".into(), ..outcome });
     }
     match timer.tsc() {
         Ok(clock) => {
             let began = Anchor::take();
             let outcome = with_clock(load, gate, watch, clock)?;
-            Ok(Outcome { clock: TSC.into(), drift_ppm: clock.drift_ppm(began), ..outcome })
+            Ok(StepOutcome { clock: TSC.into(), drift_ppm: clock.drift_ppm(began), ..outcome })
         }
         Err(why) => {
             let outcome = with_clock(load, gate, watch, Monotonic)?;
-            Ok(Outcome { clock: clock::gettime(&why), ..outcome })
+            Ok(StepOutcome { clock: clock::gettime(&why), ..outcome })
         }
     }
 }
@@ -267,7 +267,7 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
     gate: Option<gate::Pass<'_>>,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
     clock: C,
-) -> Result<Outcome, EngineError> {
+) -> Result<StepOutcome, EngineError> {
     let start = |common: Option<Instant>| {
         let ahead = common.map(|t| Nanos(t.saturating_duration_since(Instant::now()).as_nanos() as u64));
         clock.now() + clock.ticks(ahead.unwrap_or(Nanos::millis(1)))
@@ -298,7 +298,7 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
 }
 
 /// A failed I/O in words: what was returned, and where it helps what to do.
-pub fn explain(failure: &Failure) -> String {
+pub fn explain(failure: &FailedIo) -> String {
     if failure.result >= 0 {
         return format!(
             "short: {} of {} bytes (the target ends here, or shrank)",

@@ -9,7 +9,7 @@ use std::io;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, IoRequest};
 use super::clock::{Clock, Virtual};
 use crate::plan::{Simulated, Uneven};
 use crate::unit::Nanos;
@@ -20,7 +20,7 @@ pub struct Null(VecDeque<(u32, u32)>);
 
 impl Backend for Null {
     #[inline(always)]
-    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         for slot in slots {
             let r = next(*slot);
             self.0.push_back((r.slot, r.length));
@@ -221,7 +221,7 @@ impl Bucket {
 }
 
 impl Backend for Device {
-    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         for slot in slots {
             let r = next(*slot);
             let now = self.clock.now();

@@ -162,7 +162,7 @@ fn unit(rng: &mut Xoshiro256PlusPlus) -> f64 {
 /// do not lie side by side (as fio does by hashing).
 #[derive(Clone, Debug)]
 pub struct Skewed {
-    kind: Kind,
+    kind: OffsetKind,
     n: u64,
     /// Odd and coprime to `n`: spreads ranks.
     step: u64,
@@ -170,7 +170,7 @@ pub struct Skewed {
 }
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum OffsetKind {
     /// Rejection inversion after Hörmann and Derflinger, "Rejection-inversion to generate variates from monotone
     /// discrete distributions" (1996): exact, no table.
     Zipf { theta: f64, h_low: f64, h_high: f64, s: f64 },
@@ -192,14 +192,14 @@ fn zipf_h_inverse(y: f64, theta: f64) -> f64 {
 impl Skewed {
     fn new(distribution: &Distribution, n: u64, rng: &mut Xoshiro256PlusPlus) -> Skewed {
         let kind = match *distribution {
-            Distribution::Zipf(theta) => Kind::Zipf {
+            Distribution::Zipf(theta) => OffsetKind::Zipf {
                 theta,
                 h_low: zipf_h(1.5, theta) - 1.0,
                 h_high: zipf_h(n as f64 + 0.5, theta),
                 s: 2.0 - zipf_h_inverse(zipf_h(2.5, theta) - 2f64.powf(-theta), theta),
             },
-            Distribution::Pareto(h) => Kind::Pareto { power: h.ln() / (1.0 - h).ln() },
-            Distribution::Normal(percent) => Kind::Normal { deviation: percent / 100.0 * n as f64 },
+            Distribution::Pareto(h) => OffsetKind::Pareto { power: h.ln() / (1.0 - h).ln() },
+            Distribution::Normal(percent) => OffsetKind::Normal { deviation: percent / 100.0 * n as f64 },
             Distribution::Uniform | Distribution::Zoned(_) => {
                 unreachable!("their blocks are equally popular, or those of a zone are")
             }
@@ -214,7 +214,7 @@ impl Skewed {
     /// The next block.
     pub fn next(&mut self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         let rank = match self.kind {
-            Kind::Zipf { theta, h_low, h_high, s } => loop {
+            OffsetKind::Zipf { theta, h_low, h_high, s } => loop {
                 let u = h_high + (unit(rng)) * (h_low - h_high);
                 let x = zipf_h_inverse(u, theta);
                 let k = (x + 0.5).floor().clamp(1.0, self.n as f64);
@@ -222,8 +222,8 @@ impl Skewed {
                     break k as u64 - 1;
                 }
             },
-            Kind::Pareto { power } => ((self.n as f64 * unit(rng).powf(power)) as u64).min(self.n - 1),
-            Kind::Normal { deviation } => loop {
+            OffsetKind::Pareto { power } => ((self.n as f64 * unit(rng).powf(power)) as u64).min(self.n - 1),
+            OffsetKind::Normal { deviation } => loop {
                 let z = (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos();
                 let x = self.n as f64 / 2.0 + z * deviation;
                 if x >= 0.0 && x < self.n as f64 {

@@ -10,7 +10,7 @@ const ERRORS_KEPT: usize = 10;
 
 /// An I/O that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub struct FailedIo {
     /// What it did.
     pub direction: Direction,
     /// Where, in bytes.
@@ -71,7 +71,7 @@ impl Trace {
 
 /// What a worker has to say at its end, beyond its intervals.
 #[derive(Clone, Debug, Default)]
-pub struct End {
+pub struct WorkerEnd {
     /// The worker.
     pub worker: u32,
     /// Length of its window, up to the last moment that counts.
@@ -79,7 +79,7 @@ pub struct End {
     /// Failed I/Os.
     pub errors: u64,
     /// The first of them.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<FailedIo>,
     /// CPU time used within the window.
     pub cpu: CpuTime,
     /// Queue and batches of the window.
@@ -121,10 +121,10 @@ pub struct OpenEnd {
     pub lag: Histogram,
 }
 
-impl End {
+impl WorkerEnd {
     /// Counts a failed I/O and keeps the first ones. A call that a signal interrupted has not failed.
     #[cold]
-    pub fn fail(&mut self, failure: Failure) {
+    pub fn fail(&mut self, failure: FailedIo) {
         if failure.result == -i64::from(libc::EINTR) {
             return;
         }
@@ -137,7 +137,7 @@ impl End {
     /// Counts an I/O that failed within the window. Returns the ticks that it was in flight, which no latency has.
     #[cold]
     #[inline(never)]
-    pub(super) fn fail_in_window(&mut self, failure: Failure, sent: u64, now: u64) -> i64 {
+    pub(super) fn fail_in_window(&mut self, failure: FailedIo, sent: u64, now: u64) -> i64 {
         self.fail(failure);
         between(sent, now, &mut self.backwards) as i64
     }

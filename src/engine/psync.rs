@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rustix::fs::FallocateFlags;
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -97,7 +97,7 @@ unsafe fn pread(fd: RawFd, buffer: *mut u8, length: u32, offset: u64) -> i64 {
 
 impl Psync {
     /// Everything that is not a read.
-    fn change(&mut self, r: &Request) -> i64 {
+    fn change(&mut self, r: &IoRequest) -> i64 {
         let target = &self.targets[usize::from(r.target.unwrap_or(0))];
         let fd = target.as_fd();
         // SAFETY: slot 0 is at least `length` long and used by this thread alone.
@@ -115,7 +115,7 @@ impl Backend for Psync {
     const SINGLE: bool = true;
 
     #[inline(always)]
-    fn fill(&mut self, _slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+    fn fill(&mut self, _slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         let r = next(0);
         self.result = if r.direction == Direction::Read {
             let fd = r.target.map_or(self.fd, |t| self.targets[usize::from(t)].as_fd().as_raw_fd());

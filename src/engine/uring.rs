@@ -15,7 +15,7 @@ use std::sync::Arc;
 use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 
-use super::backend::{Backend, Request};
+use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -287,7 +287,7 @@ const _: () = assert!(size_of::<squeue::Entry>() == 64);
 
 impl Backend for Uring {
     #[inline(always)]
-    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
         let mut queue = self.ring.submission();
         for slot in slots {
             let r = next(*slot);

@@ -22,13 +22,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
-use super::backend::{Backend, Batch, Request};
+use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
 use super::clock::{Clock, SPIN};
 use super::data::Data;
 use super::generator::{Generator, Source, Turns};
-use super::job::{Control, Job, Message, Window};
-use super::outcome::{End, Failure, OpenEnd, Trace, Traced};
+use super::job::{Control, LoadWindow, Message, WorkerJob};
+use super::outcome::{FailedIo, OpenEnd, Trace, Traced, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use crate::hist::Histogram;
@@ -68,9 +68,9 @@ const EMPTY: Slot =
 
 impl Slot {
     #[inline(always)]
-    pub(super) fn failure(&self, result: i64) -> Failure {
+    pub(super) fn failure(&self, result: i64) -> FailedIo {
         let Slot { direction, offset, length, target, .. } = *self;
-        Failure { direction, offset, length, result, target }
+        FailedIo { direction, offset, length, result, target }
     }
 }
 
@@ -125,7 +125,7 @@ pub struct Worker<B: Backend, C: Clock> {
     /// Drops cached pages at the end of each pass.
     passes: Option<Passes>,
     schedule: Option<Schedule>,
-    window: Window,
+    window: LoadWindow,
     /// Share of written data that no stamp changes, percent.
     fixed: u32,
     /// A flush is still to come after the load.
@@ -169,20 +169,20 @@ pub struct Worker<B: Backend, C: Clock> {
     closed: bool,
     closed_at: u64,
     cpu_at_origin: CpuTime,
-    outcome: End,
+    outcome: WorkerEnd,
 }
 
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Puts a worker together; no I/O yet.
-    pub fn new(job: Job, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
+    pub fn new(job: WorkerJob, backend: B, buffers: Buffers, clock: C) -> Worker<B, C> {
         let empty = Slot { target: job.target, ..EMPTY };
         let histograms = || std::array::from_fn(|_| Histogram::new());
         Worker {
             id: job.id,
-            outcome: End {
+            outcome: WorkerEnd {
                 worker: job.id,
                 open: job.schedule.is_some().then(OpenEnd::default),
-                ..End::default()
+                ..WorkerEnd::default()
             },
             backend: ManuallyDrop::new(backend),
             buffers: ManuallyDrop::new(buffers),
@@ -419,7 +419,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 entry.target = *first + target.unwrap_or(0);
             }
             entry.sent = if B::SINGLE { clock.now() } else { now };
-            Request { slot, direction, offset, length, target }
+            IoRequest { slot, direction, offset, length, target }
         });
         *bytes_left -= if S::ONLY.is_none() { bytes } else { i64::from(source.length()) * n as i64 };
         if !B::SINGLE || OPEN {

@@ -3,7 +3,7 @@
 use crate::diagnose::Summary;
 use crate::record::{Conditions, Diagnosis};
 use crate::spec::catalogue::Catalogue;
-use crate::spec::level::{Bought, Choice, Direction, Level};
+use crate::spec::level::{Bought, Choice, Level, PromiseDirection};
 use crate::unit::{grouped, significant};
 
 /// A throttled rate is its cap, and what a full bucket at the start adds to a short run.
@@ -16,7 +16,7 @@ pub fn caps(c: &Conditions, s: &Summary, found: &Diagnosis, date: Option<&str>) 
     let Some(x) = s.iops else { return Vec::new() };
     let quota = found.find("throttle").and_then(|f| f.numbers.get("quota_ios").copied()).unwrap_or(0.0);
     let above = s.window.map_or(0.0, |w| 1.1 * quota / w.as_seconds()) + x * BELOW;
-    let direction = if c.only_reads() { Direction::Read } else { Direction::Write };
+    let direction = if c.only_reads() { PromiseDirection::Read } else { PromiseDirection::Write };
     let catalogue = Catalogue::shipped();
     let mut found: Vec<(f64, String)> = Vec::new();
     for v in &catalogue.volumes {

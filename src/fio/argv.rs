@@ -5,12 +5,12 @@
 
 use crate::unit::Nanos;
 
-use super::command::{Command, Eta, Format, Request, Surroundings};
+use super::command::{Command, Eta, Format, InfoRequest, Surroundings};
 use super::job::{Given, Job};
 use super::jobfile;
 use super::mistake::{Mistake, Origin, What};
 use super::number;
-use super::option::{self, FioOption, Support, Unit};
+use super::option::{self, FioOption, Support, TimeUnit};
 use super::table;
 
 /// Whether a flag has a value.
@@ -332,7 +332,7 @@ impl CommandLine {
             _ => &[],
         };
         let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
-        if let ("ioengine", number::Value::Text(name)) = (option.name, &given.value) {
+        if let ("ioengine", number::OptionValue::Text(name)) = (option.name, &given.value) {
             let nearest = option::nearest(name, table::ENGINES.iter().map(|e| e.name));
             let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
             return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
@@ -347,7 +347,7 @@ impl CommandLine {
     fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), Mistake> {
         let bad = |why: String| Mistake::value(origin, flag.name, why);
         let text = value.clone().unwrap_or_default();
-        let time = |least: Nanos, why: &str| match number::time(&text, Unit::Seconds) {
+        let time = |least: Nanos, why: &str| match number::time(&text, TimeUnit::Seconds) {
             Ok(time) if time >= least => Ok(time),
             Ok(_) => Err(bad(format!("'{text}' is too short: {why}"))),
             Err(e) => Err(bad(e)),
@@ -366,10 +366,10 @@ impl CommandLine {
                     command.formats.push(Format::Terse);
                 }
             }
-            "version" => command.request = Some(Request::Version),
-            "help" => command.request = Some(Request::Help),
-            "cmdhelp" => command.request = Some(Request::CmdHelp(value)),
-            "enghelp" => command.request = Some(Request::EngHelp(value)),
+            "version" => command.request = Some(InfoRequest::Version),
+            "help" => command.request = Some(InfoRequest::Help),
+            "cmdhelp" => command.request = Some(InfoRequest::CmdHelp(value)),
+            "enghelp" => command.request = Some(InfoRequest::EngHelp(value)),
             "readonly" => command.readonly = true,
             "eta" => match text.as_str() {
                 "always" => command.eta = Eta::Always,

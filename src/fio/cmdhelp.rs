@@ -5,8 +5,8 @@
 use std::fmt::Write;
 
 use super::argv::{FLAGS, Takes};
-use super::command::Request;
-use super::option::{self, FioOption, Kind, Support};
+use super::command::InfoRequest;
+use super::option::{self, FioOption, Support, ValueKind};
 use super::table::{self, ENGINES};
 
 /// The version of fio whose language this is; tools look for it at the front of `--version` and in reports.
@@ -17,7 +17,7 @@ pub const MEASURED_BY: &str = concat!("volproof ", env!("CARGO_PKG_VERSION"));
 
 /// An answer, and whether what was asked for exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct HelpAnswer {
     /// Text for standard output, ending with a line feed.
     pub text: String,
     /// fio's exit status: 0, or 1 for an engine or an engine's option that does not exist.
@@ -25,18 +25,18 @@ pub struct Answer {
 }
 
 /// Answers what was asked for instead of a run.
-pub fn answer(request: &Request) -> Answer {
+pub fn answer(request: &InfoRequest) -> HelpAnswer {
     let (text, status) = match request {
-        Request::Version => (format!("{}\n", version()), 0),
-        Request::Help => (usage(), 0),
-        Request::CmdHelp(name) => (options(name.as_deref().unwrap_or("all")), 0),
-        Request::EngHelp(None) => (engines(), 0),
-        Request::EngHelp(Some(name)) => match name.split_once(',') {
+        InfoRequest::Version => (format!("{}\n", version()), 0),
+        InfoRequest::Help => (usage(), 0),
+        InfoRequest::CmdHelp(name) => (options(name.as_deref().unwrap_or("all")), 0),
+        InfoRequest::EngHelp(None) => (engines(), 0),
+        InfoRequest::EngHelp(Some(name)) => match name.split_once(',') {
             Some((engine, name)) => of_engine(engine, Some(name)),
             None => of_engine(name, None),
         },
     };
-    Answer { text, status }
+    HelpAnswer { text, status }
 }
 
 /// The text of `--version`: the version of fio that volproof follows, and volproof's own.
@@ -71,8 +71,10 @@ fn options(name: &str) -> String {
         }
         return text;
     }
-    let listed =
-        || table::all().filter(|o| o.engines.is_empty() && !matches!(o.kind, Kind::Deprecated | Kind::Gone));
+    let listed = || {
+        table::all()
+            .filter(|o| o.engines.is_empty() && !matches!(o.kind, ValueKind::Deprecated | ValueKind::Gone))
+    };
     if let Some(option) = listed().find(|o| o.is_called(name)) {
         return describe(option);
     }
@@ -103,35 +105,35 @@ fn plain(option: &FioOption) -> String {
 }
 
 /// The type as fio words it; for sizes fio 3.33 prints `(null)`.
-pub fn type_of(kind: Kind) -> &'static str {
+pub fn type_of(kind: ValueKind) -> &'static str {
     match kind {
-        Kind::Text
-        | Kind::LogName
-        | Kind::Cpus
-        | Kind::Choice(_)
-        | Kind::Engine
-        | Kind::Long { .. }
-        | Kind::Between => "string (opt=bla)",
-        Kind::Words(_) => "string with possible k/m/g postfix (opt=4k)",
-        Kind::Int { .. } | Kind::IntTime => "integer value (opt=100)",
-        Kind::Size => "size, percentage or zones (opt=10g)",
-        Kind::Time { .. } | Kind::Delay => "string with time postfix (opt=10s)",
-        Kind::Bool => "boolean value (opt=1)",
-        Kind::Flag => "empty or boolean value ([0|1])",
-        Kind::Ranges => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
-        Kind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)",
-        Kind::Deprecated | Kind::Gone => "deprecated",
+        ValueKind::Text
+        | ValueKind::LogName
+        | ValueKind::Cpus
+        | ValueKind::Choice(_)
+        | ValueKind::Engine
+        | ValueKind::Long { .. }
+        | ValueKind::Between => "string (opt=bla)",
+        ValueKind::Words(_) => "string with possible k/m/g postfix (opt=4k)",
+        ValueKind::Int { .. } | ValueKind::IntTime => "integer value (opt=100)",
+        ValueKind::Size => "size, percentage or zones (opt=10g)",
+        ValueKind::Time { .. } | ValueKind::Delay => "string with time postfix (opt=10s)",
+        ValueKind::Bool => "boolean value (opt=1)",
+        ValueKind::Flag => "empty or boolean value ([0|1])",
+        ValueKind::Ranges => "one to three ranges (opt=1k-4k[,4k-8k[,1k-8k]])",
+        ValueKind::Floats { .. } => "list of floating point values separated by ':' (opt=5.9:7.8)",
+        ValueKind::Deprecated | ValueKind::Gone => "deprecated",
     }
 }
 
-fn range_of(kind: Kind) -> Option<String> {
+fn range_of(kind: ValueKind) -> Option<String> {
     match kind {
-        Kind::Bool => Some("min=0, max=1".to_string()),
-        Kind::Int { min: 0, max: i64::MAX, .. } => None,
-        Kind::Int { min, max: i64::MAX, .. } => Some(format!("min={min}")),
-        Kind::Int { min, max, .. } => Some(format!("min={min}, max={max}")),
-        Kind::Ranges | Kind::Between => Some("min=1".to_string()),
-        Kind::Floats { range: Some((min, max)), .. } => Some(format!("min={min:.6}, max={max:.6}")),
+        ValueKind::Bool => Some("min=0, max=1".to_string()),
+        ValueKind::Int { min: 0, max: i64::MAX, .. } => None,
+        ValueKind::Int { min, max: i64::MAX, .. } => Some(format!("min={min}")),
+        ValueKind::Int { min, max, .. } => Some(format!("min={min}, max={max}")),
+        ValueKind::Ranges | ValueKind::Between => Some("min=1".to_string()),
+        ValueKind::Floats { range: Some((min, max)), .. } => Some(format!("min={min:.6}, max={max:.6}")),
         _ => None,
     }
 }
@@ -154,7 +156,7 @@ fn describe(option: &FioOption) -> String {
         Some(why) => line("volproof", &format!("{}: {why}", option.support.word())),
         None => line("volproof", option.support.word()),
     }
-    let listed = ENGINES.iter().filter(|e| e.listed && option.kind == Kind::Engine);
+    let listed = ENGINES.iter().filter(|e| e.listed && option.kind == ValueKind::Engine);
     let engines = listed.map(|e| (e.name, e.help, e.support));
     let values = engines.chain(option.choices().iter().map(|c| (c.name, c.help, c.support)));
     for (n, (name, help, support)) in values.enumerate() {

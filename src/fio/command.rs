@@ -10,7 +10,7 @@ use crate::unit::Nanos;
 
 use super::job::{Given, Job, KB_BASE};
 use super::mistake::{Mistake, Origin, What};
-use super::number::{self, Value};
+use super::number::{self, OptionValue};
 use super::option::FioOption;
 
 /// A command line, read.
@@ -39,7 +39,7 @@ pub struct Command {
     /// Only these sections of job files.
     pub sections: Vec<String>,
     /// Help or version that was asked for instead of a run.
-    pub request: Option<Request>,
+    pub request: Option<InfoRequest>,
     /// Notes end the run.
     pub warnings_fatal: bool,
     /// Flags and values that only fio itself honours, each with the reason.
@@ -82,7 +82,7 @@ pub enum Eta {
 
 /// A request for help or the version instead of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum InfoRequest {
     /// `--version`.
     Version,
     /// `--help`.
@@ -181,7 +181,7 @@ impl Command {
     pub(super) fn add(&mut self, mut job: Job) {
         // A name among the global options names no job.
         let name = job.own.iter().rev().find(|g| g.option.name == "name");
-        if let Some(Given { value: Value::Text(name), .. }) = name {
+        if let Some(Given { value: OptionValue::Text(name), .. }) = name {
             job.name = name.clone();
         }
         job.stonewall |= job.flag("stonewall");
@@ -223,7 +223,7 @@ impl Command {
 /// The last `kb_base` that was given.
 fn kb_base(given: &[Given]) -> Option<u64> {
     given.iter().rev().find(|g| g.option.name == "kb_base").and_then(|g| match g.value {
-        Value::Choice(word, _) => word.parse().ok(),
+        OptionValue::Choice(word, _) => word.parse().ok(),
         _ => None,
     })
 }

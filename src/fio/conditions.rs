@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::job::{Given, Job as Asked};
 use super::mistake::Origin;
-use super::number::{self, Size};
+use super::number::{self, TargetAmount};
 use super::option;
-use super::output::{AskedRate, Job, Output, Stats};
+use super::output::{AskedRate, Output, OutputRow, Stats};
 use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
@@ -17,7 +17,7 @@ const ONE_AT_A_TIME: [&str; 8] = ["psync", "sync", "vsync", "pvsync", "pvsync2",
 const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk", "iopoll"];
 
 /// Conditions of a row, or of several that are one run, as [`super::runs::merged`] makes them one.
-pub fn of(output: &Output, job: &Job) -> Conditions {
+pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     let listed = !job.options.is_empty() || !output.global_options.is_empty();
     let mut c = if listed { of_options(output, job) } else { Conditions::default() };
     c.jobs = if job.members > 0 { job.members.into() } else { Known::Unknown };
@@ -60,7 +60,7 @@ pub fn of(output: &Output, job: &Job) -> Conditions {
 }
 
 /// The rate that a status line says the jobs were given, where they are all of one kind.
-fn status_rate(output: &Output, job: &Job, c: &mut Conditions) {
+fn status_rate(output: &Output, job: &OutputRow, c: &mut Conditions) {
     let alone = output.jobs.iter().all(|j| j.name == job.name && j.group == job.group);
     let Some(rate) = output.asked_rate.filter(|_| alone && c.offered().is_none()) else { return };
     let (offered, option) = match (rate, c.single_block()) {
@@ -76,7 +76,7 @@ fn status_rate(output: &Output, job: &Job, c: &mut Conditions) {
 
 /// The options as values, those of the row over the globals. An option that is not listed had fio's default; flags without a value are never
 /// listed.
-fn of_options(output: &Output, job: &Job) -> Conditions {
+fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     let asked = options(output, job);
     let there = |name: &str| asked.given(name).is_some();
     let rw = asked.choice("rw").map(|word| match asked.suffix("rw") {
@@ -104,8 +104,8 @@ fn of_options(output: &Output, job: &Job) -> Conditions {
         own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),
         own_offsets: there("offset_increment").into(),
         size: match asked.size("size") {
-            Some(Size::Bytes(b)) if b > 0 => Bytes(b).into(),
-            Some(Size::Bytes(_)) | None => Bytes(0).into(),
+            Some(TargetAmount::Bytes(b)) if b > 0 => Bytes(b).into(),
+            Some(TargetAmount::Bytes(_)) | None => Bytes(0).into(),
             Some(_) => Known::Unknown,
         },
         time_based: there("time_based").then(|| asked.flag("time_based")).into(),
@@ -124,7 +124,7 @@ fn of_options(output: &Output, job: &Job) -> Conditions {
     }
 }
 
-fn options(output: &Output, job: &Job) -> Asked {
+fn options(output: &Output, job: &OutputRow) -> Asked {
     let base = if job.option(output, &["kb_base"]) == Some("1000") { 1000 } else { 1024 };
     let given = |(name, text): &(String, String)| {
         let option = option::find_any(name)?;
@@ -143,7 +143,7 @@ fn options(output: &Output, job: &Job) -> Asked {
 }
 
 /// The rate and the pauses that the options ask for.
-fn pace(asked: &Asked, job: &Job, block: Option<(Bytes, Bytes)>) -> Pace {
+fn pace(asked: &Asked, job: &OutputRow, block: Option<(Bytes, Bytes)>) -> Pace {
     let rate_of = |name: &str| -> f64 {
         let rates = asked.ints(name);
         let of_moved = job.moved().filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
@@ -163,7 +163,7 @@ fn pace(asked: &Asked, job: &Job, block: Option<(Bytes, Bytes)>) -> Pace {
 
 /// The job ran for its time though no option listed says so: fio does not list flags, and `time_based` is mostly given as one.
 /// Told by more bytes than the job was to move, or by a run time that was used up.
-pub fn seems_time_based(job: &Job, output: &Output) -> bool {
+pub fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
     let given = |names: &[&str]| job.option(output, names);
     if given(&["time_based", "loops"]).is_some() {
         return false;
@@ -172,7 +172,7 @@ pub fn seems_time_based(job: &Job, output: &Output) -> bool {
     let Some(limit) = asked.time("runtime").filter(|t| t.0 > 0) else { return false };
     let moved = total(job.moved().map(|(_, s)| s.bytes.0));
     let bytes = |name: &str| match asked.size(name) {
-        Some(Size::Bytes(b)) if b > 0 => Some(b),
+        Some(TargetAmount::Bytes(b)) if b > 0 => Some(b),
         _ => None,
     };
     let whole = bytes("io_size").or(bytes("size"));
@@ -183,7 +183,7 @@ pub fn seems_time_based(job: &Job, output: &Output) -> bool {
 }
 
 /// The block size from amounts, where all directions agree on a whole sector within what printing rounds.
-fn of_amounts(job: &Job) -> Option<Bytes> {
+fn of_amounts(job: &OutputRow) -> Option<Bytes> {
     let of = |s: &Stats| {
         let ios = s.ios.filter(|n| *n > 0)?;
         let mean = s.bytes.0 as f64 / ios as f64;

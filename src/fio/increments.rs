@@ -6,7 +6,7 @@
 //!
 //! Requests in flight are not reported by fio: the sum of latencies stands in for them (Little's law holds by construction here and proves nothing).
 
-use crate::fio::output::{Job, Latency, Output, Stats};
+use crate::fio::output::{Latency, Output, OutputRow, Stats};
 use crate::hist::{Sparse, bucket, bucket_high, bucket_low};
 use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
 use crate::unit::{Bytes, Nanos};
@@ -71,12 +71,12 @@ impl Increments {
 }
 
 /// Length of the window of a row in whole milliseconds.
-pub fn window(job: &Job) -> Nanos {
+pub fn window(job: &OutputRow) -> Nanos {
     job.directions.iter().filter_map(|(_, s)| Some(s.as_ref()?.runtime)).max().unwrap_or_default()
 }
 
 impl RowTotals {
-    fn take(&mut self, worker: u32, job: &Job, last: bool, out: &mut Vec<Interval>) {
+    fn take(&mut self, worker: u32, job: &OutputRow, last: bool, out: &mut Vec<Interval>) {
         let stats = MOVING.map(|d| job.directions[d].as_ref());
         let now_ms = window(job).0 as f64 / 1e6;
         let counts = stats.map(|s| s.map_or(Counts::default(), counts));
@@ -231,7 +231,7 @@ mod tests {
             bins,
             ..Latency::default()
         };
-        let mut job = Job::default();
+        let mut job = OutputRow::default();
         job.directions[Direction::Read] = Some(Stats {
             bytes: Bytes(ios * 4096),
             runtime: Nanos::millis(ms),

@@ -7,8 +7,8 @@
 use crate::unit::{Bytes, Nanos};
 
 use super::mistake::Origin;
-use super::number::{self, Size, Value};
-use super::option::{self, FioOption, Kind, Support};
+use super::number::{self, OptionValue, TargetAmount};
+use super::option::{self, FioOption, Support, ValueKind};
 use super::table;
 
 /// fio's `kb_base` when none is given.
@@ -24,7 +24,7 @@ pub struct Given {
     /// Its text, with variables and keywords replaced; `None` where only the name stood. fio shows this in `job options`.
     pub text: Option<String>,
     /// Its value.
-    pub value: Value,
+    pub value: OptionValue,
     /// Where it stood.
     pub origin: Origin,
 }
@@ -73,8 +73,8 @@ impl Job {
     /// The name of its engine.
     pub fn engine(&self) -> &str {
         self.options().rev().find(|g| g.option.name == "ioengine").map_or(ENGINE, |g| match &g.value {
-            Value::Choice(name, _) => name,
-            Value::Text(name) => name,
+            OptionValue::Choice(name, _) => name,
+            OptionValue::Text(name) => name,
             _ => ENGINE,
         })
     }
@@ -99,7 +99,7 @@ impl Job {
     ///
     /// # Panics
     /// No option is called `name`.
-    pub fn value(&self, name: &str) -> Option<Value> {
+    pub fn value(&self, name: &str) -> Option<OptionValue> {
         match self.given(name) {
             Some(given) => Some(given.value.clone()),
             None => self.default(name),
@@ -107,7 +107,7 @@ impl Job {
     }
 
     /// fio's default for an option.
-    fn default(&self, name: &str) -> Option<Value> {
+    fn default(&self, name: &str) -> Option<OptionValue> {
         let option = option::find(name, self.engine()).unwrap_or_else(|| known(name));
         default_of(option)
     }
@@ -118,7 +118,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn text(&self, name: &str) -> Option<String> {
         self.value(name).map(|value| match value {
-            Value::Text(text) => text,
+            OptionValue::Text(text) => text,
             other => mismatch(name, "text", &other),
         })
     }
@@ -129,7 +129,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn choice(&self, name: &str) -> Option<&'static str> {
         self.value(name).map(|value| match value {
-            Value::Choice(word, _) => word,
+            OptionValue::Choice(word, _) => word,
             other => mismatch(name, "a word", &other),
         })
     }
@@ -140,7 +140,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn suffix(&self, name: &str) -> Option<String> {
         self.value(name).and_then(|value| match value {
-            Value::Choice(_, suffix) => suffix,
+            OptionValue::Choice(_, suffix) => suffix,
             other => mismatch(name, "a word", &other),
         })
     }
@@ -151,7 +151,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn flag(&self, name: &str) -> bool {
         self.value(name).is_some_and(|value| match value {
-            Value::Flag(on) => on,
+            OptionValue::Flag(on) => on,
             other => mismatch(name, "yes or no", &other),
         })
     }
@@ -170,7 +170,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn ints(&self, name: &str) -> [Option<i64>; 3] {
         let numbers = |value| match value {
-            Value::Ints(numbers) => numbers,
+            OptionValue::Ints(numbers) => numbers,
             other => mismatch(name, "numbers", &other),
         };
         let default = self.default(name).map_or([None; 3], numbers);
@@ -193,9 +193,9 @@ impl Job {
     ///
     /// # Panics
     /// The option does not exist, or takes something else.
-    pub fn size(&self, name: &str) -> Option<Size> {
+    pub fn size(&self, name: &str) -> Option<TargetAmount> {
         self.value(name).map(|value| match value {
-            Value::Size(size) => size,
+            OptionValue::Size(size) => size,
             other => mismatch(name, "a size", &other),
         })
     }
@@ -206,8 +206,8 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn time(&self, name: &str) -> Option<Nanos> {
         self.value(name).map(|value| match value {
-            Value::Time(time) => time,
-            Value::Ranges([Some((low, _)), ..]) => Nanos(low),
+            OptionValue::Time(time) => time,
+            OptionValue::Ranges([Some((low, _)), ..]) => Nanos(low),
             other => mismatch(name, "a time", &other),
         })
     }
@@ -218,7 +218,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn ranges(&self, name: &str) -> [Option<(u64, u64)>; 3] {
         self.value(name).map_or([None; 3], |value| match value {
-            Value::Ranges(ranges) => ranges,
+            OptionValue::Ranges(ranges) => ranges,
             other => mismatch(name, "ranges", &other),
         })
     }
@@ -229,7 +229,7 @@ impl Job {
     /// The option does not exist, or takes something else.
     pub fn floats(&self, name: &str) -> Vec<f64> {
         self.value(name).map_or(Vec::new(), |value| match value {
-            Value::Floats(floats) => floats,
+            OptionValue::Floats(floats) => floats,
             other => mismatch(name, "numbers", &other),
         })
     }
@@ -237,8 +237,8 @@ impl Job {
     /// Whether the page cache is bypassed: the last of `direct`, `buffered` and `atomic` counts.
     pub fn direct(&self) -> bool {
         self.options().rev().find_map(|g| match (g.option.name, &g.value) {
-            ("direct" | "atomic", Value::Flag(on)) => Some(*on),
-            ("buffered", Value::Flag(on)) => Some(!on),
+            ("direct" | "atomic", OptionValue::Flag(on)) => Some(*on),
+            ("buffered", OptionValue::Flag(on)) => Some(!on),
             _ => None,
         }) == Some(true)
     }
@@ -246,8 +246,8 @@ impl Job {
     /// Reads in a mix, in percent: the last of `rwmixread` and `rwmixwrite` counts.
     pub fn reads(&self) -> u32 {
         let share = self.options().rev().find_map(|g| match (g.option.name, &g.value) {
-            ("rwmixread", Value::Ints([Some(n), ..])) => Some(*n),
-            ("rwmixwrite", Value::Ints([Some(n), ..])) => Some(100 - n),
+            ("rwmixread", OptionValue::Ints([Some(n), ..])) => Some(*n),
+            ("rwmixwrite", OptionValue::Ints([Some(n), ..])) => Some(100 - n),
             _ => None,
         });
         share.unwrap_or(50) as u32
@@ -293,9 +293,9 @@ const ZERO_COUNTS: [&str; 5] = ["sqthread_poll_cpu", "uid", "gid", "exitall", "p
 /// Off, or 0 of something that is not there by default: it asks for nothing.
 fn is_idle(given: &Given) -> bool {
     let zero = match &given.value {
-        Value::Flag(on) => !on,
-        Value::Ints(numbers) => numbers.iter().all(|n| n.is_none_or(|n| n == 0)),
-        Value::Time(time) => time.0 == 0,
+        OptionValue::Flag(on) => !on,
+        OptionValue::Ints(numbers) => numbers.iter().all(|n| n.is_none_or(|n| n == 0)),
+        OptionValue::Time(time) => time.0 == 0,
         _ => false,
     };
     zero && given.option.default.is_none() && !ZERO_COUNTS.contains(&given.option.name)
@@ -310,16 +310,16 @@ fn limit(given: &Given) -> Option<Support> {
     if of_option != Support::Native {
         return (!is_idle(given)).then_some(of_option);
     }
-    if let (Kind::Delay, Value::Ranges(_)) = (given.option.kind, &given.value) {
+    if let (ValueKind::Delay, OptionValue::Ranges(_)) = (given.option.kind, &given.value) {
         return Some(Support::FioOnly("a delay is one time, not drawn from a range"));
     }
-    let Value::Choice(word, _) = &given.value else { return None };
+    let OptionValue::Choice(word, _) = &given.value else { return None };
     let support = given.option.choices().iter().find(|c| c.name == *word)?.support;
     (support != Support::Native).then_some(support)
 }
 
 /// fio's default for an option, read.
-pub fn default_of(option: &FioOption) -> Option<Value> {
+pub fn default_of(option: &FioOption) -> Option<OptionValue> {
     number::read(option, Some(option.default?), KB_BASE).ok().map(|(value, _)| value)
 }
 
@@ -327,6 +327,6 @@ fn known(name: &str) -> &'static FioOption {
     option::find_any(name).unwrap_or_else(|| panic!("the table has no option '{name}'"))
 }
 
-fn mismatch(name: &str, wanted: &str, value: &Value) -> ! {
+fn mismatch(name: &str, wanted: &str, value: &OptionValue) -> ! {
     panic!("option '{name}' was asked for {wanted} and holds {value:?}")
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::command::{Command, Surroundings};
 use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
-use super::number::Value;
+use super::number::OptionValue;
 use super::{option, table};
 
 /// How many files one job file may include, all together: one that includes itself never ends.
@@ -212,8 +212,8 @@ fn placed(mut mistake: Mistake, column: usize) -> Mistake {
 pub(super) fn engine_of(given: &[&[Given]]) -> String {
     let last = given.iter().rev().find_map(|part| part.iter().rev().find(|g| g.option.name == "ioengine"));
     match last.map(|g| &g.value) {
-        Some(Value::Choice(name, _)) => name.to_string(),
-        Some(Value::Text(name)) => name.clone(),
+        Some(OptionValue::Choice(name, _)) => name.to_string(),
+        Some(OptionValue::Text(name)) => name.clone(),
         _ => ENGINE.to_string(),
     }
 }

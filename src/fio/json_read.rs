@@ -10,11 +10,11 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, DiskCounts, Job, Latency, LatencyTarget, MOST_ROWS, More,
-    Output, Samples, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Latency, LatencyTarget, MOST_ROWS, More,
+    Output, OutputRow, RowCpu, Samples, Stats,
 };
 use super::possible::{self, Checked};
-use super::value::{Reader, Stop, Value, place};
+use super::value::{JsonValue, Reader, Stop, place};
 use crate::hist::bucket_middle;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -118,7 +118,7 @@ impl Document {
             "jobs" | "client_stats" => {
                 self.of_fio |= &*key == "client_stats";
                 return reader.array(|reader| {
-                    let mut value = Value::Null;
+                    let mut value = JsonValue::Null;
                     let done = reader.value_into(&mut value);
                     if value.get("jobname").is_some() {
                         self.of_fio = true;
@@ -136,7 +136,7 @@ impl Document {
             }
             _ => {}
         }
-        let mut value = Value::Null;
+        let mut value = JsonValue::Null;
         let done = reader.value_into(&mut value);
         let output = &mut self.output;
         match &*key {
@@ -146,7 +146,7 @@ impl Document {
             "time" => {}
             "global options" => output.global_options = options(&value),
             "disk_util" => {
-                if let Value::List(list) = &value {
+                if let JsonValue::List(list) = &value {
                     output.disks = list.iter().filter_map(|d| disk(d, &mut output.notes)).collect();
                 }
             }
@@ -157,10 +157,10 @@ impl Document {
     }
 }
 
-fn options(value: &Value<'_>) -> Vec<(String, String)> {
-    let text = |v: &Value<'_>| match v {
-        Value::Text(t) => t.to_string(),
-        Value::Number(n) => n.to_string(),
+fn options(value: &JsonValue<'_>) -> Vec<(String, String)> {
+    let text = |v: &JsonValue<'_>| match v {
+        JsonValue::Text(t) => t.to_string(),
+        JsonValue::Number(n) => n.to_string(),
         _ => String::new(),
     };
     value.members().iter().map(|(k, v)| (k.to_string(), text(v))).collect()
@@ -173,7 +173,7 @@ fn members(output: &mut Output) {
     for job in &output.jobs {
         *rows.entry((job.name.clone(), job.group)).or_default() += 1;
     }
-    let number = |job: &Job| job.option(output, &["numjobs"]).and_then(|n| n.parse().ok()).unwrap_or(1);
+    let number = |job: &OutputRow| job.option(output, &["numjobs"]).and_then(|n| n.parse().ok()).unwrap_or(1);
     let counts: Vec<u32> = output.jobs.iter().map(number).collect();
     for (job, n) in output.jobs.iter_mut().zip(counts) {
         if rows.get(&(job.name.clone(), job.group)) == Some(&1) {
@@ -225,16 +225,16 @@ const DEFAULT_PORT: u64 = 8765;
 /// fio counts flushes into the shares of depths and batches, but not into the whole: `fsync=1` gives 200 %.
 const WITH_FLUSHES: f64 = 5.0;
 
-fn job(value: Value<'_>, output: &mut Output) -> Job {
+fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
     let era = Era::of(&output.version, &value);
     let found = RefCell::new(Vec::new());
     let row = Checked::new(&value, &found);
-    let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_string);
+    let text = |name: &str| value.get(name).and_then(JsonValue::as_str).map(str::to_string);
     let part = |name: &str| row.object(name).map(|v| stats(&v, era));
     let sync = row.object("sync");
-    let mut job = Job {
+    let mut job = OutputRow {
         name: text("jobname").unwrap_or_default(),
-        host: text("hostname").map(|name| match value.get("port").and_then(Value::as_u64) {
+        host: text("hostname").map(|name| match value.get("port").and_then(JsonValue::as_u64) {
             // Two servers may run on one machine.
             Some(port) if port != DEFAULT_PORT => format!("{name}:{port}"),
             _ => name,
@@ -242,7 +242,7 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
         group: row.count("groupid").unwrap_or(0) as u32,
         members: 1,
         error: row.signed("error").unwrap_or(0),
-        eta: value.get("eta").and_then(Value::as_u64),
+        eta: value.get("eta").and_then(JsonValue::as_u64),
         elapsed: row.count("elapsed"),
         start_ms: row.count("job_start"),
         options: value.get("job options").map(options).unwrap_or_default(),
@@ -262,7 +262,7 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
         latency_ms: shares(&row, "latency_ms", BELOW_MS, 1.0001),
         errors: row.count("total_err"),
         first_error: row.signed("first_error"),
-        ..Job::default()
+        ..OutputRow::default()
     };
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         job.directions[d] = part(d.name());
@@ -270,7 +270,7 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
     let before = row.told();
     if value.get("usr_cpu").is_some() {
         // Threads that the kernel adds (io_uring's) count to a job too: more than one CPU can be.
-        let cpu = Cpu {
+        let cpu = RowCpu {
             user: row.percent("usr_cpu", 1024.0).unwrap_or(0.0),
             system: row.percent("sys_cpu", 1024.0).unwrap_or(0.0),
             switches: row.count("ctx").unwrap_or(0),
@@ -295,7 +295,7 @@ fn job(value: Value<'_>, output: &mut Output) -> Job {
     drop((row, sync));
     job.impossible = found.into_inner();
     possible::judge(&mut job);
-    if let Value::Map(members) = value {
+    if let JsonValue::Map(members) = value {
         let unknown = members.into_iter().filter(|(k, _)| !KNOWN.contains(&&**k));
         job.more = unknown.map(|(k, v)| (k.into_owned(), v.into_owned())).collect();
     }
@@ -312,7 +312,7 @@ struct Era {
 }
 
 impl Era {
-    fn of(version: &str, job: &Value<'_>) -> Era {
+    fn of(version: &str, job: &JsonValue<'_>) -> Era {
         let any = |name: &str| {
             ["read", "write", "trim", "mixed"]
                 .iter()
@@ -422,7 +422,7 @@ fn latency(l: &Checked<'_, '_>, era: Era) -> Option<Latency> {
 }
 
 /// A disk's counters; told and left out where one of them cannot be.
-fn disk(value: &Value<'_>, notes: &mut Vec<String>) -> Option<Disk> {
+fn disk(value: &JsonValue<'_>, notes: &mut Vec<String>) -> Option<DiskCounters> {
     let found = RefCell::new(Vec::new());
     let row = Checked::new(value, &found);
     let counts = |prefix: &str| {
@@ -442,7 +442,7 @@ fn disk(value: &Value<'_>, notes: &mut Vec<String>) -> Option<Disk> {
         })
     };
     let name: String = value.get("name")?.as_str()?.into();
-    let disk = Some(Disk { name, counts: counts("")?, below: counts("aggr_"), is_below: false });
+    let disk = Some(DiskCounters { name, counts: counts("")?, below: counts("aggr_"), is_below: false });
     let found = found.into_inner();
     if let (Some(first), Some(disk)) = (found.first(), &disk) {
         notes.push(format!("disk {}: {first} cannot be, its counters are left out", disk.name));

@@ -6,12 +6,14 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::output::{BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Disk, Job, Latency, More, Output, Stats};
-use super::value::Value;
+use super::output::{
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, More, Output, OutputRow, RowCpu, Stats,
+};
+use super::value::JsonValue;
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
-type Members = Vec<(&'static str, Value<'static>)>;
+type Members = Vec<(&'static str, JsonValue<'static>)>;
 
 /// The document; with `plus`, fio's `json+`. Ends with a line break.
 pub fn write(output: &Output, plus: bool) -> String {
@@ -21,22 +23,22 @@ pub fn write(output: &Output, plus: bool) -> String {
     text
 }
 
-fn document(output: &Output, plus: bool) -> Value<'static> {
-    let mut members: Members = vec![("fio version", Value::text(&output.version))];
+fn document(output: &Output, plus: bool) -> JsonValue<'static> {
+    let mut members: Members = vec![("fio version", JsonValue::text(&output.version))];
     if let Some(program) = output.measured_by {
-        members.push(("measured by", Value::text(program)));
+        members.push(("measured by", JsonValue::text(program)));
     }
     if let Some(ms) = output.timestamp_ms {
-        members.push(("timestamp", Value::int(ms / 1000)));
-        members.push(("timestamp_ms", Value::int(ms)));
-        members.push(("time", Value::text(&ctime(ms))));
+        members.push(("timestamp", JsonValue::int(ms / 1000)));
+        members.push(("timestamp_ms", JsonValue::int(ms)));
+        members.push(("time", JsonValue::text(&ctime(ms))));
     }
     options("global options", &output.global_options, &mut members);
     let client = output.jobs.iter().any(|j| j.host.is_some());
     let jobs = output.jobs.iter().map(|j| job(j, plus)).collect();
-    members.push((if client { "client_stats" } else { "jobs" }, Value::List(jobs)));
+    members.push((if client { "client_stats" } else { "jobs" }, JsonValue::List(jobs)));
     if !output.disks.is_empty() {
-        members.push(("disk_util", Value::List(output.disks.iter().map(disk).collect())));
+        members.push(("disk_util", JsonValue::List(output.disks.iter().map(disk).collect())));
     }
     with_more(members, &output.more)
 }
@@ -49,28 +51,28 @@ fn ctime(ms: u64) -> String {
     at.to_zoned(TimeZone::system()).strftime("%a %b %e %H:%M:%S %Y").to_string()
 }
 
-fn with_more(members: Members, more: &More) -> Value<'static> {
-    let Value::Map(mut members) = Value::map(members) else { unreachable!("map makes a map") };
+fn with_more(members: Members, more: &More) -> JsonValue<'static> {
+    let JsonValue::Map(mut members) = JsonValue::map(members) else { unreachable!("map makes a map") };
     members.extend(more.iter().map(|(k, v)| (k.clone().into(), v.clone())));
-    Value::Map(members)
+    JsonValue::Map(members)
 }
 
 /// Options as given. fio prints no object without any, and no option without a value.
 fn options(name: &'static str, options: &[(String, String)], members: &mut Members) {
     if !options.is_empty() {
         let given = options.iter().filter(|(_, v)| !v.is_empty());
-        let given = given.map(|(k, v)| (k.clone().into(), Value::text(v))).collect();
-        members.push((name, Value::Map(given)));
+        let given = given.map(|(k, v)| (k.clone().into(), JsonValue::text(v))).collect();
+        members.push((name, JsonValue::Map(given)));
     }
 }
 
-fn job(job: &Job, plus: bool) -> Value<'static> {
+fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
     let mut members: Members =
-        vec![("jobname", Value::text(&job.name)), ("groupid", Value::int(job.group.into()))];
-    members.extend(job.start_ms.map(|ms| ("job_start", Value::int(ms))));
-    members.push(("error", Value::Number(job.error.to_string().into())));
-    members.extend(job.eta.map(|s| ("eta", Value::int(s))));
-    members.extend(job.elapsed.map(|s| ("elapsed", Value::int(s))));
+        vec![("jobname", JsonValue::text(&job.name)), ("groupid", JsonValue::int(job.group.into()))];
+    members.extend(job.start_ms.map(|ms| ("job_start", JsonValue::int(ms))));
+    members.push(("error", JsonValue::Number(job.error.to_string().into())));
+    members.extend(job.eta.map(|s| ("eta", JsonValue::int(s))));
+    members.extend(job.elapsed.map(|s| ("elapsed", JsonValue::int(s))));
     options("job options", &job.options, &mut members);
     let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
     if !mixed_only {
@@ -80,24 +82,26 @@ fn job(job: &Job, plus: bool) -> Value<'static> {
         }
         let flushes = job.sync.clone().unwrap_or_default();
         let count = job.sync_ios.unwrap_or(flushes.samples.unwrap_or(0));
-        let sync = Value::map([("total_ios", Value::int(count)), ("lat_ns", latency(&flushes, plus))]);
+        let sync =
+            JsonValue::map([("total_ios", JsonValue::int(count)), ("lat_ns", latency(&flushes, plus))]);
         members.push(("sync", sync));
     }
     members.extend(job.mixed.as_ref().map(|m| ("mixed", stats(m, plus))));
-    members.extend(job.runtime.map(|t| ("job_runtime", Value::int(t.0 / 1_000_000))));
-    if let Some(Cpu { user, system, switches, major_faults, minor_faults }) = job.cpu {
-        members.push(("usr_cpu", Value::float(user * 100.0)));
-        members.push(("sys_cpu", Value::float(system * 100.0)));
-        members.push(("ctx", Value::int(switches)));
-        members.push(("majf", Value::int(major_faults)));
-        members.push(("minf", Value::int(minor_faults)));
+    members.extend(job.runtime.map(|t| ("job_runtime", JsonValue::int(t.0 / 1_000_000))));
+    if let Some(RowCpu { user, system, switches, major_faults, minor_faults }) = job.cpu {
+        members.push(("usr_cpu", JsonValue::float(user * 100.0)));
+        members.push(("sys_cpu", JsonValue::float(system * 100.0)));
+        members.push(("ctx", JsonValue::int(switches)));
+        members.push(("majf", JsonValue::int(major_faults)));
+        members.push(("minf", JsonValue::int(minor_faults)));
     }
     let below = BELOW.map(|n| n.to_string());
     let below: Vec<&str> = below.iter().map(String::as_str).collect();
     let mut shares = |name: &'static str, keys: &[&str], shares: Option<&[f64]>| {
         let Some(shares) = shares else { return };
-        let shares = keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), Value::float(x * 100.0)));
-        members.push((name, Value::Map(shares.collect())));
+        let shares =
+            keys.iter().zip(shares).map(|(k, x)| (k.to_string().into(), JsonValue::float(x * 100.0)));
+        members.push((name, JsonValue::Map(shares.collect())));
     };
     shares("iodepth_level", &DEPTHS, job.depth.as_ref().map(|s| &s[..]));
     shares("iodepth_submit", &BATCHES, job.submit.as_ref().map(|s| &s[..]));
@@ -105,35 +109,36 @@ fn job(job: &Job, plus: bool) -> Value<'static> {
     shares("latency_ns", &below, job.latency_ns.as_ref().map(|s| &s[..]));
     shares("latency_us", &below, job.latency_us.as_ref().map(|s| &s[..]));
     shares("latency_ms", &BELOW_MS, job.latency_ms.as_ref().map(|s| &s[..]));
-    members.extend(job.errors.map(|n| ("total_err", Value::int(n))));
-    members.extend(job.first_error.map(|n| ("first_error", Value::Number(n.to_string().into()))));
+    members.extend(job.errors.map(|n| ("total_err", JsonValue::int(n))));
+    members.extend(job.first_error.map(|n| ("first_error", JsonValue::Number(n.to_string().into()))));
     if let Some(t) = job.target {
-        members.push(("latency_depth", Value::int(t.depth.into())));
-        members.push(("latency_target", Value::int(t.target.0)));
-        members.push(("latency_percentile", Value::float(t.percentile * 100.0)));
-        members.push(("latency_window", Value::int(t.window.0 / 1000)));
+        members.push(("latency_depth", JsonValue::int(t.depth.into())));
+        members.push(("latency_target", JsonValue::int(t.target.0)));
+        members.push(("latency_percentile", JsonValue::float(t.percentile * 100.0)));
+        members.push(("latency_window", JsonValue::int(t.window.0 / 1000)));
     }
-    members.extend(job.description.as_ref().map(|d| ("desc", Value::text(d))));
+    members.extend(job.description.as_ref().map(|d| ("desc", JsonValue::text(d))));
     // The port of a server is among the keys that are written as they were read.
     let port = job.more.iter().find(|(key, _)| key == "port").and_then(|(_, v)| v.as_u64());
     let name = |host: &str| port.and_then(|p| Some(host.strip_suffix(&format!(":{p}"))?.to_string()));
-    members
-        .extend(job.host.as_ref().map(|h| ("hostname", Value::text(&name(h).unwrap_or_else(|| h.clone())))));
+    members.extend(
+        job.host.as_ref().map(|h| ("hostname", JsonValue::text(&name(h).unwrap_or_else(|| h.clone())))),
+    );
     with_more(members, &job.more)
 }
 
-fn stats(s: &Stats, plus: bool) -> Value<'static> {
+fn stats(s: &Stats, plus: bool) -> JsonValue<'static> {
     let rate = whole(s.bytes_per_second);
     let mut members: Members = vec![
-        ("io_bytes", Value::int(s.bytes.0)),
-        ("io_kbytes", Value::int(s.bytes.0 / 1024)),
-        ("bw_bytes", Value::int(rate)),
-        ("bw", Value::int(rate / 1024)),
-        ("iops", Value::float(s.iops)),
-        ("runtime", Value::int(s.runtime.0 / 1_000_000)),
-        ("total_ios", Value::int(s.ios.unwrap_or(0))),
-        ("short_ios", Value::int(s.short)),
-        ("drop_ios", Value::int(s.dropped)),
+        ("io_bytes", JsonValue::int(s.bytes.0)),
+        ("io_kbytes", JsonValue::int(s.bytes.0 / 1024)),
+        ("bw_bytes", JsonValue::int(rate)),
+        ("bw", JsonValue::int(rate / 1024)),
+        ("iops", JsonValue::float(s.iops)),
+        ("runtime", JsonValue::int(s.runtime.0 / 1_000_000)),
+        ("total_ios", JsonValue::int(s.ios.unwrap_or(0))),
+        ("short_ios", JsonValue::int(s.short)),
+        ("drop_ios", JsonValue::int(s.dropped)),
     ];
     for (name, kind) in [("slat_ns", &s.slat), ("clat_ns", &s.clat), ("lat_ns", &s.lat)] {
         members.push((name, latency(&kind.clone().unwrap_or_default(), plus)));
@@ -143,81 +148,81 @@ fn stats(s: &Stats, plus: bool) -> Value<'static> {
     let kib = 1.0 / Bytes::KIB.0 as f64;
     let iops = s.iops_samples.unwrap_or_default();
     let mut samples: Members = vec![
-        ("bw_min", Value::int(whole(bw.min * kib))),
-        ("bw_max", Value::int(whole(bw.max * kib))),
-        ("bw_agg", Value::float(bw.share.unwrap_or(0.0) * 100.0)),
-        ("bw_mean", Value::float(bw.mean * kib)),
-        ("bw_dev", Value::float(bw.deviation * kib)),
-        ("bw_samples", Value::int(bw.samples.unwrap_or(0))),
-        ("iops_min", Value::int(whole(iops.min))),
-        ("iops_max", Value::int(whole(iops.max))),
-        ("iops_mean", Value::float(iops.mean)),
-        ("iops_stddev", Value::float(iops.deviation)),
-        ("iops_samples", Value::int(iops.samples.unwrap_or(0))),
+        ("bw_min", JsonValue::int(whole(bw.min * kib))),
+        ("bw_max", JsonValue::int(whole(bw.max * kib))),
+        ("bw_agg", JsonValue::float(bw.share.unwrap_or(0.0) * 100.0)),
+        ("bw_mean", JsonValue::float(bw.mean * kib)),
+        ("bw_dev", JsonValue::float(bw.deviation * kib)),
+        ("bw_samples", JsonValue::int(bw.samples.unwrap_or(0))),
+        ("iops_min", JsonValue::int(whole(iops.min))),
+        ("iops_max", JsonValue::int(whole(iops.max))),
+        ("iops_mean", JsonValue::float(iops.mean)),
+        ("iops_stddev", JsonValue::float(iops.deviation)),
+        ("iops_samples", JsonValue::int(iops.samples.unwrap_or(0))),
     ];
-    samples.extend(s.cache_hit.map(|x| ("cachehit", Value::float(x * 100.0))));
-    let Value::Map(mut all) = Value::map(members) else { unreachable!("map makes a map") };
+    samples.extend(s.cache_hit.map(|x| ("cachehit", JsonValue::float(x * 100.0))));
+    let JsonValue::Map(mut all) = JsonValue::map(members) else { unreachable!("map makes a map") };
     all.extend(more);
     all.extend(samples.into_iter().map(|(k, v)| (k.into(), v)));
-    Value::Map(all)
+    JsonValue::Map(all)
 }
 
-fn latency(l: &Latency, plus: bool) -> Value<'static> {
+fn latency(l: &Latency, plus: bool) -> JsonValue<'static> {
     let mut members: Members = vec![
-        ("min", Value::int(l.min.0)),
-        ("max", Value::int(l.max.0)),
-        ("mean", Value::float(l.mean)),
-        ("stddev", Value::float(l.deviation)),
-        ("N", Value::int(l.samples.unwrap_or(0))),
+        ("min", JsonValue::int(l.min.0)),
+        ("max", JsonValue::int(l.max.0)),
+        ("mean", JsonValue::float(l.mean)),
+        ("stddev", JsonValue::float(l.deviation)),
+        ("N", JsonValue::int(l.samples.unwrap_or(0))),
     ];
     if !l.percentiles.is_empty() {
-        let list = l.percentiles.iter().map(|(p, ns)| (format!("{p:.6}").into(), Value::int(ns.0)));
-        members.push(("percentile", Value::Map(list.collect())));
+        let list = l.percentiles.iter().map(|(p, ns)| (format!("{p:.6}").into(), JsonValue::int(ns.0)));
+        members.push(("percentile", JsonValue::Map(list.collect())));
     }
     if plus && !l.bins.is_empty() {
-        let list = l.bins.iter().map(|(ns, n)| (ns.0.to_string().into(), Value::int(*n)));
-        members.push(("bins", Value::Map(list.collect())));
+        let list = l.bins.iter().map(|(ns, n)| (ns.0.to_string().into(), JsonValue::int(*n)));
+        members.push(("bins", JsonValue::Map(list.collect())));
     }
-    Value::map(members)
+    JsonValue::map(members)
 }
 
-fn disk(disk: &Disk) -> Value<'static> {
+fn disk(disk: &DiskCounters) -> JsonValue<'static> {
     let c = &disk.counts;
     let mut members: Members = vec![
-        ("name", Value::text(&disk.name)),
-        ("read_ios", Value::int(c.ios.0)),
-        ("write_ios", Value::int(c.ios.1)),
+        ("name", JsonValue::text(&disk.name)),
+        ("read_ios", JsonValue::int(c.ios.0)),
+        ("write_ios", JsonValue::int(c.ios.1)),
     ];
     if let Some((read, written)) = c.sectors {
-        members.push(("read_sectors", Value::int(read)));
-        members.push(("write_sectors", Value::int(written)));
+        members.push(("read_sectors", JsonValue::int(read)));
+        members.push(("write_sectors", JsonValue::int(written)));
     }
     members.extend([
-        ("read_merges", Value::int(c.merges.0)),
-        ("write_merges", Value::int(c.merges.1)),
-        ("read_ticks", Value::int(c.ticks.0)),
-        ("write_ticks", Value::int(c.ticks.1)),
-        ("in_queue", Value::int(c.in_queue)),
-        ("util", Value::float(c.busy * 100.0)),
+        ("read_merges", JsonValue::int(c.merges.0)),
+        ("write_merges", JsonValue::int(c.merges.1)),
+        ("read_ticks", JsonValue::int(c.ticks.0)),
+        ("write_ticks", JsonValue::int(c.ticks.1)),
+        ("in_queue", JsonValue::int(c.in_queue)),
+        ("util", JsonValue::float(c.busy * 100.0)),
     ]);
     if let Some(c) = &disk.below {
-        members.push(("aggr_read_ios", Value::int(c.ios.0)));
-        members.push(("aggr_write_ios", Value::int(c.ios.1)));
+        members.push(("aggr_read_ios", JsonValue::int(c.ios.0)));
+        members.push(("aggr_write_ios", JsonValue::int(c.ios.1)));
         if let Some((read, written)) = c.sectors {
-            members.push(("aggr_read_sectors", Value::int(read)));
-            members.push(("aggr_write_sectors", Value::int(written)));
+            members.push(("aggr_read_sectors", JsonValue::int(read)));
+            members.push(("aggr_write_sectors", JsonValue::int(written)));
         }
         members.extend([
-            ("aggr_read_merges", Value::int(c.merges.0)),
+            ("aggr_read_merges", JsonValue::int(c.merges.0)),
             // Without the plural: fio's own name.
-            ("aggr_write_merge", Value::int(c.merges.1)),
-            ("aggr_read_ticks", Value::int(c.ticks.0)),
-            ("aggr_write_ticks", Value::int(c.ticks.1)),
-            ("aggr_in_queue", Value::int(c.in_queue)),
-            ("aggr_util", Value::float(c.busy * 100.0)),
+            ("aggr_write_merge", JsonValue::int(c.merges.1)),
+            ("aggr_read_ticks", JsonValue::int(c.ticks.0)),
+            ("aggr_write_ticks", JsonValue::int(c.ticks.1)),
+            ("aggr_in_queue", JsonValue::int(c.in_queue)),
+            ("aggr_util", JsonValue::float(c.busy * 100.0)),
         ]);
     }
-    Value::map(members)
+    JsonValue::map(members)
 }
 
 /// fio cuts to whole numbers; a figure that was whole and went through a factor is not cut below itself.

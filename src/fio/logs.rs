@@ -11,7 +11,7 @@ use crate::unit::{Bytes, Nanos};
 
 /// One I/O, in the order of completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct LogEntry {
     /// When it completed, from the start of the job's window.
     pub at: Nanos,
     /// From submission to completion.
@@ -26,7 +26,7 @@ pub struct Entry {
 
 /// The quantity of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LogKind {
     /// `_bw`.
     Bandwidth,
     /// `_iops`.
@@ -39,23 +39,24 @@ pub enum Kind {
     Total,
 }
 
-impl Kind {
+impl LogKind {
     /// All of them.
-    pub const ALL: [Kind; 5] = [Kind::Bandwidth, Kind::Iops, Kind::Submission, Kind::Completion, Kind::Total];
+    pub const ALL: [LogKind; 5] =
+        [LogKind::Bandwidth, LogKind::Iops, LogKind::Submission, LogKind::Completion, LogKind::Total];
 
     /// The word in the file's name.
     pub fn word(self) -> &'static str {
         match self {
-            Kind::Bandwidth => "bw",
-            Kind::Iops => "iops",
-            Kind::Submission => "slat",
-            Kind::Completion => "clat",
-            Kind::Total => "lat",
+            LogKind::Bandwidth => "bw",
+            LogKind::Iops => "iops",
+            LogKind::Submission => "slat",
+            LogKind::Completion => "clat",
+            LogKind::Total => "lat",
         }
     }
 }
 
-/// The name of a log: `NAME_bw.3.log`, or `NAME_bw.log` where all jobs share it (`per_job_logs=0`). `word` is [`Kind::word`].
+/// The name of a log: `NAME_bw.3.log`, or `NAME_bw.log` where all jobs share it (`per_job_logs=0`). `word` is [`LogKind::word`].
 pub fn file_name(prefix: &str, word: &str, job: Option<u32>) -> String {
     match job {
         Some(number) => format!("{prefix}_{word}.{number}.log"),
@@ -91,8 +92,14 @@ fn code(d: Direction) -> Option<u8> {
 ///
 /// # Errors
 /// The system's error when writing fails.
-pub fn write(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], window: Nanos) -> io::Result<()> {
-    if kind == Kind::Submission {
+pub fn write(
+    out: &mut impl Write,
+    kind: LogKind,
+    style: Style,
+    ios: &[LogEntry],
+    window: Nanos,
+) -> io::Result<()> {
+    if kind == LogKind::Submission {
         return Ok(());
     }
     if style.average.0 > 0 {
@@ -101,8 +108,8 @@ pub fn write(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], wind
     for io in ios {
         let Some(code) = code(io.direction) else { continue };
         let value = match kind {
-            Kind::Bandwidth => (u64::from(io.length) * 1_000_000).checked_div(io.latency.0).unwrap_or(0),
-            Kind::Iops => 1,
+            LogKind::Bandwidth => (u64::from(io.length) * 1_000_000).checked_div(io.latency.0).unwrap_or(0),
+            LogKind::Iops => 1,
             _ => io.latency.0,
         };
         let offset = if style.offsets { format!(" {},", io.offset) } else { String::new() };
@@ -120,7 +127,13 @@ struct LogInterval {
     longest: u64,
 }
 
-fn averaged(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], window: Nanos) -> io::Result<()> {
+fn averaged(
+    out: &mut impl Write,
+    kind: LogKind,
+    style: Style,
+    ios: &[LogEntry],
+    window: Nanos,
+) -> io::Result<()> {
     let mut rest = ios;
     let mut from = 0;
     while from < window.0 {
@@ -141,8 +154,8 @@ fn averaged(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], windo
         for (code, part) in parts.iter().enumerate().filter(|(_, p)| p.ios > 0) {
             let per_second = |n: u64| u128::from(n) * 1_000_000_000 / length;
             let value = match kind {
-                Kind::Bandwidth => per_second(part.bytes) / u128::from(Bytes::KIB.0),
-                Kind::Iops => per_second(part.ios),
+                LogKind::Bandwidth => per_second(part.bytes) / u128::from(Bytes::KIB.0),
+                LogKind::Iops => per_second(part.ios),
                 _ if style.largest => part.longest.into(),
                 _ => (part.latency + u128::from(part.ios / 2)) / u128::from(part.ios),
             };
@@ -158,8 +171,8 @@ fn averaged(out: &mut impl Write, kind: Kind, style: Style, ios: &[Entry], windo
 mod tests {
     use super::*;
 
-    fn ios() -> Vec<Entry> {
-        let io = |ms: u64, us: u64, direction, length| Entry {
+    fn ios() -> Vec<LogEntry> {
+        let io = |ms: u64, us: u64, direction, length| LogEntry {
             at: Nanos::millis(ms),
             latency: Nanos::micros(us),
             direction,
@@ -175,7 +188,7 @@ mod tests {
         ]
     }
 
-    fn log(kind: Kind, style: Style) -> String {
+    fn log(kind: LogKind, style: Style) -> String {
         let mut out = Vec::new();
         write(&mut out, kind, style, &ios(), Nanos::millis(250)).unwrap();
         String::from_utf8(out).unwrap()
@@ -184,41 +197,41 @@ mod tests {
     #[test]
     fn a_line_for_every_io() {
         let style = Style { offsets: true, ..Style::default() };
-        insta::assert_snapshot!(log(Kind::Bandwidth, style), @r"
+        insta::assert_snapshot!(log(LogKind::Bandwidth, style), @r"
         1, 40960, 0, 4096, 4096, 0
         60, 13653, 0, 4096, 245760, 0
         120, 40960, 1, 8192, 491520, 0
         250, 10240, 0, 4096, 1024000, 0
         ");
-        insta::assert_snapshot!(log(Kind::Total, Style::default()), @r"
+        insta::assert_snapshot!(log(LogKind::Total, Style::default()), @r"
         1, 100000, 0, 4096, 0
         60, 300000, 0, 4096, 0
         120, 200000, 1, 8192, 0
         250, 400000, 0, 4096, 0
         ");
-        assert_eq!(log(Kind::Submission, Style::default()), "");
-        assert!(log(Kind::Iops, Style::default()).starts_with("1, 1, 0, 4096, 0\n"));
+        assert_eq!(log(LogKind::Submission, Style::default()), "");
+        assert!(log(LogKind::Iops, Style::default()).starts_with("1, 1, 0, 4096, 0\n"));
     }
 
     #[test]
     fn a_line_for_every_interval() {
         let style = Style { average: Nanos::millis(100), ..Style::default() };
-        insta::assert_snapshot!(log(Kind::Completion, style), @r"
+        insta::assert_snapshot!(log(LogKind::Completion, style), @r"
         100, 200000, 0, 0, 0
         200, 200000, 1, 0, 0
         250, 400000, 0, 0, 0
         ");
-        insta::assert_snapshot!(log(Kind::Bandwidth, style), @r"
+        insta::assert_snapshot!(log(LogKind::Bandwidth, style), @r"
         100, 80, 0, 0, 0
         200, 80, 1, 0, 0
         250, 80, 0, 0, 0
         ");
-        assert!(log(Kind::Completion, Style { largest: true, ..style }).starts_with("100, 300000, 0"));
+        assert!(log(LogKind::Completion, Style { largest: true, ..style }).starts_with("100, 300000, 0"));
     }
 
     #[test]
     fn names() {
-        assert_eq!(file_name("a", Kind::Bandwidth.word(), Some(3)), "a_bw.3.log");
-        assert_eq!(file_name("a", Kind::Total.word(), None), "a_lat.log");
+        assert_eq!(file_name("a", LogKind::Bandwidth.word(), Some(3)), "a_bw.3.log");
+        assert_eq!(file_name("a", LogKind::Total.word(), None), "a_lat.log");
     }
 }

@@ -7,11 +7,11 @@
 use crate::plan::CpuList;
 use crate::unit::Nanos;
 
-use super::option::{FioOption, Kind, Unit};
+use super::option::{FioOption, TimeUnit, ValueKind};
 
 /// The value of one option.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum OptionValue {
     /// Text as it stands.
     Text(String),
     /// A word of the table, and what stood behind its colon.
@@ -20,7 +20,7 @@ pub enum Value {
     /// in all three places.
     Ints([Option<i64>; 3]),
     /// An amount on the target.
-    Size(Size),
+    Size(TargetAmount),
     /// A time.
     Time(Nanos),
     /// Yes or no.
@@ -33,7 +33,7 @@ pub enum Value {
 
 /// An amount on the target, some of which need the target to be known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Size {
+pub enum TargetAmount {
     /// Bytes.
     Bytes(u64),
     /// A share of the target.
@@ -43,7 +43,7 @@ pub enum Size {
 }
 
 /// A value, and what a reader should know of the way it was read.
-pub type Read = (Value, Vec<String>);
+pub type Read = (OptionValue, Vec<String>);
 
 /// Reads the text of one option; `None` where only the name was given.
 ///
@@ -53,46 +53,46 @@ pub fn read(option: &FioOption, text: Option<&str>, kb_base: u64) -> Result<Read
     let mut notes = Vec::new();
     let Some(text) = text else {
         return match option.kind {
-            Kind::Flag => Ok((Value::Flag(true), notes)),
-            Kind::LogName => Ok((Value::Text(String::new()), notes)),
-            Kind::Deprecated => Ok((Value::Text(String::new()), notes)),
+            ValueKind::Flag => Ok((OptionValue::Flag(true), notes)),
+            ValueKind::LogName => Ok((OptionValue::Text(String::new()), notes)),
+            ValueKind::Deprecated => Ok((OptionValue::Text(String::new()), notes)),
             _ => Err("it needs a value".to_string()),
         };
     };
-    if text.is_empty() && option.kind != Kind::Deprecated {
+    if text.is_empty() && option.kind != ValueKind::Deprecated {
         return Err("the value is empty".to_string());
     }
     let value = match option.kind {
-        Kind::Text | Kind::LogName | Kind::Deprecated => Value::Text(text.to_string()),
-        Kind::Gone => return Err("fio has given this option up".to_string()),
-        Kind::Engine => engine(text)?,
-        Kind::Choice(_) | Kind::Words(_) => choice(option, text)?,
-        Kind::Cpus => match text.parse::<CpuList>() {
-            Ok(_) => Value::Text(text.to_string()),
+        ValueKind::Text | ValueKind::LogName | ValueKind::Deprecated => OptionValue::Text(text.to_string()),
+        ValueKind::Gone => return Err("fio has given this option up".to_string()),
+        ValueKind::Engine => engine(text)?,
+        ValueKind::Choice(_) | ValueKind::Words(_) => choice(option, text)?,
+        ValueKind::Cpus => match text.parse::<CpuList>() {
+            Ok(_) => OptionValue::Text(text.to_string()),
             Err(_) => return Err(format!("'{text}' is not a list of CPUs: write it as 0-3,8")),
         },
-        Kind::Int { min, max, each } => ints(text, kb_base, (min, max), each, &mut notes)?,
-        Kind::Long { min } => ints(text, kb_base, (min, i64::MAX), false, &mut notes)?,
-        Kind::Size => Value::Size(size(one(text)?, kb_base, &mut notes)?),
-        Kind::Time { bare } => Value::Time(time(one(text)?, bare)?),
-        Kind::IntTime => Value::Time(time(one(text)?, Unit::Micros)?),
-        Kind::Bool | Kind::Flag => Value::Flag(flag(option, text)?),
-        Kind::Ranges => ranges(text, kb_base, &mut notes)?,
-        Kind::Between => between(text, |part| match size(part, kb_base, &mut notes)? {
-            Size::Bytes(n) if n > 0 => Ok(n),
+        ValueKind::Int { min, max, each } => ints(text, kb_base, (min, max), each, &mut notes)?,
+        ValueKind::Long { min } => ints(text, kb_base, (min, i64::MAX), false, &mut notes)?,
+        ValueKind::Size => OptionValue::Size(size(one(text)?, kb_base, &mut notes)?),
+        ValueKind::Time { bare } => OptionValue::Time(time(one(text)?, bare)?),
+        ValueKind::IntTime => OptionValue::Time(time(one(text)?, TimeUnit::Micros)?),
+        ValueKind::Bool | ValueKind::Flag => OptionValue::Flag(flag(option, text)?),
+        ValueKind::Ranges => ranges(text, kb_base, &mut notes)?,
+        ValueKind::Between => between(text, |part| match size(part, kb_base, &mut notes)? {
+            TargetAmount::Bytes(n) if n > 0 => Ok(n),
             _ => Err(format!("'{part}' is not a number of bytes above 0")),
         })?,
-        Kind::Delay => match between(text, |part| time(part, Unit::Seconds).map(|n| n.0))? {
-            Value::Ranges([Some((low, high)), ..]) if low == high => Value::Time(Nanos(low)),
+        ValueKind::Delay => match between(text, |part| time(part, TimeUnit::Seconds).map(|n| n.0))? {
+            OptionValue::Ranges([Some((low, high)), ..]) if low == high => OptionValue::Time(Nanos(low)),
             range => range,
         },
-        Kind::Floats { range, most } => floats(text, range, most)?,
+        ValueKind::Floats { range, most } => floats(text, range, most)?,
     };
     Ok((value, notes))
 }
 
 /// An engine is known by the word before the colon, as in `external:/path`.
-fn engine(text: &str) -> Result<Value, String> {
+fn engine(text: &str) -> Result<OptionValue, String> {
     let (name, rest) = match text.split_once(':') {
         Some((name, rest)) => (name, Some(rest)),
         None => (text, None),
@@ -101,12 +101,12 @@ fn engine(text: &str) -> Result<Value, String> {
         return Err("an external engine needs its whole path: external:/path".to_string());
     }
     Ok(match super::table::engine(name) {
-        Some(engine) => Value::Choice(engine.name, rest.map(str::to_string)),
-        None => Value::Text(text.to_string()),
+        Some(engine) => OptionValue::Choice(engine.name, rest.map(str::to_string)),
+        None => OptionValue::Text(text.to_string()),
     })
 }
 
-fn choice(option: &FioOption, text: &str) -> Result<Value, String> {
+fn choice(option: &FioOption, text: &str) -> Result<OptionValue, String> {
     let end = text.find([':', ',']).unwrap_or(text.len());
     let rest = text.get(end + 1..).map(str::to_string);
     match option.choices().iter().find(|c| c.name == &text[..end]) {
@@ -114,7 +114,7 @@ fn choice(option: &FioOption, text: &str) -> Result<Value, String> {
             if let ("random_distribution", Some(rest)) = (option.name, &rest) {
                 distribution(choice.name, rest)?;
             }
-            Ok(Value::Choice(choice.name, rest))
+            Ok(OptionValue::Choice(choice.name, rest))
         }
         None => {
             let words: Vec<_> = option.choices().iter().map(|c| c.name).collect();
@@ -221,7 +221,7 @@ fn ints(
     (min, max): (i64, i64),
     each: bool,
     notes: &mut Vec<String>,
-) -> Result<Value, String> {
+) -> Result<OptionValue, String> {
     let mut number = |part: &str| {
         let n = match amount(part, kb_base, notes)? {
             SuffixedNumber::Plain(n) => n,
@@ -237,18 +237,18 @@ fn ints(
         }
     };
     if each {
-        return directions(text, number).map(Value::Ints);
+        return directions(text, number).map(OptionValue::Ints);
     }
     let n = number(one(text)?)?;
-    Ok(Value::Ints([Some(n); 3]))
+    Ok(OptionValue::Ints([Some(n); 3]))
 }
 
-fn size(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Size, String> {
+fn size(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<TargetAmount, String> {
     let whole = |n: i64| u64::try_from(n).map_err(|_| format!("'{text}' is negative"));
     Ok(match amount(text, kb_base, notes)? {
-        SuffixedNumber::Plain(n) => Size::Bytes(whole(n)?),
-        SuffixedNumber::Zones(n) => Size::Zones(whole(n)?),
-        SuffixedNumber::Percent(n) if (0..=100).contains(&n) => Size::Percent(n as u32),
+        SuffixedNumber::Plain(n) => TargetAmount::Bytes(whole(n)?),
+        SuffixedNumber::Zones(n) => TargetAmount::Zones(whole(n)?),
+        SuffixedNumber::Percent(n) if (0..=100).contains(&n) => TargetAmount::Percent(n as u32),
         SuffixedNumber::Percent(_) => return Err(format!("'{text}' is not between 0% and 100%")),
     })
 }
@@ -260,12 +260,12 @@ fn flag(option: &FioOption, text: &str) -> Result<bool, String> {
         None => digits.parse::<u32>(),
     };
     match number {
-        Ok(n) if n <= 1 || option.kind == Kind::Flag => Ok(n != 0),
+        Ok(n) if n <= 1 || option.kind == ValueKind::Flag => Ok(n != 0),
         _ => Err(format!("'{text}' is neither 0 nor 1")),
     }
 }
 
-fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Value, String> {
+fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<OptionValue, String> {
     let mut values = [None; 3];
     let parts: Vec<_> = text.split(',').collect();
     if parts.len() > 3 && parts[3..].iter().any(|p| !p.is_empty()) {
@@ -289,20 +289,20 @@ fn ranges(text: &str, kb_base: u64, notes: &mut Vec<String>) -> Result<Value, St
         }
         *value = last;
     }
-    Ok(Value::Ranges(values))
+    Ok(OptionValue::Ranges(values))
 }
 
 /// One number or a range, which stands for all three directions.
-fn between(text: &str, mut read: impl FnMut(&str) -> Result<u64, String>) -> Result<Value, String> {
+fn between(text: &str, mut read: impl FnMut(&str) -> Result<u64, String>) -> Result<OptionValue, String> {
     let (low, high) = match parts(text)[..] {
         [only] | [only, ""] => (read(only)?, read(only)?),
         [low, high] => (read(low)?, read(high)?),
         _ => return Err(format!("'{text}' is more than a range")),
     };
-    Ok(Value::Ranges([Some((low.min(high), low.max(high))); 3]))
+    Ok(OptionValue::Ranges([Some((low.min(high), low.max(high))); 3]))
 }
 
-fn floats(text: &str, range: Option<(f64, f64)>, most: usize) -> Result<Value, String> {
+fn floats(text: &str, range: Option<(f64, f64)>, most: usize) -> Result<OptionValue, String> {
     let mut values = Vec::new();
     for part in text.split(':') {
         let value = part.trim().parse::<f64>().ok().filter(|v| v.is_finite());
@@ -315,7 +315,7 @@ fn floats(text: &str, range: Option<(f64, f64)>, most: usize) -> Result<Value, S
     if values.len() > most {
         return Err(format!("{} numbers are too many: {most} at most", values.len()));
     }
-    Ok(Value::Floats(values))
+    Ok(OptionValue::Floats(values))
 }
 
 /// A number with what its suffix made of it.
@@ -371,10 +371,10 @@ fn factor(unit: &str, kb_base: u64) -> Option<u64> {
 }
 
 /// A time; microseconds are fio's finest.
-pub(super) fn time(text: &str, bare: Unit) -> Result<Nanos, String> {
+pub(super) fn time(text: &str, bare: TimeUnit) -> Result<Nanos, String> {
     let bare = match bare {
-        Unit::Seconds => 1_000_000_000,
-        Unit::Micros => 1_000,
+        TimeUnit::Seconds => 1_000_000_000,
+        TimeUnit::Micros => 1_000,
     };
     let (number, unit) = split(text)?;
     let nanos = match unit {

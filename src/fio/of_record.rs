@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use super::output::{
-    Cpu, Disk, DiskCounts, Header, Job, Latency, LatencyTarget, Output, PERCENTILES, Samples, Stats,
-    depth_share, latency_share,
+    DiskCounters, DiskCounts, Header, Latency, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu,
+    Samples, Stats, depth_share, latency_share,
 };
 use super::percentile;
-use super::write_jobs::{self, Place};
+use super::write_jobs::{self, JobTarget};
 use crate::hist::{Histogram, bucket_middle};
 use crate::observe::Evidence;
 use crate::plan::Step;
@@ -155,11 +155,11 @@ fn half_seconds(column: impl Iterator<Item = u64>, window: Nanos) -> Vec<u64> {
 }
 
 /// One row: a step, or all steps of a reporting group.
-pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Job {
+pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
     let mut sums = PerDirection::<DirectionSum>::default();
     let mut members = 0;
     let (mut runtime_ms, mut user_ms, mut system_ms) = (0u64, 0u64, 0u64);
-    let mut cpu = Cpu::default();
+    let mut cpu = RowCpu::default();
     let mut errors = 0;
     for (step, record) in parts {
         let workers = workers(step, record);
@@ -184,7 +184,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Job {
         cpu.system = system_ms as f64 / runtime_ms as f64;
     }
     let data = [Direction::Read, Direction::Write, Direction::Trim];
-    let mut job = Job {
+    let mut job = OutputRow {
         name: row.name.clone(),
         group: row.group,
         members: members as u32,
@@ -205,7 +205,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Job {
             percentile: 1.0,
             window: Nanos(0),
         }),
-        ..Job::default()
+        ..OutputRow::default()
     };
     // fio puts an I/O into its band when it keeps its latency.
     shares(&mut job, data.map(|d| &sums[d]).into_iter().filter(|_| !row.disable_clat));
@@ -330,7 +330,7 @@ fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
 
 /// Shares of depths and batches; fio holds depths, flushes among them, against the I/Os without flushes. Those still on their way at the end
 /// count in fio, and here only in the depths: the whole is what was begun.
-fn depths(job: &mut Job, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)]) {
+fn depths(job: &mut OutputRow, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)]) {
     let mut sum = Depth::default();
     // A row that has not begun has shares of nothing.
     let mut known = parts.is_empty();
@@ -349,7 +349,7 @@ fn depths(job: &mut Job, ios: u64, flushes: u64, parts: &[(&Step, &StepRecord)])
 }
 
 /// Shares of latencies by fio's bands, from the middles of buckets; fio leaves flushes out.
-fn shares<'a>(job: &mut Job, sums: impl Iterator<Item = &'a DirectionSum> + Clone) {
+fn shares<'a>(job: &mut OutputRow, sums: impl Iterator<Item = &'a DirectionSum> + Clone) {
     let all = total(sums.clone().map(|s| s.ios)).max(1) as f64;
     let (mut ns, mut us, mut ms) = ([0.0; 10], [0.0; 10], [0.0; 12]);
     for (bucket, n) in sums.flat_map(|s| s.latencies.nonzero()) {
@@ -378,7 +378,7 @@ fn band(value: u64) -> usize {
 /// all steps are added up.
 pub fn report(
     global_options: Vec<(String, String)>,
-    mut rows: Vec<Job>,
+    mut rows: Vec<OutputRow>,
     evidence: &[&Evidence],
     at: jiff::Timestamp,
     elapsed: Nanos,
@@ -400,8 +400,8 @@ pub fn report(
 
 /// `bw_agg`: the mean of the samples as a share of what the whole group moved in its longest run time. The mean is cut to whole KiB/s; in the
 /// terse form the group's rate is instead.
-fn group_shares(rows: &mut [Job]) {
-    let places: [fn(&mut Job) -> Option<&mut Stats>; 4] = [
+fn group_shares(rows: &mut [OutputRow]) {
+    let places: [fn(&mut OutputRow) -> Option<&mut Stats>; 4] = [
         |j| j.directions[Direction::Read].as_mut(),
         |j| j.directions[Direction::Write].as_mut(),
         |j| j.directions[Direction::Trim].as_mut(),
@@ -429,14 +429,14 @@ fn group_shares(rows: &mut [Job]) {
 }
 
 /// The disks' counters over all steps.
-fn disks(evidence: &[&Evidence]) -> Vec<Disk> {
-    let mut out: Vec<Disk> = Vec::new();
+fn disks(evidence: &[&Evidence]) -> Vec<DiskCounters> {
+    let mut out: Vec<DiskCounters> = Vec::new();
     let mut seconds = 0.0;
     for e in evidence {
         seconds += e.at_ns.last().copied().unwrap_or_default().as_seconds();
         for track in &e.disks {
             let place = out.iter().position(|d| d.name == track.name).unwrap_or_else(|| {
-                out.push(Disk { name: track.name.clone(), ..Disk::default() });
+                out.push(DiskCounters { name: track.name.clone(), ..DiskCounters::default() });
                 out.len() - 1
             });
             let sum = |column: &[u64]| total(column.iter().copied());
@@ -473,7 +473,7 @@ pub fn of_record(record: &Record) -> Output {
             continue_on_error: record.plan.continue_on_error,
             ..ReportRow::default()
         };
-        rows.push(Job { header: Some(header(step)), ..row(&about, &[(step, done)]) });
+        rows.push(OutputRow { header: Some(header(step)), ..row(&about, &[(step, done)]) });
     }
     let stages = record.together.iter();
     let evidence: Vec<_> =
@@ -505,8 +505,8 @@ fn header(step: &Step) -> Header {
 
 /// A step as options that a reader of the report knows, without those that fio does not have.
 fn options(step: &Step, targets: &[PathBuf]) -> Vec<(String, String)> {
-    let place = |t: &PathBuf| Place { path: t.display().to_string(), size: None };
-    let places: Vec<Place> = targets.iter().map(place).collect();
+    let place = |t: &PathBuf| JobTarget { path: t.display().to_string(), size: None };
+    let places: Vec<JobTarget> = targets.iter().map(place).collect();
     // A row is that of all targets together, as of one job with all files.
     let step = Step { round_robin: true, simulate: None, ..step.clone() };
     let without_rate = || Step { rate_iops: None, rate_bw: None, ..step.clone() };

@@ -15,7 +15,7 @@ pub struct FioOption {
     /// The other name it takes, if any.
     pub alias: Option<&'static str>,
     /// How the text is read.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// The text that stands when nothing is given.
     pub default: Option<&'static str>,
     /// The subject of the option.
@@ -34,7 +34,7 @@ pub struct FioOption {
 
 /// How the text of an option is read.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum ValueKind {
     /// Text that may not be empty.
     Text,
     /// Text; in a job file the name alone will do, and is empty text: the job's own name.
@@ -42,9 +42,9 @@ pub enum Kind {
     /// CPUs, as in `0-3,8`.
     Cpus,
     /// One of these words, perhaps with more behind a colon.
-    Choice(&'static [Choice]),
+    Choice(&'static [OptionWord]),
     /// Some of these words, separated by commas.
-    Words(&'static [Choice]),
+    Words(&'static [OptionWord]),
     /// The name of an engine.
     Engine,
     /// A whole number, with an optional unit of bytes; a second and third value are for writes and trims where `each` says so.
@@ -66,7 +66,7 @@ pub enum Kind {
     /// A time, shown by fio as a time.
     Time {
         /// Unit of a bare number.
-        bare: Unit,
+        bare: TimeUnit,
     },
     /// A time, shown by fio as a whole number; a bare number is in microseconds.
     IntTime,
@@ -95,7 +95,7 @@ pub enum Kind {
 
 /// Unit of a time that has none written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
+pub enum TimeUnit {
     /// Seconds.
     Seconds,
     /// Microseconds.
@@ -104,7 +104,7 @@ pub enum Unit {
 
 /// One word of an option that takes words.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Choice {
+pub struct OptionWord {
     /// The word.
     pub name: &'static str,
     /// Its meaning, in our words.
@@ -206,26 +206,31 @@ impl Support {
     }
 }
 
-impl Choice {
+impl OptionWord {
     /// A word that volproof honours.
-    pub(super) const fn native(name: &'static str, help: &'static str) -> Choice {
-        Choice { name, help, support: Support::Native }
+    pub(super) const fn native(name: &'static str, help: &'static str) -> OptionWord {
+        OptionWord { name, help, support: Support::Native }
     }
 
     /// A word that changes nothing that is measured.
-    pub(super) const fn noted(name: &'static str, help: &'static str, why: &'static str) -> Choice {
-        Choice { name, help, support: Support::Noted(why) }
+    pub(super) const fn noted(name: &'static str, help: &'static str, why: &'static str) -> OptionWord {
+        OptionWord { name, help, support: Support::Noted(why) }
     }
 
     /// A word that needs fio itself.
-    pub(super) const fn fio_only(name: &'static str, help: &'static str, why: &'static str) -> Choice {
-        Choice { name, help, support: Support::FioOnly(why) }
+    pub(super) const fn fio_only(name: &'static str, help: &'static str, why: &'static str) -> OptionWord {
+        OptionWord { name, help, support: Support::FioOnly(why) }
     }
 }
 
 impl FioOption {
     /// A row of the table: native unless it says otherwise.
-    pub(super) const fn new(group: Group, name: &'static str, kind: Kind, help: &'static str) -> FioOption {
+    pub(super) const fn new(
+        group: Group,
+        name: &'static str,
+        kind: ValueKind,
+        help: &'static str,
+    ) -> FioOption {
         FioOption {
             name,
             alias: None,
@@ -242,7 +247,7 @@ impl FioOption {
 
     /// Its values are numbers, which fio can also work out from an expression in brackets.
     pub(super) fn is_number(&self) -> bool {
-        use Kind::{Between, Delay, Int, IntTime, Long, Ranges, Size, Time};
+        use ValueKind::{Between, Delay, Int, IntTime, Long, Ranges, Size, Time};
         matches!(
             self.kind,
             Int { .. } | Long { .. } | Size | Time { .. } | IntTime | Ranges | Between | Delay
@@ -301,13 +306,13 @@ impl FioOption {
 
     /// It may stand on the command line without a value.
     pub fn value_is_optional(&self) -> bool {
-        self.kind == Kind::Flag
+        self.kind == ValueKind::Flag
     }
 
     /// The words it takes.
-    pub fn choices(&self) -> &'static [Choice] {
+    pub fn choices(&self) -> &'static [OptionWord] {
         match self.kind {
-            Kind::Choice(words) | Kind::Words(words) => words,
+            ValueKind::Choice(words) | ValueKind::Words(words) => words,
             _ => &[],
         }
     }

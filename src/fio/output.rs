@@ -4,7 +4,7 @@
 //! at all. Field names follow fio's JSON where that is a noun.
 
 use super::possible::Impossible;
-use super::value::Value;
+use super::value::JsonValue;
 use crate::sample::{Direction, PerDirection};
 use crate::unit::{Bytes, Nanos};
 
@@ -35,11 +35,11 @@ pub struct Output {
     /// Options before the first job, as given.
     pub global_options: Vec<(String, String)>,
     /// One entry per row: a job, or a group of jobs under `group_reporting`.
-    pub jobs: Vec<Job>,
+    pub jobs: Vec<OutputRow>,
     /// The rate that its jobs together were given, where a status line says it.
     pub asked_rate: Option<AskedRate>,
     /// The kernel's counters of the disks.
-    pub disks: Vec<Disk>,
+    pub disks: Vec<DiskCounters>,
     /// Members of the document that nothing here uses (`cpu_idleness`), kept so that they are written again.
     pub more: More,
     /// The report is an interim one, or ends early: why, in words.
@@ -59,7 +59,7 @@ pub enum AskedRate {
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Job {
+pub struct OutputRow {
     /// Name of the job.
     pub name: String,
     /// The host, in client mode.
@@ -97,7 +97,7 @@ pub struct Job {
     /// Run times of the members added up (`job_runtime`).
     pub runtime: Option<Nanos>,
     /// CPU use of the members.
-    pub cpu: Option<Cpu>,
+    pub cpu: Option<RowCpu>,
     /// Share of I/Os by depth found, as [`DEPTHS`].
     pub depth: Option<[f64; 7]>,
     /// Share of submissions by their size, as [`BATCHES`].
@@ -123,7 +123,7 @@ pub struct Job {
 }
 
 /// Names and values of JSON in their order.
-pub type More = Vec<(String, Value<'static>)>;
+pub type More = Vec<(String, JsonValue<'static>)>;
 
 /// The first line of a job in a text report.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -211,7 +211,7 @@ pub struct Samples {
 
 /// CPU use of a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cpu {
+pub struct RowCpu {
     /// Share of the run time in user mode, 0 to 1 (mean over the members).
     pub user: f64,
     /// In system mode.
@@ -239,7 +239,7 @@ pub struct LatencyTarget {
 
 /// A disk's counters over the run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Disk {
+pub struct DiskCounters {
     /// Kernel name.
     pub name: String,
     /// Counters.
@@ -277,7 +277,7 @@ pub fn latency_share(share: f64) -> f64 {
     if share > 0.0 { share.max(0.0001) } else { 0.0 }
 }
 
-impl Job {
+impl OutputRow {
     /// Directions that moved something, in order, flushes left out.
     pub fn moved(&self) -> impl Iterator<Item = (Direction, &Stats)> {
         self.directions

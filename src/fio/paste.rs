@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::json_read::ReadError;
-use super::value::{Reader, Value};
+use super::value::{JsonValue, Reader};
 
 /// So much of a text without a byte order mark tells whether it is UTF-16.
 const PROBE: usize = 512;
@@ -106,7 +106,7 @@ fn logged(line: &[u8]) -> Option<Vec<u8>> {
     if !line.starts_with(LOG) {
         return None;
     }
-    let mut value = Value::Null;
+    let mut value = JsonValue::Null;
     Reader::new(line, 0).value_into(&mut value).ok()?;
     // One line stays one line.
     let text = value.get("log")?.as_str()?.trim_end_matches('\n').replace('\n', " ");

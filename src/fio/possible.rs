@@ -1,14 +1,14 @@
 //! Figures that cannot be: texts where numbers belong, counts below nothing, shares above the whole, percentiles that fall.
 //!
 //! A report that was edited, damaged or made by a faulty version holds such figures. They are not taken for 0: each is kept with
-//! its key and value in [`Job::impossible`], and what it is part of is left out. A figure that is left out is 0 or absent, which
+//! its key and value in [`OutputRow::impossible`], and what it is part of is left out. A figure that is left out is 0 or absent, which
 //! for a direction that moved something means "not told".
 
 use std::cell::RefCell;
 use std::fmt;
 
-use super::output::{Job, Latency, Stats};
-use super::value::Value;
+use super::output::{Latency, OutputRow, Stats};
+use super::value::JsonValue;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -57,26 +57,26 @@ impl Impossible {
 
 /// An object of a report whose figures are checked as they are read.
 pub struct Checked<'v, 'a> {
-    value: &'v Value<'a>,
+    value: &'v JsonValue<'a>,
     path: String,
     found: &'v RefCell<Vec<Impossible>>,
 }
 
 impl<'v, 'a> Checked<'v, 'a> {
     /// At the top of a row.
-    pub fn new(value: &'v Value<'a>, found: &'v RefCell<Vec<Impossible>>) -> Checked<'v, 'a> {
+    pub fn new(value: &'v JsonValue<'a>, found: &'v RefCell<Vec<Impossible>>) -> Checked<'v, 'a> {
         Checked { value, path: String::new(), found }
     }
 
     /// The object itself.
-    pub fn value(&self) -> &'v Value<'a> {
+    pub fn value(&self) -> &'v JsonValue<'a> {
         self.value
     }
 
     /// The object of that name. What is there and no object is told.
     pub fn object(&self, name: &str) -> Option<Checked<'v, 'a>> {
-        let value = self.value.get(name).filter(|v| **v != Value::Null)?;
-        if !matches!(value, Value::Map(_)) {
+        let value = self.value.get(name).filter(|v| **v != JsonValue::Null)?;
+        if !matches!(value, JsonValue::Map(_)) {
             self.wrong(name, value);
             return None;
         }
@@ -87,14 +87,14 @@ impl<'v, 'a> Checked<'v, 'a> {
         if self.path.is_empty() { name.into() } else { format!("{}.{name}", self.path) }
     }
 
-    fn wrong(&self, name: &str, value: &Value<'_>) {
+    fn wrong(&self, name: &str, value: &JsonValue<'_>) {
         let shown = match value {
-            Value::Number(n) => n.to_string(),
-            Value::Text(t) => format!("\"{t}\""),
-            Value::Bool(b) => b.to_string(),
-            Value::List(_) => "[...]".into(),
-            Value::Map(_) => "{...}".into(),
-            Value::Null => "null".into(),
+            JsonValue::Number(n) => n.to_string(),
+            JsonValue::Text(t) => format!("\"{t}\""),
+            JsonValue::Bool(b) => b.to_string(),
+            JsonValue::List(_) => "[...]".into(),
+            JsonValue::Map(_) => "{...}".into(),
+            JsonValue::Null => "null".into(),
         };
         self.found.borrow_mut().push(Impossible::new(self.key(name), shown));
     }
@@ -116,8 +116,8 @@ impl<'v, 'a> Checked<'v, 'a> {
         self.found.borrow().len()
     }
 
-    fn figure<T>(&self, name: &str, read: impl Fn(&Value<'_>) -> Option<T>) -> Option<T> {
-        let value = self.value.get(name).filter(|v| **v != Value::Null)?;
+    fn figure<T>(&self, name: &str, read: impl Fn(&JsonValue<'_>) -> Option<T>) -> Option<T> {
+        let value = self.value.get(name).filter(|v| **v != JsonValue::Null)?;
         let found = read(value);
         if found.is_none() {
             self.wrong(name, value);
@@ -154,7 +154,7 @@ impl<'v, 'a> Checked<'v, 'a> {
 
     /// The smallest of something: not told where it was never set.
     pub fn least(&self, name: &str) -> Option<f64> {
-        let unset = |v: &Value<'_>| v.as_f64().is_some_and(|x| x == -1.0 || x >= LARGEST as f64);
+        let unset = |v: &JsonValue<'_>| v.as_f64().is_some_and(|x| x == -1.0 || x >= LARGEST as f64);
         if self.value.get(name).is_some_and(unset) {
             return None;
         }
@@ -163,12 +163,12 @@ impl<'v, 'a> Checked<'v, 'a> {
 }
 
 /// A count below what a 64-bit number that was never set looks like.
-fn count(value: &Value<'_>) -> Option<u64> {
+fn count(value: &JsonValue<'_>) -> Option<u64> {
     value.as_u64().filter(|n| *n < LARGEST)
 }
 
 /// Contradictions between several figures: takes the impossible ones out, and notes each.
-pub fn judge(job: &mut Job) {
+pub fn judge(job: &mut OutputRow) {
     let mut found = Vec::new();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         if let Some(stats) = &mut job.directions[d] {
@@ -250,7 +250,7 @@ mod tests {
     use crate::unit::Bytes;
 
     fn told(stats: Stats) -> (Stats, Vec<String>) {
-        let mut job = Job::default();
+        let mut job = OutputRow::default();
         job.directions[Direction::Read] = Some(stats);
         judge(&mut job);
         let stats = job.directions[Direction::Read].take().unwrap();

@@ -17,9 +17,9 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::increments::{Increments, window};
 use super::installed;
 use super::json_read;
-use super::output::{Job, Output};
-use super::write_jobs::{self, Inexpressible, Place};
-use crate::engine::{DRAIN, End, Load, Outcome, Watch};
+use super::output::{Output, OutputRow};
+use super::write_jobs::{self, Inexpressible, JobTarget};
+use crate::engine::{DRAIN, Load, StepOutcome, Watch, WorkerEnd};
 use crate::record::FioRun;
 use crate::sample::{CpuTime, Series};
 use crate::unit::Nanos;
@@ -88,7 +88,7 @@ impl Fio {
         &self,
         load: &Load<'_>,
         watch: &mut dyn FnMut(Watch<'_>) -> bool,
-    ) -> Result<Outcome, FioError> {
+    ) -> Result<StepOutcome, FioError> {
         // Another program cannot wait with ours for a common start.
         load.gate.inspect(|gate| gate.withdraw());
         let began = Instant::now();
@@ -100,10 +100,10 @@ impl Fio {
         let mut child = self.start(&arguments, &self::job_file(load, &opened)?)?;
         let said = gather(child.stderr.take(), child.stdout.take());
         let inbox = listen(reports_in);
-        let mut outcome = Outcome {
+        let mut outcome = StepOutcome {
             series: vec![Series::default(); rows(load)],
             set_up: Nanos(began.elapsed().as_nanos() as u64),
-            ..Outcome::default()
+            ..StepOutcome::default()
         };
         let last = attend(load, &mut child, reports_out, &inbox, &mut outcome, watch);
         let status = child.wait().map_err(|e| FioError::Failed(e.to_string()))?;
@@ -165,20 +165,20 @@ fn rows(load: &Load<'_>) -> usize {
     if load.step.round_robin { 1 } else { load.targets.len() }
 }
 
-fn places(load: &Load<'_>, open: bool) -> Vec<Place> {
+fn places(load: &Load<'_>, open: bool) -> Vec<JobTarget> {
     let place = |t: &crate::engine::Target| {
         let clearance = t.clearance.as_ref()?;
         let path = match open {
             true => descriptor(&clearance.as_fd()),
             false => clearance.path().display().to_string(),
         };
-        Some(Place { path, size: Some(t.size) })
+        Some(JobTarget { path, size: Some(t.size) })
     };
     load.targets.iter().filter_map(place).collect()
 }
 
 /// One section for each target; each is a reporting group, so that each has a row.
-fn job_file(load: &Load<'_>, places: &[Place]) -> Result<String, Inexpressible> {
+fn job_file(load: &Load<'_>, places: &[JobTarget]) -> Result<String, Inexpressible> {
     let mut step = load.step.clone();
     step.engine = load.engine;
     // What the pipeline has done already.
@@ -260,7 +260,7 @@ fn attend(
     child: &mut Child,
     reports_out: PipeWriter,
     inbox: &Receiver<Output>,
-    outcome: &mut Outcome,
+    outcome: &mut StepOutcome,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Option<Output> {
     let began = Instant::now();
@@ -302,7 +302,7 @@ fn attend(
     last
 }
 
-fn keep(fresh: &mut Vec<crate::sample::Interval>, jobs: u32, outcome: &mut Outcome) {
+fn keep(fresh: &mut Vec<crate::sample::Interval>, jobs: u32, outcome: &mut StepOutcome) {
     for interval in fresh.drain(..) {
         outcome.series[(interval.worker / jobs) as usize].add(&interval);
     }
@@ -316,7 +316,7 @@ fn signal(child: &Child, signal: Signal) {
 }
 
 /// The last report's rows of each target.
-fn close(load: &Load<'_>, last: &Output, outcome: &mut Outcome) {
+fn close(load: &Load<'_>, last: &Output, outcome: &mut StepOutcome) {
     for (t, (series, job)) in outcome.series.iter_mut().zip(&last.jobs).enumerate() {
         series.close(window(job));
         for j in 0..load.step.numjobs {
@@ -326,14 +326,14 @@ fn close(load: &Load<'_>, last: &Output, outcome: &mut Outcome) {
 }
 
 /// The end of one of the jobs of a row: fio reports the row's CPU time as one, errors too.
-fn end(job: &Job, worker: u32, jobs: u32, first: bool) -> End {
+fn end(job: &OutputRow, worker: u32, jobs: u32, first: bool) -> WorkerEnd {
     let runtime = job.runtime.unwrap_or(window(job)).0 as f64 / f64::from(jobs.max(1));
     let cpu = job.cpu.unwrap_or_default();
     let errors = job.errors.unwrap_or(0).max(u64::from(job.error != 0));
     let failed = (first && job.error != 0).then(|| {
         format!("fio's job ended with error {}: {}", job.error, std::io::Error::from_raw_os_error(job.error))
     });
-    End {
+    WorkerEnd {
         worker,
         window: window(job),
         errors: if first { errors } else { 0 },
@@ -346,7 +346,7 @@ fn end(job: &Job, worker: u32, jobs: u32, first: bool) -> End {
         },
         features: vec!["the installed fio".into()],
         failed,
-        ..End::default()
+        ..WorkerEnd::default()
     }
 }
 

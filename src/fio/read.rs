@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::json_read::{self, ReadError};
-use super::output::{Job, Output};
+use super::output::{Output, OutputRow};
 use super::runs::{moved_ios, parts};
 use super::{paste, terse, text_read};
 use crate::record::ReportForm;
@@ -60,7 +60,7 @@ fn of_plain(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
 /// The mark by which two forms of one job are matched: its name and its times, which every form tells in milliseconds.
 type JobTimes = (String, Vec<u64>);
 
-fn times(job: &Job) -> JobTimes {
+fn times(job: &OutputRow) -> JobTimes {
     (job.name.clone(), parts(job).iter().map(|s| s.runtime.0 / 1_000_000).collect())
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::output::{Job, Latency, Output, Stats};
+use super::output::{Latency, Output, OutputRow, Stats};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
@@ -12,18 +12,18 @@ const MOST_ALIKE: usize = 64;
 /// One run of a report.
 pub struct ReportRun<'a> {
     /// Its rows: one, or those of its clones and hosts.
-    pub rows: Vec<&'a Job>,
+    pub rows: Vec<&'a OutputRow>,
     /// The row in which fio sums all hosts up, where this run is all that they ran.
-    sum: Option<&'a Job>,
+    sum: Option<&'a OutputRow>,
 }
 
 impl ReportRun<'_> {
     /// The figures of all rows together.
-    pub fn job(&self) -> Job {
+    pub fn job(&self) -> OutputRow {
         let all = merged(&self.rows);
         let mut job = match self.sum {
             // fio's own sum has the percentiles, which rows do not add up to.
-            Some(sum) => Job {
+            Some(sum) => OutputRow {
                 name: all.name,
                 header: all.header,
                 options: all.options,
@@ -41,8 +41,8 @@ impl ReportRun<'_> {
     }
 
     /// The hosts that ran it, each with its rows, where they are several.
-    pub fn hosts(&self) -> Vec<(&str, Vec<&Job>)> {
-        let mut hosts: Vec<(&str, Vec<&Job>)> = Vec::new();
+    pub fn hosts(&self) -> Vec<(&str, Vec<&OutputRow>)> {
+        let mut hosts: Vec<(&str, Vec<&OutputRow>)> = Vec::new();
         for job in &self.rows {
             let Some(host) = job.host.as_deref() else { return Vec::new() };
             match hosts.iter_mut().find(|(name, _)| *name == host) {
@@ -55,7 +55,7 @@ impl ReportRun<'_> {
 }
 
 /// The row in which fio sums up what its clients did: in text it has no host, in JSON that of the last client.
-fn is_sum(output: &Output, job: &Job) -> bool {
+fn is_sum(output: &Output, job: &OutputRow) -> bool {
     job.name == "All clients" && output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients")
 }
 
@@ -64,9 +64,9 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();
     let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
     // A row whose figures cannot be says that much.
-    let says = |j: &&Job| moved_ios(j) > 0.0 || !j.impossible.is_empty();
+    let says = |j: &&OutputRow| moved_ios(j) > 0.0 || !j.impossible.is_empty();
     for job in output.jobs.iter().filter(says).filter(|j| !is_sum(output, j)) {
-        let clone = |other: &&Job| {
+        let clone = |other: &&OutputRow| {
             other.name == job.name
                 && other.group == job.group
                 && other.header == job.header
@@ -94,8 +94,8 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
 /// Rows that ran the same job at the same time (`numjobs` without `group_reporting`) are one row.
 ///
 /// Percentiles of several jobs do not add up and are left out, unless their bins are there, which do.
-fn merged(rows: &[&Job]) -> Job {
-    let Some((first, rest)) = rows.split_first() else { return Job::default() };
+fn merged(rows: &[&OutputRow]) -> OutputRow {
+    let Some((first, rest)) = rows.split_first() else { return OutputRow::default() };
     let mut all = (*first).clone();
     if rest.is_empty() {
         return all;
@@ -103,7 +103,7 @@ fn merged(rows: &[&Job]) -> Job {
     // The number of jobs is known when that of every row is.
     let told: Option<u32> = rows.iter().map(|j| Some(j.members).filter(|n| *n > 0)).sum();
     all.members = told.unwrap_or(0);
-    let weight = |j: &Job| moved_ios(j).max(1.0);
+    let weight = |j: &OutputRow| moved_ios(j).max(1.0);
     let total: f64 = rows.iter().map(|j| weight(j)).sum();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
         let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.directions[d].as_ref()).collect();
@@ -112,10 +112,10 @@ fn merged(rows: &[&Job]) -> Job {
     let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.mixed.as_ref()).collect();
     all.mixed = (!parts.is_empty()).then(|| stats(&parts));
     fn mean<const N: usize>(
-        rows: &[&Job],
+        rows: &[&OutputRow],
         total: f64,
-        weight: impl Fn(&Job) -> f64,
-        of: impl Fn(&Job) -> Option<[f64; N]>,
+        weight: impl Fn(&OutputRow) -> f64,
+        of: impl Fn(&OutputRow) -> Option<[f64; N]>,
     ) -> Option<[f64; N]> {
         let mut sum = [0.0; N];
         for job in rows {
@@ -129,7 +129,7 @@ fn merged(rows: &[&Job]) -> Job {
     all.latency_ms = mean(rows, total, weight, |j| j.latency_ms);
     all.depth = mean(rows, total, weight, |j| j.depth);
     if let Some(cpu) = &mut all.cpu {
-        let of = |pick: &dyn Fn(&Job) -> f64| rows.iter().map(|j| pick(j)).fold(0.0, f64::max);
+        let of = |pick: &dyn Fn(&OutputRow) -> f64| rows.iter().map(|j| pick(j)).fold(0.0, f64::max);
         cpu.user = of(&|j| j.cpu.map_or(0.0, |c| c.user));
         cpu.system = of(&|j| j.cpu.map_or(0.0, |c| c.system));
     }
@@ -204,7 +204,7 @@ fn quantile(bins: &[(Nanos, u64)], share: f64) -> Option<Nanos> {
 }
 
 /// Directions that moved something, or the mix.
-pub fn parts(job: &Job) -> Vec<&Stats> {
+pub fn parts(job: &OutputRow) -> Vec<&Stats> {
     let apart: Vec<&Stats> = job.moved().map(|(_, s)| s).collect();
     match (&job.mixed, apart.is_empty()) {
         (Some(mixed), true) => vec![mixed],
@@ -213,7 +213,7 @@ pub fn parts(job: &Job) -> Vec<&Stats> {
 }
 
 /// I/Os of all directions.
-pub fn moved_ios(job: &Job) -> f64 {
+pub fn moved_ios(job: &OutputRow) -> f64 {
     let ios = |s: &&Stats| s.ios.map_or(s.iops * s.runtime.as_seconds(), |n| n as f64);
     parts(job).iter().map(ios).sum()
 }

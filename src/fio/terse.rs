@@ -4,7 +4,9 @@
 //! microsecond bands. Field order: HOWTO, "Terse output", and the order fio 3.33 prints where the two differ.
 
 use super::json_read::ReadError;
-use super::output::{Cpu, Disk, DiskCounts, Job, Latency, MOST_ROWS, Output, PERCENTILES, Samples, Stats};
+use super::output::{
+    DiskCounters, DiskCounts, Latency, MOST_ROWS, Output, OutputRow, PERCENTILES, RowCpu, Samples, Stats,
+};
 use super::possible;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -17,7 +19,7 @@ pub fn write(output: &Output) -> String {
     output.jobs.iter().map(|j| line(output, j) + "\n").collect()
 }
 
-fn line(output: &Output, job: &Job) -> String {
+fn line(output: &Output, job: &OutputRow) -> String {
     let head = ["3", &output.version, &job.name, &job.group.to_string(), &job.error.to_string()];
     let mut f: Vec<String> = head.map(str::to_string).into();
     let none = Stats::default();
@@ -56,7 +58,7 @@ fn line(output: &Output, job: &Job) -> String {
 }
 
 /// The percentiles of a row, which fio also prints, as 0, for a direction that did nothing.
-fn listed(output: &Output, job: &Job) -> Vec<f64> {
+fn listed(output: &Output, job: &OutputRow) -> Vec<f64> {
     let all = job.directions.0.iter().flatten().chain(&job.mixed);
     let found = all.flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.percentiles.is_empty());
     if let Some(latency) = found {
@@ -208,12 +210,13 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<Job, ReadError> {
+fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow, ReadError> {
     f.word("the version")?;
     if version > 2 {
         output.version = f.word("fio's version")?.into();
     }
-    let mut job = Job { name: f.word("the name of the job")?.into(), members: 0, ..Job::default() };
+    let mut job =
+        OutputRow { name: f.word("the name of the job")?.into(), members: 0, ..OutputRow::default() };
     job.group = f.number("the group")?;
     job.error = f.number("the error")?;
     // One block for unified_rw_reporting, two without discards, three with; the CPU's percentage tells where they end.
@@ -235,7 +238,7 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<Job, Read
         }
         job.mixed = parts.next();
     }
-    job.cpu = Some(Cpu {
+    job.cpu = Some(RowCpu {
         user: f.share("the user share of the CPU")?,
         system: f.share("the system share of the CPU")?,
         switches: f.number("context switches")?,
@@ -261,7 +264,9 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<Job, Read
         match (name, output.disks.last_mut()) {
             ("slaves", Some(above)) if disks => above.below = Some(counts),
             ("slaves", _) => {}
-            _ if disks => output.disks.push(Disk { name: name.into(), counts, ..Disk::default() }),
+            _ if disks => {
+                output.disks.push(DiskCounters { name: name.into(), counts, ..DiskCounters::default() })
+            }
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::output::{BELOW, BELOW_MS, Disk, Job, Latency, Output, Samples, Stats};
+use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
 use super::{conditions, possible::Impossible};
 use crate::environment::Environment;
@@ -122,7 +122,7 @@ impl Names {
 }
 
 /// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
-fn reported(output: &Output, run: &ReportRun<'_>, job: &Job, alone: bool) -> ReportedStep {
+fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> ReportedStep {
     let conditions = conditions::of(output, job);
     let block = conditions.single_block();
     let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block));
@@ -154,7 +154,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &Job, alone: bool) -> Rep
     }
 }
 
-fn host(name: &str, rows: &[&Job]) -> ReportedHost {
+fn host(name: &str, rows: &[&OutputRow]) -> ReportedHost {
     let all: Vec<&Stats> = rows.iter().flat_map(|j| parts(j)).collect();
     let sum = |of: fn(&Stats) -> f64| Some(all.iter().map(|s| of(s)).sum::<f64>()).filter(|x| *x > 0.0);
     let latencies: Vec<(f64, f64)> =
@@ -233,13 +233,13 @@ fn latency(l: &Latency) -> ReportedLatency {
 }
 
 /// Flushes; how many there were is not told where only those of `fdatasync=` are meant, which fio leaves out of its counts.
-fn sync(job: &Job) -> Option<ReportedSync> {
+fn sync(job: &OutputRow) -> Option<ReportedSync> {
     let l = job.sync.as_ref().filter(|l| l.samples != Some(0) && l.mean > 0.0)?;
     Some(ReportedSync { count: l.samples.or(job.sync_ios).filter(|n| *n > 0).into(), latency: latency(l) })
 }
 
 /// Latencies by bands: fio's bins where they are there, else its table.
-fn bands(job: &Job) -> Vec<Band> {
+fn bands(job: &OutputRow) -> Vec<Band> {
     let parts = parts(job);
     let one = if let [one] = parts[..] { Some(one) } else { None };
     let bins = one.into_iter().flat_map(|s| [&s.lat, &s.clat]).flatten().find(|l| !l.bins.is_empty());
@@ -280,7 +280,7 @@ fn bands(job: &Job) -> Vec<Band> {
 
 /// The counters of the one disk. They count the ramp too, which the figures leave out.
 fn device(output: &Output, conditions: &Conditions) -> Option<ReportedDevice> {
-    let disks: Vec<&Disk> = output.disks.iter().filter(|d| !d.is_below).collect();
+    let disks: Vec<&DiskCounters> = output.disks.iter().filter(|d| !d.is_below).collect();
     let [disk] = disks[..] else { return None };
     if conditions.ramp.get().is_some_and(|r| r.0 > 0) {
         return None;
@@ -305,7 +305,7 @@ fn engine(conditions: &Conditions) -> Option<EngineKind> {
     }
 }
 
-fn step(output: &Output, run: &ReportRun<'_>, job: &Job, alone: bool) -> StepRecord {
+fn step(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> StepRecord {
     let reported = reported(output, run, job, alone);
     let c = &reported.conditions;
     let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));

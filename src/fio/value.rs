@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// Any JSON value. Order of keys and repeated keys are kept.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value<'a> {
+pub enum JsonValue<'a> {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -18,9 +18,9 @@ pub enum Value<'a> {
     /// Without its escapes.
     Text(Cow<'a, str>),
     /// An array.
-    List(Vec<Value<'a>>),
+    List(Vec<JsonValue<'a>>),
     /// An object.
-    Map(Vec<(Cow<'a, str>, Value<'a>)>),
+    Map(Vec<(Cow<'a, str>, JsonValue<'a>)>),
 }
 
 /// Objects and arrays within each other; fio needs eight.
@@ -30,65 +30,65 @@ const NOT_NUMBERS: [&str; 3] = ["nan", "inf", "infinity"];
 /// No figure of fio reaches beyond 64 bits.
 const LARGEST: f64 = 18_446_744_073_709_551_616.0;
 
-impl<'a> Value<'a> {
+impl<'a> JsonValue<'a> {
     /// A whole number.
-    pub fn int(n: u64) -> Value<'static> {
-        Value::Number(n.to_string().into())
+    pub fn int(n: u64) -> JsonValue<'static> {
+        JsonValue::Number(n.to_string().into())
     }
 
     /// A number with six decimals, fio's `%f`.
-    pub fn float(x: f64) -> Value<'static> {
-        Value::Number(format!("{:.6}", if x.is_finite() { x } else { 0.0 }).into())
+    pub fn float(x: f64) -> JsonValue<'static> {
+        JsonValue::Number(format!("{:.6}", if x.is_finite() { x } else { 0.0 }).into())
     }
 
     /// A text.
-    pub fn text(text: &str) -> Value<'static> {
-        Value::Text(text.to_string().into())
+    pub fn text(text: &str) -> JsonValue<'static> {
+        JsonValue::Text(text.to_string().into())
     }
 
     /// An object from names that are known.
-    pub fn map(members: impl IntoIterator<Item = (&'static str, Value<'static>)>) -> Value<'static> {
-        Value::Map(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
+    pub fn map(members: impl IntoIterator<Item = (&'static str, JsonValue<'static>)>) -> JsonValue<'static> {
+        JsonValue::Map(members.into_iter().map(|(k, v)| (Cow::Borrowed(k), v)).collect())
     }
 
     /// The member of that name; the last one where there are several.
-    pub fn get(&self, name: &str) -> Option<&Value<'a>> {
+    pub fn get(&self, name: &str) -> Option<&JsonValue<'a>> {
         match self {
-            Value::Map(members) => members.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v),
+            JsonValue::Map(members) => members.iter().rev().find(|(k, _)| k == name).map(|(_, v)| v),
             _ => None,
         }
     }
 
     /// Members of an object; none of anything else.
-    pub fn members(&self) -> &[(Cow<'a, str>, Value<'a>)] {
-        if let Value::Map(members) = self { members } else { &[] }
+    pub fn members(&self) -> &[(Cow<'a, str>, JsonValue<'a>)] {
+        if let JsonValue::Map(members) = self { members } else { &[] }
     }
 
     /// The number.
     pub fn as_f64(&self) -> Option<f64> {
-        if let Value::Number(text) = self { text.parse().ok() } else { None }
+        if let JsonValue::Number(text) = self { text.parse().ok() } else { None }
     }
 
     /// The number as a count; below 0 it is none (fio prints an unset 64-bit minimum as -1).
     pub fn as_u64(&self) -> Option<u64> {
-        let Value::Number(text) = self else { return None };
+        let JsonValue::Number(text) = self else { return None };
         text.parse().ok().or_else(|| self.as_f64().filter(|x| *x >= 0.0).map(|x| x as u64))
     }
 
     /// The text.
     pub fn as_str(&self) -> Option<&str> {
-        if let Value::Text(text) = self { Some(text) } else { None }
+        if let JsonValue::Text(text) = self { Some(text) } else { None }
     }
 
     /// The same value that borrows nothing.
-    pub fn into_owned(self) -> Value<'static> {
+    pub fn into_owned(self) -> JsonValue<'static> {
         match self {
-            Value::Null => Value::Null,
-            Value::Bool(b) => Value::Bool(b),
-            Value::Number(n) => Value::Number(n.into_owned().into()),
-            Value::Text(t) => Value::Text(t.into_owned().into()),
-            Value::List(list) => Value::List(list.into_iter().map(Value::into_owned).collect()),
-            Value::Map(members) => Value::Map(
+            JsonValue::Null => JsonValue::Null,
+            JsonValue::Bool(b) => JsonValue::Bool(b),
+            JsonValue::Number(n) => JsonValue::Number(n.into_owned().into()),
+            JsonValue::Text(t) => JsonValue::Text(t.into_owned().into()),
+            JsonValue::List(list) => JsonValue::List(list.into_iter().map(JsonValue::into_owned).collect()),
+            JsonValue::Map(members) => JsonValue::Map(
                 members.into_iter().map(|(k, v)| (k.into_owned().into(), v.into_owned())).collect(),
             ),
         }
@@ -98,11 +98,11 @@ impl<'a> Value<'a> {
     pub fn write(&self, out: &mut String, depth: usize) {
         let indent = |out: &mut String, depth: usize| (0..depth).for_each(|_| out.push_str("  "));
         match self {
-            Value::Null => out.push_str("null"),
-            Value::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
-            Value::Number(n) => out.push_str(n),
-            Value::Text(t) => quote(t, out),
-            Value::List(list) => {
+            JsonValue::Null => out.push_str("null"),
+            JsonValue::Bool(b) => out.push_str(if *b { "true" } else { "false" }),
+            JsonValue::Number(n) => out.push_str(n),
+            JsonValue::Text(t) => quote(t, out),
+            JsonValue::List(list) => {
                 out.push_str("[\n");
                 for (i, value) in list.iter().enumerate() {
                     out.push_str(if i > 0 { ",\n" } else { "" });
@@ -113,7 +113,7 @@ impl<'a> Value<'a> {
                 indent(out, depth);
                 out.push(']');
             }
-            Value::Map(members) => {
+            JsonValue::Map(members) => {
                 out.push_str("{\n");
                 for (i, (key, value)) in members.iter().enumerate() {
                     out.push_str(if i > 0 { ",\n" } else { "" });
@@ -263,7 +263,7 @@ impl<'a> Reader<'a> {
         Ok(if escaped { unescape(&raw).into() } else { raw })
     }
 
-    fn word(&mut self) -> Result<Value<'a>, Stop> {
+    fn word(&mut self) -> Result<JsonValue<'a>, Stop> {
         let start = self.at;
         while self.text.get(self.at).is_some_and(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b)) {
             self.at += 1;
@@ -278,20 +278,20 @@ impl<'a> Reader<'a> {
             Err(Stop::Wrong(format!("'{short}' {what}")))
         };
         match word {
-            "null" => return Ok(Value::Null),
-            "true" => return Ok(Value::Bool(true)),
-            "false" => return Ok(Value::Bool(false)),
+            "null" => return Ok(JsonValue::Null),
+            "true" => return Ok(JsonValue::Bool(true)),
+            "false" => return Ok(JsonValue::Bool(false)),
             "" => return Err(Stop::Wrong(format!("expected a value, found {}", shown(self.text[start])))),
             _ => {}
         }
         let numeric = word.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
         let number = word.parse::<f64>().ok().filter(|_| numeric);
         match number {
-            Some(x) if x.is_finite() && x.abs() <= LARGEST => Ok(Value::Number(word.into())),
+            Some(x) if x.is_finite() && x.abs() <= LARGEST => Ok(JsonValue::Number(word.into())),
             // What C and Python print where a division failed, and what no 64 bits hold: no number, but no end of the report.
-            Some(_) => Ok(Value::Text(word.into())),
+            Some(_) => Ok(JsonValue::Text(word.into())),
             None if NOT_NUMBERS.contains(&word.trim_start_matches(['-', '+']).to_lowercase().as_str()) => {
-                Ok(Value::Text(word.into()))
+                Ok(JsonValue::Text(word.into()))
             }
             None => {
                 self.at = start;
@@ -304,32 +304,32 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// As [`Reader::object`].
-    pub fn value_into(&mut self, place: &mut Value<'a>) -> Result<(), Stop> {
+    pub fn value_into(&mut self, place: &mut JsonValue<'a>) -> Result<(), Stop> {
         match self.peek()? {
             b'{' => {
-                *place = Value::Map(Vec::new());
+                *place = JsonValue::Map(Vec::new());
                 self.object(|reader, key| {
-                    let Value::Map(members) = &mut *place else { return Ok(()) };
-                    members.push((key, Value::Null));
+                    let JsonValue::Map(members) = &mut *place else { return Ok(()) };
+                    members.push((key, JsonValue::Null));
                     let last = members.len() - 1;
                     let done = reader.value_into(&mut members[last].1);
-                    if done.is_err() && members[last].1 == Value::Null {
+                    if done.is_err() && members[last].1 == JsonValue::Null {
                         members.pop();
                     }
                     done
                 })
             }
             b'[' => {
-                *place = Value::List(Vec::new());
+                *place = JsonValue::List(Vec::new());
                 self.array(|reader| {
-                    let Value::List(list) = &mut *place else { return Ok(()) };
-                    list.push(Value::Null);
+                    let JsonValue::List(list) = &mut *place else { return Ok(()) };
+                    list.push(JsonValue::Null);
                     let last = list.len() - 1;
                     reader.value_into(&mut list[last])
                 })
             }
             b'"' => {
-                *place = Value::Text(self.string()?);
+                *place = JsonValue::Text(self.string()?);
                 Ok(())
             }
             _ => {
@@ -389,8 +389,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn read(text: &str) -> (Value<'_>, Result<(), Stop>) {
-        let mut value = Value::Null;
+    fn read(text: &str) -> (JsonValue<'_>, Result<(), Stop>) {
+        let mut value = JsonValue::Null;
         let done = Reader::new(text.as_bytes(), 0).value_into(&mut value);
         (value, done)
     }
@@ -399,9 +399,9 @@ mod tests {
     fn what_came_before_the_end_stays() {
         let (value, done) = read(r#"{"a" : {"b" : 12, "c" : [1, 2"#);
         assert_eq!(done, Err(Stop::End));
-        assert_eq!(value.get("a").and_then(|a| a.get("b")).and_then(Value::as_u64), Some(12));
+        assert_eq!(value.get("a").and_then(|a| a.get("b")).and_then(JsonValue::as_u64), Some(12));
         // A number that ends with the text may be the beginning of a longer one.
-        assert_eq!(read(r#"{"a" : 1"#).0, Value::Map(vec![]));
+        assert_eq!(read(r#"{"a" : 1"#).0, JsonValue::Map(vec![]));
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         }
         // No numbers, and no end of the report either.
         for text in ["nan", "-nan", "NaN", "inf", "-Infinity", "1e999", "99999999999999999999999"] {
-            assert_eq!(read(&format!("{text} ")), (Value::Text(text.into()), Ok(())));
+            assert_eq!(read(&format!("{text} ")), (JsonValue::Text(text.into()), Ok(())));
         }
         let deep = "[".repeat(100_000);
         assert!(matches!(read(&deep).1, Err(Stop::Wrong(why)) if why.contains("64 levels")));
@@ -427,10 +427,10 @@ mod tests {
 
     #[test]
     fn layout_and_escapes() {
-        let value = Value::map([
-            ("a", Value::int(1)),
-            ("b", Value::List(vec![Value::float(0.5), Value::text("say \"\\\u{1}\"")])),
-            ("c", Value::Map(vec![])),
+        let value = JsonValue::map([
+            ("a", JsonValue::int(1)),
+            ("b", JsonValue::List(vec![JsonValue::float(0.5), JsonValue::text("say \"\\\u{1}\"")])),
+            ("c", JsonValue::Map(vec![])),
         ]);
         let mut out = String::new();
         value.write(&mut out, 0);
@@ -449,18 +449,19 @@ mod tests {
         assert_eq!(read(&out), (value, Ok(())));
     }
 
-    fn any_value() -> impl Strategy<Value = Value<'static>> {
+    fn any_value() -> impl Strategy<Value = JsonValue<'static>> {
         let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::Bool),
-            any::<u64>().prop_map(Value::int),
-            (-1e9..1e9).prop_map(Value::float),
-            ".{0,8}".prop_map(|t| Value::text(&t)),
+            Just(JsonValue::Null),
+            any::<bool>().prop_map(JsonValue::Bool),
+            any::<u64>().prop_map(JsonValue::int),
+            (-1e9..1e9).prop_map(JsonValue::float),
+            ".{0,8}".prop_map(|t| JsonValue::text(&t)),
         ];
         leaf.prop_recursive(4, 40, 6, |inner| {
             prop_oneof![
-                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::List),
-                proptest::collection::vec((".{0,6}".prop_map(Cow::Owned), inner), 0..6).prop_map(Value::Map),
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(JsonValue::List),
+                proptest::collection::vec((".{0,6}".prop_map(Cow::Owned), inner), 0..6)
+                    .prop_map(JsonValue::Map),
             ]
         })
     }
@@ -476,7 +477,7 @@ mod tests {
 
         #[test]
         fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            let mut value = Value::Null;
+            let mut value = JsonValue::Null;
             let _ = Reader::new(&bytes, 0).value_into(&mut value);
         }
     }

@@ -21,7 +21,7 @@ pub struct Inexpressible {
 
 /// A target as fio is to see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct JobTarget {
     /// Path to open.
     pub path: String,
     /// Usable size, where it is known.
@@ -35,10 +35,10 @@ pub type JobOptions = Vec<(&'static str, String)>;
 ///
 /// # Errors
 /// The first step that fio cannot do.
-pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> {
+pub fn job_file(plan: &Plan, places: &[JobTarget]) -> Result<String, Inexpressible> {
     let mut text = format!("; plan {}\n", plan.name);
     for (i, step) in plan.steps.iter().enumerate() {
-        let own: Vec<Place> = step.targets.iter().map(|t| place(t, places)).collect();
+        let own: Vec<JobTarget> = step.targets.iter().map(|t| place(t, places)).collect();
         for (t, options) in
             sections(step, if own.is_empty() { places } else { &own }, plan.seed)?.iter().enumerate()
         {
@@ -58,9 +58,9 @@ pub fn job_file(plan: &Plan, places: &[Place]) -> Result<String, Inexpressible> 
 }
 
 /// A target that a step names itself.
-fn place(path: &std::path::Path, known: &[Place]) -> Place {
+fn place(path: &std::path::Path, known: &[JobTarget]) -> JobTarget {
     let path = path.display().to_string();
-    known.iter().find(|p| p.path == path).cloned().unwrap_or(Place { path, size: None })
+    known.iter().find(|p| p.path == path).cloned().unwrap_or(JobTarget { path, size: None })
 }
 
 /// Adds a section to a job file.
@@ -75,14 +75,14 @@ pub fn write_section(text: &mut String, name: &str, options: &JobOptions) {
 ///
 /// # Errors
 /// When fio cannot do the step.
-pub fn sections(step: &Step, places: &[Place], seed: u64) -> Result<Vec<JobOptions>, Inexpressible> {
+pub fn sections(step: &Step, places: &[JobTarget], seed: u64) -> Result<Vec<JobOptions>, Inexpressible> {
     if step.round_robin || places.is_empty() {
         let paths: Vec<String> = places.iter().map(|p| escape(&p.path)).collect();
         let filename = (!paths.is_empty()).then(|| ("filename", paths.join(":")));
         let smallest = places.iter().map(|p| p.size).min().flatten();
         return Ok(vec![filename.into_iter().chain(options(step, smallest, seed)?).collect()]);
     }
-    let one = |place: &Place| {
+    let one = |place: &JobTarget| {
         let filename = ("filename", escape(&place.path));
         Ok(std::iter::once(filename).chain(options(step, place.size, seed)?).collect())
     };
@@ -99,7 +99,7 @@ fn options(step: &Step, size: Option<Bytes>, seed: u64) -> Result<JobOptions, In
 ///
 /// # Errors
 /// When fio cannot do the step.
-pub fn command_line(step: &Step, places: &[Place], seed: u64) -> Result<String, Inexpressible> {
+pub fn command_line(step: &Step, places: &[JobTarget], seed: u64) -> Result<String, Inexpressible> {
     let size = places.iter().map(|p| p.size).min().flatten();
     let mut words: Vec<String> =
         options(step, size, seed)?.iter().map(|(n, v)| format!("--{n}={v}")).collect();
@@ -133,8 +133,8 @@ mod tests {
     use crate::plan::{BlockSizes, EngineKind, Pattern, Stride};
     use crate::unit::Nanos;
 
-    fn at(path: &str) -> Place {
-        Place { path: path.into(), size: Some(Bytes::gib(1)) }
+    fn at(path: &str) -> JobTarget {
+        JobTarget { path: path.into(), size: Some(Bytes::gib(1)) }
     }
 
     fn plan(steps: Vec<Step>) -> Plan {

@@ -4,7 +4,7 @@
 use crate::device::{Block, Driver, Root};
 
 /// How one provider's volumes are known, and how a snapshot is taken.
-struct Provider {
+struct ProviderAdvice {
     /// Part of the disk's model.
     model: &'static [&'static str],
     /// Part of the machine's vendor or asset tag, for plain virtio disks that do not name their maker.
@@ -28,15 +28,15 @@ fn as_is(serial: &str) -> String {
 /// Identities: AWS "Identify the EBS device", Alibaba "query the serial number of a disk", Google "device names", Azure
 /// "identify disks", OCI "consistent device paths", Tencent "CBS disk id in serial", Huawei "obtain the disk id from the
 /// serial number" (first 20 characters of the volume id). Commands: each provider's own command line tool, November 2026.
-const PROVIDERS: &[Provider] = &[
-    Provider {
+const PROVIDERS: &[ProviderAdvice] = &[
+    ProviderAdvice {
         model: &["Alibaba Cloud Elastic Block Storage"],
         machine: &["Alibaba Cloud"],
         volume: |serial| if serial.starts_with("d-") { as_is(serial) } else { format!("d-{serial}") },
         snapshot: "aliyun ecs CreateSnapshot --DiskId {}",
         unknown: "DISK_ID",
     },
-    Provider {
+    ProviderAdvice {
         model: &["Amazon Elastic Block Store"],
         machine: &["Amazon EC2"],
         volume: |serial| match serial.strip_prefix("vol") {
@@ -46,14 +46,14 @@ const PROVIDERS: &[Provider] = &[
         snapshot: "aws ec2 create-snapshot --volume-id {}",
         unknown: "VOLUME_ID",
     },
-    Provider {
+    ProviderAdvice {
         model: &["Google PersistentDisk", "nvme_card-pd"],
         machine: &["Google"],
         volume: as_is,
         snapshot: "gcloud compute disks snapshot {} --zone ZONE",
         unknown: "DISK",
     },
-    Provider {
+    ProviderAdvice {
         model: &["Msft Virtual Disk", "MSFT NVMe Accelerator"],
         machine: &["7783-7084-3265-9085-8269-3286-77"],
         // A managed disk is named by its resource, which the guest does not see.
@@ -61,21 +61,21 @@ const PROVIDERS: &[Provider] = &[
         snapshot: "az snapshot create -g GROUP -n NAME --source {}",
         unknown: "DISK",
     },
-    Provider {
+    ProviderAdvice {
         model: &["ORACLE BlockVolume"],
         machine: &["OracleCloud.com"],
         volume: |_| "VOLUME_OCID".to_string(),
         snapshot: "oci bv backup create --volume-id {}",
         unknown: "VOLUME_OCID",
     },
-    Provider {
+    ProviderAdvice {
         model: &[],
         machine: &["Tencent Cloud"],
         volume: as_is,
         snapshot: "tccli cbs CreateSnapshot --DiskId {}",
         unknown: "disk-ID",
     },
-    Provider {
+    ProviderAdvice {
         model: &[],
         machine: &["HUAWEICLOUD", "Huawei"],
         // The serial holds only the first 20 characters of the id.

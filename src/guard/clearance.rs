@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
-use super::finding::{Code, Finding};
+use super::finding::{Code, GuardFinding};
 use super::rules::{self, Agreed};
 use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
 use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
@@ -47,7 +47,7 @@ pub struct Clearance {
     file: File,
     root: Root,
     facts: Facts,
-    notes: Vec<Finding>,
+    notes: Vec<GuardFinding>,
     hold: Hold,
 }
 
@@ -259,7 +259,7 @@ impl Clearance {
     }
 
     /// Findings that did not refuse the target.
-    pub fn notes(&self) -> &[Finding] {
+    pub fn notes(&self) -> &[GuardFinding] {
         &self.notes
     }
 
@@ -369,7 +369,7 @@ impl Clearance {
 
     fn changed(&self, facts: Facts, changes: Vec<String>) -> GuardError {
         let findings = changes.into_iter().map(|evidence| {
-            Finding::refused(
+            GuardFinding::refused(
                 Code::Changed,
                 "the target changed after it was checked",
                 evidence,

@@ -7,7 +7,7 @@ use crate::warn::{self, Warning};
 /// The effect of a finding on a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum GuardSeverity {
     /// Worth knowing; nothing is refused.
     Note,
     /// Data would be lost: refused until the owner consents by naming the device.
@@ -66,11 +66,11 @@ impl Code {
 /// One thing the rules found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct GuardFinding {
     /// Its name for programs.
     pub code: Code,
     /// Its effect on a write.
-    pub severity: Severity,
+    pub severity: GuardSeverity,
     /// The fact, in words.
     pub what: String,
     /// How this is known.
@@ -79,15 +79,15 @@ pub struct Finding {
     pub advice: String,
 }
 
-impl Finding {
+impl GuardFinding {
     pub(super) fn new(
-        severity: Severity,
+        severity: GuardSeverity,
         code: Code,
         what: impl Into<String>,
         evidence: impl Into<String>,
         advice: impl Into<String>,
-    ) -> Finding {
-        Finding { code, severity, what: what.into(), evidence: evidence.into(), advice: advice.into() }
+    ) -> GuardFinding {
+        GuardFinding { code, severity, what: what.into(), evidence: evidence.into(), advice: advice.into() }
     }
 
     pub(super) fn refused(
@@ -95,18 +95,18 @@ impl Finding {
         what: impl Into<String>,
         evidence: impl Into<String>,
         advice: impl Into<String>,
-    ) -> Finding {
-        Finding::new(Severity::Refused, code, what, evidence, advice)
+    ) -> GuardFinding {
+        GuardFinding::new(GuardSeverity::Refused, code, what, evidence, advice)
     }
 }
 
-impl From<&Finding> for Warning {
+impl From<&GuardFinding> for Warning {
     /// A note of the guard among the doubts of a run.
-    fn from(f: &Finding) -> Warning {
+    fn from(f: &GuardFinding) -> Warning {
         let severity = match f.severity {
-            Severity::Note => warn::Severity::Note,
-            Severity::NeedsConsent => warn::Severity::Warning,
-            Severity::Refused => warn::Severity::Blocker,
+            GuardSeverity::Note => warn::Severity::Note,
+            GuardSeverity::NeedsConsent => warn::Severity::Warning,
+            GuardSeverity::Refused => warn::Severity::Blocker,
         };
         Warning::new(severity, &f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
     }

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use advice::snapshot_command;
 pub use clearance::{Access, Clearance, clear};
 pub use consent::consent;
-pub use finding::{Code, Finding, Severity};
+pub use finding::{Code, GuardFinding, GuardSeverity};
 
 use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, Windows};
 use crate::unit::Bytes;
@@ -52,7 +52,7 @@ pub enum GuardError {
 /// The refusal in one line per finding, for places that have no table.
 fn refusal(check: &Check) -> String {
     let mut text = format!("refused to write to {}:", check.target.display());
-    for f in check.findings.iter().filter(|f| f.severity > Severity::Note) {
+    for f in check.findings.iter().filter(|f| f.severity > GuardSeverity::Note) {
         text.push_str(&format!("\n  {}: {} ({})\n    {}", f.code.name(), f.what, f.evidence, f.advice));
     }
     if let Some(consent) = check.useful_consent() {
@@ -76,7 +76,7 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwrites: Option<Overwrites>,
     /// Everything that speaks against a write or is worth knowing, the gravest first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<GuardFinding>,
     /// The provider's own command that takes a snapshot of this volume, where the provider is recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<String>,
@@ -99,7 +99,8 @@ pub struct Check {
 impl Check {
     /// The consent string, where giving it would help: nothing refuses that consent does not lift.
     pub fn useful_consent(&self) -> Option<&str> {
-        let hopeless = |f: &Finding| f.severity == Severity::Refused && f.code != Code::WrongConsent;
+        let hopeless =
+            |f: &GuardFinding| f.severity == GuardSeverity::Refused && f.code != Code::WrongConsent;
         self.consent.as_deref().filter(|_| !self.findings.iter().any(hopeless))
     }
 }
@@ -233,7 +234,7 @@ pub fn check_overwrite(root: &Root, target: &Path, shared: bool) -> Result<(), G
 }
 
 /// Notes on the devices under a target.
-fn beneath(root: &Root, facts: &Facts) -> Vec<Finding> {
+fn beneath(root: &Root, facts: &Facts) -> Vec<GuardFinding> {
     facts.devices().into_iter().flat_map(|device| rules::beneath(root, device)).collect()
 }
 
@@ -243,10 +244,10 @@ fn with_notes(root: &Root, mut check: Check) -> Check {
     check
 }
 
-fn outcome(target: &Path, facts: Facts, findings: Vec<Finding>) -> Check {
+fn outcome(target: &Path, facts: Facts, findings: Vec<GuardFinding>) -> Check {
     Check {
         target: target.to_path_buf(),
-        ready: findings.iter().all(|f| f.severity == Severity::Note),
+        ready: findings.iter().all(|f| f.severity == GuardSeverity::Note),
         consent: None,
         overwrites: None,
         findings,

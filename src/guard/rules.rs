@@ -2,24 +2,24 @@
 
 use std::path::Path;
 
-use super::finding::{Code, Finding, Severity};
+use super::finding::{Code, GuardFinding, GuardSeverity};
 use super::{Consent, Examined};
 use crate::device::{
-    Block, Driver, FileFacts, FileUse, Layer, Opener, Place, Relation, Relative, Root, Thing, Usage,
+    Block, Driver, FileFacts, FilePlace, FileUse, Layer, Opener, Relation, Relative, Root, Thing, Usage,
 };
 use crate::unit::Bytes;
 
 /// Everything that speaks for or against writing to a block device, the gravest first.
-pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -> Vec<Finding> {
+pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -> Vec<GuardFinding> {
     let (device, usage) = (&seen.facts.device, &seen.facts.usage);
     let mut found = use_of(device, usage);
     // The kernel's own word, needed only where nothing above explains it.
     if let Some(error) = seen.claim_error {
-        found.extend(claim(error, !found.iter().any(|f| f.severity == Severity::Refused)));
+        found.extend(claim(error, !found.iter().any(|f| f.severity == GuardSeverity::Refused)));
     }
-    let silent = !found.iter().any(|f| f.severity == Severity::Refused);
+    let silent = !found.iter().any(|f| f.severity == GuardSeverity::Refused);
     found.extend(seen.claimed.iter().filter(|_| silent).map(|name| {
-        Finding::refused(
+        GuardFinding::refused(
             Code::Claimed,
             format!("someone has claimed {}", called(usage, name)),
             "opening it exclusively fails",
@@ -28,7 +28,7 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
     }));
     found.extend(usage.unseen.iter().chain(&seen.unseen).map(|what| unseen(what)));
     if device.read_only {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::ReadOnly,
             format!("{} is read-only", device.name),
             format!("/sys/class/block/{}/ro is 1", device.name),
@@ -36,7 +36,7 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
         ));
     }
     if device.size_bytes == Bytes(0) {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::NoMedium,
             format!("{} has no medium", device.name),
             "its size is 0",
@@ -45,14 +45,14 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
     }
     found.extend(data(seen, consent));
     match consent {
-        Consent::Given { equal: false, given, wanted } => found.push(Finding::refused(
+        Consent::Given { equal: false, given, wanted } => found.push(GuardFinding::refused(
             Code::WrongConsent,
             "the consent names another device",
             format!("--destroy '{given}' was given, this device is '{wanted}'"),
             "Check that this is the device you mean.",
         )),
-        Consent::Missing { .. } => found.push(Finding::new(
-            Severity::NeedsConsent,
+        Consent::Missing { .. } => found.push(GuardFinding::new(
+            GuardSeverity::NeedsConsent,
             Code::NoConsent,
             "writing to a block device needs its owner's consent",
             "no --destroy was given",
@@ -66,10 +66,10 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
 }
 
 /// Use of the device, which no consent overrules.
-fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
+fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
     let mut found = Vec::new();
     if usage.system_disk {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::SystemDisk,
             format!("{} is on the system disk", device.name),
             format!("{} carries the mount of /", disks(device)),
@@ -82,7 +82,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
             Some(process) => format!(", in the mount namespace of process {process}"),
             None => String::new(),
         };
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::Mounted,
             format!("{} is mounted", called(usage, &m.device)),
             format!("{} on {place}{by}", m.mount.filesystem),
@@ -90,7 +90,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
         ));
     }
     for device in &usage.swaps {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::Swap,
             format!("{} is swapped to", called(usage, device)),
             "/proc/swaps lists it",
@@ -103,7 +103,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
             Some(Layer::Loop) => format!("{} shows its bytes", holder.node.name),
             _ => format!("/sys/class/block/{}/holders says so", holder.through),
         };
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::Held,
             format!("{} is in use by {}{label}", called(usage, &holder.through), holder.node.name),
             evidence,
@@ -111,7 +111,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
         ));
     }
     for device in &usage.pools {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::PoolMember,
             format!("{} is a member of a running pool", called(usage, device)),
             "/sys/fs/btrfs or its bcache folder lists it",
@@ -123,12 +123,12 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<Finding> {
 }
 
 /// Someone holds it open: a raw database does so without claiming the device.
-fn opener(usage: &Usage, o: &Opener) -> Finding {
+fn opener(usage: &Usage, o: &Opener) -> GuardFinding {
     let (severity, code, how) = match o.writes {
-        true => (Severity::Refused, Code::OpenForWriting, "writing"),
-        false => (Severity::Note, Code::OpenForReading, "reading"),
+        true => (GuardSeverity::Refused, Code::OpenForWriting, "writing"),
+        false => (GuardSeverity::Note, Code::OpenForReading, "reading"),
     };
-    Finding::new(
+    GuardFinding::new(
         severity,
         code,
         format!("{} is open for {how} by {}", called(usage, &o.device), o.command),
@@ -138,43 +138,46 @@ fn opener(usage: &Usage, o: &Opener) -> Finding {
 }
 
 /// An exclusive open failed.
-fn claim(errno: i32, unexplained: bool) -> Option<Finding> {
+fn claim(errno: i32, unexplained: bool) -> Option<GuardFinding> {
     let error = std::io::Error::from_raw_os_error(errno);
     let evidence = format!("opening it exclusively fails: {error}");
     match errno {
         libc::EBUSY => unexplained.then(|| {
-            Finding::refused(
+            GuardFinding::refused(
                 Code::Claimed,
                 "someone else has claimed the device",
                 evidence,
                 "Find who holds it (fuser, lsblk, zpool status) and release it.",
             )
         }),
-        libc::EACCES | libc::EPERM => Some(Finding::refused(
+        libc::EACCES | libc::EPERM => Some(GuardFinding::refused(
             Code::NoPermission,
             "the device cannot be opened by this user",
             evidence,
             "Run as root; for root, a container or security policy forbids it.",
         )),
         libc::ENOMEDIUM => {
-            Some(Finding::refused(Code::NoMedium, "no medium is inserted", evidence, "Insert one."))
+            Some(GuardFinding::refused(Code::NoMedium, "no medium is inserted", evidence, "Insert one."))
         }
-        _ => {
-            Some(Finding::refused(Code::Claimed, "the device cannot be claimed", evidence, "Look at dmesg."))
-        }
+        _ => Some(GuardFinding::refused(
+            Code::Claimed,
+            "the device cannot be claimed",
+            evidence,
+            "Look at dmesg.",
+        )),
     }
 }
 
 /// Data that would be lost.
-fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
+fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<GuardFinding> {
     let (severity, advice) = match consent {
         Consent::Given { equal: true, .. } => {
-            (Severity::Note, "Consent was given; a snapshot first is wise.")
+            (GuardSeverity::Note, "Consent was given; a snapshot first is wise.")
         }
-        _ => (Severity::NeedsConsent, "If that may go, consent with --destroy as given below."),
+        _ => (GuardSeverity::NeedsConsent, "If that may go, consent with --destroy as given below."),
     };
     if let Some(error) = &seen.unreadable {
-        return vec![Finding::refused(
+        return vec![GuardFinding::refused(
             Code::Unreadable,
             "it cannot be seen whether there is data",
             format!("reading the first and last MiB fails: {error}"),
@@ -182,12 +185,12 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
         )];
     }
     let Some(scan) = &seen.scan else { return Vec::new() };
-    let mut found: Vec<Finding> = scan
+    let mut found: Vec<GuardFinding> = scan
         .signatures
         .iter()
         .map(|s| {
             let label = s.label.as_deref().map(|l| format!(" '{l}'")).unwrap_or_default();
-            Finding::new(
+            GuardFinding::new(
                 severity,
                 Code::Signature,
                 format!("{}{label} would be lost: {}", s.name, s.loses),
@@ -197,7 +200,7 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
         })
         .collect();
     if found.is_empty() && !scan.blank {
-        found.push(Finding::new(
+        found.push(GuardFinding::new(
             severity,
             Code::UnknownData,
             "data of no known kind would be lost, a raw database or a volume encrypted whole perhaps",
@@ -206,7 +209,7 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
         ));
     }
     if let Some(difference) = seen.opinion.disagrees(scan) {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::OpinionsDiffer,
             "it is not certain what data this is",
             difference,
@@ -217,11 +220,11 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<Finding> {
 }
 
 /// Worth knowing of a device before a measurement, also before one that only reads, or that is of a file on the device.
-pub(super) fn beneath(root: &Root, device: &Block) -> Vec<Finding> {
+pub(super) fn beneath(root: &Root, device: &Block) -> Vec<GuardFinding> {
     let mut found = misaligned(device);
     if root.stack().system_disk(Thing::Device(device.number)).is_some() {
-        found.push(Finding::new(
-            Severity::Note,
+        found.push(GuardFinding::new(
+            GuardSeverity::Note,
             Code::SystemDisk,
             format!("{} is on the system disk", device.name),
             format!("{} carries the mount of /", disks(device)),
@@ -232,12 +235,12 @@ pub(super) fn beneath(root: &Root, device: &Block) -> Vec<Finding> {
 }
 
 /// The device or its partitions, where they begin inside a physical block or a page.
-fn misaligned(device: &Block) -> Vec<Finding> {
+fn misaligned(device: &Block) -> Vec<GuardFinding> {
     let crooked = device.partitions.iter().filter(|p| !p.aligned).map(|p| (&p.name, p.start_bytes));
     let own = (!device.aligned()).then_some((&device.name, device.start_bytes));
     let note = |(name, start): (&String, Bytes)| {
-        Finding::new(
-            Severity::Note,
+        GuardFinding::new(
+            GuardSeverity::Note,
             Code::Misaligned,
             format!("{name} is not aligned to 4 KiB"),
             format!("it starts at byte {}, the physical block is {}", start.0, device.physical_block_bytes),
@@ -248,9 +251,9 @@ fn misaligned(device: &Block) -> Vec<Finding> {
 }
 
 /// Worth knowing before a measurement.
-fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<Finding> {
+fn notes(device: &Block, usage: &Usage, output_disk: bool) -> Vec<GuardFinding> {
     let note = |code, what: String, evidence: String, advice: &str| {
-        Finding::new(Severity::Note, code, what, evidence, advice)
+        GuardFinding::new(GuardSeverity::Note, code, what, evidence, advice)
     };
     let mut found = misaligned(device);
     if device.removable {
@@ -336,9 +339,9 @@ fn release(holder: &Relative) -> String {
 }
 
 /// A part of the machine that cannot be looked at refuses every write: something in use may be behind it.
-fn unseen(what: &str) -> Finding {
+fn unseen(what: &str) -> GuardFinding {
     let (what, advice) = what.split_once(": ").unwrap_or((what, "look at it as root, outside containers"));
-    Finding::refused(
+    GuardFinding::refused(
         Code::Unseen,
         format!("it cannot be seen: {what}"),
         "without it nobody can say that nothing is in use",
@@ -365,11 +368,11 @@ impl Agreed {
 }
 
 /// Whether an existing file may be written over.
-pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Finding> {
+pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
     let path = facts.place.path.display();
     let mut found = Vec::new();
     if used.swap {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::SwapFile,
             "the file is swapped to",
             "/proc/swaps lists it",
@@ -377,7 +380,7 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Fin
         ));
     }
     for name in &used.loops {
-        found.push(Finding::refused(
+        found.push(GuardFinding::refused(
             Code::LoopFile,
             format!("the file is the disk behind {name}"),
             format!("{name} gives its device number and inode"),
@@ -388,7 +391,7 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Fin
         [(used.immutable, 'i', "may not be changed"), (used.append_only, 'a', "may only grow")]
     {
         if set {
-            found.push(Finding::refused(
+            found.push(GuardFinding::refused(
                 Code::Immutable,
                 format!("the file {what}"),
                 format!("lsattr shows its attribute {flag}"),
@@ -399,8 +402,8 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Fin
     found.extend(used.unseen.iter().map(|what| unseen(what)));
     found.extend(other_users(used, agreed));
     if facts.size_bytes > Bytes(0) {
-        let severity = if agreed == Agreed::No { Severity::NeedsConsent } else { Severity::Note };
-        found.push(Finding::new(
+        let severity = if agreed == Agreed::No { GuardSeverity::NeedsConsent } else { GuardSeverity::Note };
+        found.push(GuardFinding::new(
             severity,
             Code::Exists,
             "the file's contents would be lost",
@@ -413,12 +416,12 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Fin
 }
 
 /// Others who would lose what is in the file.
-fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
-    let severity = if agreed == Agreed::Shared { Severity::Note } else { Severity::NeedsConsent };
+fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
+    let severity = if agreed == Agreed::Shared { GuardSeverity::Note } else { GuardSeverity::NeedsConsent };
     let advice = |first: &str| format!("{first}, or consent with --overwrite=shared if that is meant.");
     let mut found = Vec::new();
     for o in &used.openers {
-        found.push(Finding::new(
+        found.push(GuardFinding::new(
             severity,
             Code::OpenElsewhere,
             format!("the file is open in {}, process {}", o.command, o.pid),
@@ -432,7 +435,7 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
             Some(_) => ("the file is open elsewhere", "the kernel gives no lease on it"),
             None => ("it cannot be seen whether the file is open elsewhere", "there are no leases here"),
         };
-        found.push(Finding::new(
+        found.push(GuardFinding::new(
             severity,
             Code::OpenElsewhere,
             what,
@@ -441,7 +444,7 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
         ));
     }
     if used.locked {
-        found.push(Finding::new(
+        found.push(GuardFinding::new(
             severity,
             Code::Locked,
             "somebody has locked the file",
@@ -450,7 +453,7 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
         ));
     }
     if used.names > 1 {
-        found.push(Finding::new(
+        found.push(GuardFinding::new(
             severity,
             Code::OtherNames,
             format!("the file has {} names: under each its contents would be lost", used.names),
@@ -462,11 +465,11 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<Finding> {
 }
 
 /// Whether a file of this size can be made in a folder.
-pub(super) fn folder(place: &Place, size: Bytes) -> Vec<Finding> {
+pub(super) fn folder(place: &FilePlace, size: Bytes) -> Vec<GuardFinding> {
     if size <= place.free_bytes {
         return Vec::new();
     }
-    vec![Finding::refused(
+    vec![GuardFinding::refused(
         Code::NoSpace,
         "the file does not fit",
         format!("{} are asked for, {} are free on {}", size, place.free_bytes, place.path.display()),
@@ -475,8 +478,8 @@ pub(super) fn folder(place: &Place, size: Bytes) -> Vec<Finding> {
 }
 
 /// The target is of another kind than what the access is for.
-pub(super) fn not_that_kind(path: &Path, is: &str, wanted: &str) -> Finding {
-    Finding::refused(
+pub(super) fn not_that_kind(path: &Path, is: &str, wanted: &str) -> GuardFinding {
+    GuardFinding::refused(
         Code::NotThatKind,
         format!("{} is {is}, not {wanted}", path.display()),
         "all links were followed",

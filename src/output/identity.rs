@@ -15,16 +15,16 @@ type Inode = (u64, u64);
 
 /// The file that a path leads to.
 #[derive(Clone, Debug, Default)]
-pub struct Identity {
+pub struct FileIdentity {
     file: Option<Inode>,
     name: Option<(Inode, OsString)>,
 }
 
-impl Identity {
+impl FileIdentity {
     /// Of a path, all links followed. `-` is standard input.
-    pub fn of(path: &Path) -> Identity {
+    pub fn of(path: &Path) -> FileIdentity {
         if path == Path::new("-") {
-            return Identity::of_open(io::stdin());
+            return FileIdentity::of_open(io::stdin());
         }
         let file = std::fs::metadata(path).ok().as_ref().and_then(distinct);
         let mut path = path.to_path_buf();
@@ -35,32 +35,35 @@ impl Identity {
         }
         let folder = path.parent().filter(|p| *p != Path::new("")).unwrap_or(Path::new("."));
         let folder = std::fs::metadata(folder).ok().map(|about| inode(&about));
-        Identity { file, name: folder.zip(path.file_name().map(OsString::from)) }
+        FileIdentity { file, name: folder.zip(path.file_name().map(OsString::from)) }
     }
 
-    fn of_open(descriptor: impl AsFd) -> Identity {
+    fn of_open(descriptor: impl AsFd) -> FileIdentity {
         let about = descriptor.as_fd().try_clone_to_owned().and_then(|fd| File::from(fd).metadata());
-        Identity { file: about.ok().as_ref().and_then(distinct), name: None }
+        FileIdentity { file: about.ok().as_ref().and_then(distinct), name: None }
     }
 
-    fn of_output(output: &OutputFile) -> Identity {
+    fn of_output(output: &OutputFile) -> FileIdentity {
         let (folder, name) = match &output.place {
             OutputPlace::Stream(_) if output.path == Path::new("-") => {
-                return Identity { name: Some(((0, 0), "-".into())), ..Identity::of_open(io::stdout()) };
+                return FileIdentity {
+                    name: Some(((0, 0), "-".into())),
+                    ..FileIdentity::of_open(io::stdout())
+                };
             }
-            OutputPlace::Stream(file) => return Identity::of_open(file),
+            OutputPlace::Stream(file) => return FileIdentity::of_open(file),
             // Nobody else has a name that is chosen when it is needed.
-            OutputPlace::Fresh { .. } => return Identity::default(),
+            OutputPlace::Fresh { .. } => return FileIdentity::default(),
             OutputPlace::Named { folder, name } => (folder, name),
         };
         let inode = |about: rustix::fs::Stat| (about.st_dev, about.st_ino);
-        Identity {
+        FileIdentity {
             file: rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(inode),
             name: rustix::fs::fstat(folder).ok().map(inode).map(|folder| (folder, name.clone())),
         }
     }
 
-    fn is(&self, other: &Identity) -> bool {
+    fn is(&self, other: &FileIdentity) -> bool {
         let same_file = self.file.is_some() && self.file == other.file;
         same_file || (self.name.is_some() && self.name == other.name)
     }
@@ -72,8 +75,8 @@ fn inode(about: &Metadata) -> Inode {
 
 /// Whether an open file is what standard output leads to.
 pub fn is_stdout(file: &File) -> bool {
-    let own = Identity::of_open(file);
-    own.file.is_some() && own.file == Identity::of_open(io::stdout()).file
+    let own = FileIdentity::of_open(file);
+    own.file.is_some() && own.file == FileIdentity::of_open(io::stdout()).file
 }
 
 /// Nothing for devices that forget: any number of outputs may go to /dev/null.
@@ -87,20 +90,20 @@ fn distinct(about: &Metadata) -> Option<Inode> {
 ///
 /// # Errors
 /// [`OutputError::Same`] for the first such output.
-pub fn apart(outputs: &[&OutputFile], others: &[(String, Identity)]) -> Result<(), OutputError> {
+pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Result<(), OutputError> {
     let regular = |fd: &dyn Fn() -> io::Result<std::os::fd::OwnedFd>| {
         let file = File::from(fd().ok()?);
         file.metadata()
             .ok()
             .filter(Metadata::is_file)
-            .map(|about| Identity { file: Some(inode(&about)), name: None })
+            .map(|about| FileIdentity { file: Some(inode(&about)), name: None })
     };
     let out = regular(&|| io::stdout().as_fd().try_clone_to_owned());
     let error = regular(&|| io::stderr().as_fd().try_clone_to_owned());
     let redirected = [("standard output", out), ("standard error", error)];
-    let mut taken: Vec<(String, Identity)> = others.to_vec();
+    let mut taken: Vec<(String, FileIdentity)> = others.to_vec();
     for output in outputs {
-        let own = Identity::of_output(output);
+        let own = FileIdentity::of_output(output);
         let streams = redirected.iter().filter(|_| !output.is_stream());
         let streams = streams.filter_map(|(name, identity)| Some((*name, identity.as_ref()?)));
         let named = taken.iter().map(|(name, identity)| (name.as_str(), identity));

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-pub use identity::{Identity, apart};
+pub use identity::{FileIdentity, apart};
 use place::OutputPlace;
 pub use place::holds_data;
 

@@ -20,7 +20,7 @@ use crate::unit::{Bytes, Nanos};
 
 /// Where a key can be given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum KeyPlace {
     /// On the command line and in plan files. A Record always holds it.
     Both,
     /// In plan files alone, so that `--help` stays short. A Record holds it where it differs from the default.
@@ -36,7 +36,7 @@ pub struct Key {
     /// Options under one heading belong together.
     pub heading: &'static str,
     /// Where it can be given.
-    pub place: Place,
+    pub place: KeyPlace,
     /// Its meaning: the first line is the text of `--help`.
     pub about: &'static str,
     /// A value as it stands in a plan file; empty for keys of Records alone.
@@ -87,7 +87,7 @@ impl Key {
 
     /// A Record of this step holds the key.
     fn is_kept(&self, value: &Value, default: &Step) -> bool {
-        self.place == Place::Both || (self.show)(default).as_ref() != Some(value)
+        self.place == KeyPlace::Both || (self.show)(default).as_ref() != Some(value)
     }
 }
 
@@ -290,7 +290,7 @@ macro_rules! declare {
             pub const KEYS: &[Key] = &[$($(Key {
                 field: stringify!($field),
                 heading: $heading,
-                place: Place::$place,
+                place: KeyPlace::$place,
                 about: concat!($($doc, "\n"),+),
                 example: $example,
                 aliases: &[$($alias),*],
@@ -404,7 +404,7 @@ fn unknown(name: &str) -> String {
     if let Some(instead) = removed::instead(name) {
         return format!("'{name}' is no key of a step any more: {instead}");
     }
-    let names = Step::KEYS.iter().filter(|key| key.place != Place::Record).map(Key::name);
+    let names = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record).map(Key::name);
     let near =
         names.map(|known| (strsim::jaro_winkler(&known, name), known)).max_by(|a, b| a.0.total_cmp(&b.0));
     match near.filter(|(likeness, _)| *likeness > 0.8) {

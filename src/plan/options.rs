@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Command};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::key::{Key, Place, Word, each_key, from_text};
+use super::key::{Key, KeyPlace, Word, each_key, from_text};
 use super::{EngineKind, EngineWord, Step};
 
 /// Keys that set what other keys keep.
@@ -14,7 +14,7 @@ const OTHER_NAMES: &[Key] = &[
     Key {
         field: "engine",
         heading: "Engine",
-        place: Place::Both,
+        place: KeyPlace::Both,
         about: "io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on",
         example: "'libaio'",
         aliases: &["ioengine"],
@@ -31,7 +31,7 @@ const OTHER_NAMES: &[Key] = &[
     Key {
         field: "buffered",
         heading: "Engine",
-        place: Place::Both,
+        place: KeyPlace::Both,
         about: "Go through the page cache: the opposite of direct",
         example: "true",
         aliases: &[],
@@ -53,7 +53,7 @@ fn find(name: &str) -> Option<&'static Key> {
 
 /// All keys that can be given, in the order of the page.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let own = Step::KEYS.iter().filter(|key| key.place != Place::Record);
+    let own = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record);
     let typed = |key: &'static Key| OTHER_NAMES.iter().find(|other| other.field == key.field).unwrap_or(key);
     own.map(typed).chain(OTHER_NAMES.iter().filter(|key| Step::KEYS.iter().all(|own| own.field != key.field)))
 }
@@ -104,7 +104,7 @@ impl<'de> Deserialize<'de> for StepOptions {
 
 impl clap::Args for StepOptions {
     fn augment_args(command: Command) -> Command {
-        let typed = keys().filter(|key| key.place == Place::Both);
+        let typed = keys().filter(|key| key.place == KeyPlace::Both);
         let command = typed.fold(command, |command, key| command.arg(argument(key)));
         FIO_ONLY.iter().fold(command, |command, (name, way_out)| command.arg(pointer(name, way_out)))
     }
@@ -122,7 +122,7 @@ impl clap::FromArgMatches for StepOptions {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for key in keys().filter(|key| key.place == Place::Both) {
+        for key in keys().filter(|key| key.place == KeyPlace::Both) {
             if let Some(value) = matches.get_one::<Value>(key.field) {
                 self.given.push((key, value.clone()));
             }

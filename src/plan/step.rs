@@ -5,7 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::key::{Key, Place, Word, declare};
+use super::key::{Key, KeyPlace, Word, declare};
 use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, Pattern, Simulated,
     Start, Stride,

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::stats::burst::Burst;
+use crate::stats::burst::BurstSeen;
 use crate::stats::event::Event;
 
 /// How far a finding can be trusted.
@@ -217,7 +217,7 @@ pub struct Claim {
     pub bounds: Option<(f64, f64)>,
     /// The burst at the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<Burst>,
+    pub burst: Option<BurstSeen>,
     /// Stalls and brown-outs in the window.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lapses: Vec<Event>,

@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
-use crate::device::{Block, Branch, Facts, Place};
-use crate::guard::{Check, Finding, Severity};
+use crate::device::{Block, Branch, Facts, FilePlace};
+use crate::guard::{Check, GuardFinding, GuardSeverity};
 use crate::unit::grouped;
 
 /// Width of a drawing, which fits every terminal.
@@ -81,7 +81,7 @@ fn before_writing(out: &mut String, check: &Check) {
 /// READY or REFUSED, and what a run would do here.
 fn verdict(check: &Check) -> String {
     if !check.ready {
-        let lost = check.findings.iter().any(|f| f.severity == Severity::Refused);
+        let lost = check.findings.iter().any(|f| f.severity == GuardSeverity::Refused);
         let why = if lost { "" } else { " without its owner's consent" };
         return format!("REFUSED: a run may read {}, and may not write to it{why}.", check.target.display());
     }
@@ -134,13 +134,13 @@ fn device(check: &Check, b: &Block) -> Vec<String> {
     lines
 }
 
-fn lies_on(place: &Place) -> String {
+fn lies_on(place: &FilePlace) -> String {
     let filesystem = place.filesystem.as_deref().map(|f| format!(", {f}")).unwrap_or_default();
     let disk = place.device.as_ref().map(|d| format!(" on {}", d.name)).unwrap_or_default();
     format!("{filesystem}{disk}")
 }
 
-fn table(findings: &[Finding]) -> String {
+fn table(findings: &[GuardFinding]) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY)
@@ -154,9 +154,9 @@ fn table(findings: &[Finding]) -> String {
         ]);
     for f in findings {
         let word = match f.severity {
-            Severity::Note => "note",
-            Severity::NeedsConsent => "needs consent",
-            Severity::Refused => "refused",
+            GuardSeverity::Note => "note",
+            GuardSeverity::NeedsConsent => "needs consent",
+            GuardSeverity::Refused => "refused",
         };
         table.add_row([
             format!("{}\n{word}", f.code.name()),

@@ -2,7 +2,7 @@
 
 use super::text::wrap;
 use crate::record::{CrossCheck, CrossMetric};
-use crate::stats::compare::Outcome;
+use crate::stats::compare::ComparisonOutcome;
 use crate::unit::{Nanos, grouped};
 
 /// One block for each step: the figures side by side and what may be said of them.
@@ -37,11 +37,11 @@ fn row(m: &CrossMetric, margin: f64) -> String {
             let turn = |r: f64| if m.less_is_better { 1.0 / r } else { r };
             let (a, b) = (turn(c.low_ratio), turn(c.high_ratio));
             let says = match (c.outcome, c.pairs_needed) {
-                (Outcome::Equivalent, _) => format!("agree, {:.0} %", margin * 100.0),
-                (Outcome::Faster, _) => "volproof better".into(),
-                (Outcome::Slower, _) => "fio better".into(),
-                (Outcome::Undecided, Some(n)) => format!("needs {n} pairs"),
-                (Outcome::Undecided, None) => "undecided".into(),
+                (ComparisonOutcome::Equivalent, _) => format!("agree, {:.0} %", margin * 100.0),
+                (ComparisonOutcome::Faster, _) => "volproof better".into(),
+                (ComparisonOutcome::Slower, _) => "fio better".into(),
+                (ComparisonOutcome::Undecided, Some(n)) => format!("needs {n} pairs"),
+                (ComparisonOutcome::Undecided, None) => "undecided".into(),
             };
             (turn(c.ratio), format!("{} to {}", end(a.min(b)), end(a.max(b))), says)
         }

@@ -4,9 +4,9 @@
 
 use super::topo::folded;
 use crate::record::TuningRecord;
-use crate::stats::compare::{Comparison, Outcome as Finding};
+use crate::stats::compare::{Comparison, ComparisonOutcome as Finding};
 use crate::tune::ab::Effect;
-use crate::tune::{Applied, Attempt, Outcome, Put, Restoration, Setting, Waiting};
+use crate::tune::{Applied, Attempt, Put, Restoration, RestoreOutcome, Setting, Waiting};
 
 /// Knobs before anything is written: `tune --dry-run`.
 pub fn survey(settings: &[Setting]) -> String {
@@ -116,7 +116,7 @@ pub fn restored(done: &[Restoration]) -> String {
             );
             continue;
         }
-        let back = one.knobs.iter().filter(|k| k.outcome == Outcome::Restored).count();
+        let back = one.knobs.iter().filter(|k| k.outcome == RestoreOutcome::Restored).count();
         let (s, pid) = (if back == 1 { "" } else { "s" }, one.pid.unwrap_or_default());
         out += &format!("Put back {back} knob{s} that process {pid} had changed.\n");
         let same = |a: &Put, b: &Put| {
@@ -125,24 +125,24 @@ pub fn restored(done: &[Restoration]) -> String {
         for (knob, more) in alike(&one.knobs.iter().collect::<Vec<_>>(), same) {
             let (path, before) = (format!("{}{more}", knob.path), &knob.before);
             out += &match &knob.outcome {
-                Outcome::Restored => folded("  ", &format!("{path}: {before}")),
-                Outcome::Unchanged => continue,
-                Outcome::Changed { found } => {
+                RestoreOutcome::Restored => folded("  ", &format!("{path}: {before}")),
+                RestoreOutcome::Unchanged => continue,
+                RestoreOutcome::Changed { found } => {
                     let text =
                         format!("{path}: somebody else set it to {found} meanwhile; it stays (was {before})");
                     folded("  ", &text)
                 }
-                Outcome::Gone if path.contains("/iosched/") => {
+                RestoreOutcome::Gone if path.contains("/iosched/") => {
                     folded("  ", &format!("{path}: its scheduler is no longer in use (was {before})"))
                 }
-                Outcome::Gone => folded("  ", &format!("{path}: the device is gone")),
-                Outcome::Rebooted => {
+                RestoreOutcome::Gone => folded("  ", &format!("{path}: the device is gone")),
+                RestoreOutcome::Rebooted => {
                     folded("  ", &format!("{path}: the machine has restarted, which reset it"))
                 }
-                Outcome::HandedOver { pid } => {
+                RestoreOutcome::HandedOver { pid } => {
                     folded("  ", &format!("{path}: process {pid} still needs it and puts it back"))
                 }
-                Outcome::Failed { why } => folded("  ", &format!("{path}: NOT put back: {why}")),
+                RestoreOutcome::Failed { why } => folded("  ", &format!("{path}: NOT put back: {why}")),
             };
         }
         let by_hand = one.by_hand();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::engine::{self, End, Outcome};
+use crate::engine::{self, StepOutcome, WorkerEnd};
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{
@@ -32,7 +32,7 @@ pub struct Measured<'a> {
     /// Why they were placed there.
     pub placement: Option<Placement>,
     /// The outcome that the engine reports.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// The kernel's counters of the same time; empty in a stage of several steps, where no counter is its alone.
     pub evidence: Evidence,
 }
@@ -42,7 +42,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
     let Measured { step, engine, paths, started, started_after, trace_left_out, .. } = measured;
     let Measured { pinned_cpus, placement, outcome, evidence, .. } = measured;
     let accounting = (!outcome.clock.is_empty()).then(|| accounting(&outcome));
-    let Outcome { series, ends, stuck, set_up, fio, .. } = outcome;
+    let StepOutcome { series, ends, stuck, set_up, fio, .. } = outcome;
     let window = series.iter().map(|s| s.window_ns).max().unwrap_or_default();
     let paths = if paths.is_empty() { vec!["null".into()] } else { paths };
     let of_target = |t: usize| ends.iter().filter(move |e| step.series_of(e.worker) == t);
@@ -123,7 +123,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
     }
 }
 
-fn accounting(outcome: &Outcome) -> Accounting {
+fn accounting(outcome: &StepOutcome) -> Accounting {
     Accounting {
         clock: outcome.clock.clone(),
         drift_ppm: outcome.drift_ppm,
@@ -133,7 +133,7 @@ fn accounting(outcome: &Outcome) -> Accounting {
     }
 }
 
-fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> LateResponses {
+fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a WorkerEnd>) -> LateResponses {
     let mut tail = LateResponses::default();
     let first = step.rw.directions()[0];
     for open in ends.filter_map(|e| e.open.as_ref()) {
@@ -145,7 +145,7 @@ fn tail<'a>(step: &Step, ends: impl Iterator<Item = &'a End>) -> LateResponses {
     tail
 }
 
-fn cpu(ends: &[End], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) -> CpuRecord {
+fn cpu(ends: &[WorkerEnd], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) -> CpuRecord {
     let mut all = CpuTime::default();
     ends.iter().for_each(|e| all.add(&e.cpu));
     // The helpers were seen over the whole load; the window has its share of them.
@@ -166,7 +166,13 @@ fn cpu(ends: &[End], ios: u64, window: Nanos, step: &Step, evidence: &Evidence) 
     }
 }
 
-fn open_loop(step: &Step, targets: usize, ends: &[End], window: Nanos, ios: u64) -> Option<OpenLoopRecord> {
+fn open_loop(
+    step: &Step,
+    targets: usize,
+    ends: &[WorkerEnd],
+    window: Nanos,
+    ios: u64,
+) -> Option<OpenLoopRecord> {
     let offered = step.arrivals_per_second()? * targets as f64;
     let seconds = window.as_seconds().max(1e-9);
     let mut lag = crate::hist::Histogram::new();

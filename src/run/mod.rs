@@ -26,7 +26,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, Command, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, ShowArgs};
+use crate::cli::{Cli, CliCommand, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, ShowArgs};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -35,14 +35,14 @@ use crate::explain;
 use crate::guard::{self, GuardError};
 use crate::judge::{self, ClaimArgs};
 use crate::machine;
-use crate::output::{self, Identity, OutputFile, screen};
+use crate::output::{self, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::record::Record;
 use crate::report::{html, text};
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
-use pipeline::{Job, Options};
+use pipeline::{CheckedRun, Options};
 use results::Results;
 
 /// A command that did not succeed: its message and exit code.
@@ -109,36 +109,36 @@ fn chain(e: &anyhow::Error) -> String {
 ///
 /// # Errors
 /// With the message and exit code for the caller to print and return.
-pub fn main(command: Command) -> Result<ExitCode, Failure> {
+pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
     let places = Places::system();
-    if !matches!(command, Command::Restore(_)) {
+    if !matches!(command, CliCommand::Restore(_)) {
         screen::say(&machine::recover(&places));
     }
     match command {
-        Command::Run(args) => run(&args),
-        Command::Million(args) => million::main(&args),
-        Command::Plan(args) => plan(&args),
-        Command::Check(args) => {
+        CliCommand::Run(args) => run(&args),
+        CliCommand::Million(args) => million::main(&args),
+        CliCommand::Plan(args) => plan(&args),
+        CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
             let printed = print(&answer.text)?;
             Ok(if answer.ready { printed } else { ExitCode::from(3) })
         }
-        Command::Show(args) => show(&args),
-        Command::Report(args) => report(&args),
-        Command::Verdict(args) => {
+        CliCommand::Show(args) => show(&args),
+        CliCommand::Report(args) => report(&args),
+        CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
             let record = explain::load(&args.record).map_err(Failure::input)?;
             let (text, failed) = judge::answer(&args, record).map_err(input)?;
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }
-        Command::Convert(args) => {
+        CliCommand::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
             let output = beside_input("-o", path, &args.file)?;
             let text = convert::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
             deliver(output, &screen::visible(&text))
         }
-        Command::Explain(args) => {
+        CliCommand::Explain(args) => {
             let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
             print(&told.text)?;
             match told.refused.is_empty() {
@@ -146,23 +146,23 @@ pub fn main(command: Command) -> Result<ExitCode, Failure> {
                 false => Err(Failure::input(told.refused.join("\nvolproof: "))),
             }
         }
-        Command::Fio { arguments } => fio::main(&arguments),
-        Command::Presets => {
+        CliCommand::Fio { arguments } => fio::main(&arguments),
+        CliCommand::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
             print(&PRESETS.iter().map(line).collect::<String>())
         }
-        Command::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
-        Command::Topo(args) => coded(machine::topo(&args, &places.root)),
-        Command::Tune(args) => {
+        CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
+        CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
+        CliCommand::Tune(args) => {
             let seen = signals()?;
             let stop = || seen.load(Ordering::Relaxed) > 0;
             // What is tuned is put back even when nobody reads on.
             let mut say = |text: &str| drop(print(text));
             coded(machine::tune(&args, &places, &stop, &mut say).map(|code| (String::new(), code)))
         }
-        Command::Restore(args) => coded(machine::restore(&args, &places)),
-        Command::Completions { shell } => {
+        CliCommand::Restore(args) => coded(machine::restore(&args, &places)),
+        CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut script);
             print(&String::from_utf8_lossy(&script))
@@ -198,7 +198,7 @@ fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
 /// The output of a command that reads one file, which it must not overwrite.
 fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, Failure> {
     let output = output(option, path)?;
-    output::apart(&[&output], &[(format!("the input {}", input.display()), Identity::of(input))])?;
+    output::apart(&[&output], &[(format!("the input {}", input.display()), FileIdentity::of(input))])?;
     Ok(output)
 }
 
@@ -290,7 +290,8 @@ fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let plan = plans::from_args(&args.what)?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
-    let inputs = args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), Identity::of(path)));
+    let inputs =
+        args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));
     let words = Words { before: String::new(), after: |_| String::new() };
     measure_and_publish(plan, options, &args.claim, &args.output, cross, inputs.collect(), words)
 }
@@ -317,7 +318,7 @@ fn measure_and_publish(
     claim: &ClaimArgs,
     output: &OutputArgs,
     cross: Option<Cross>,
-    inputs: Vec<(String, Identity)>,
+    inputs: Vec<(String, FileIdentity)>,
     words: Words,
 ) -> Result<ExitCode, Failure> {
     let root = Root::system();
@@ -327,11 +328,11 @@ fn measure_and_publish(
         None => asked.clone(),
     };
     let targets =
-        plan.targets.iter().map(|path| (format!("the target {}", path.display()), Identity::of(path)));
+        plan.targets.iter().map(|path| (format!("the target {}", path.display()), FileIdentity::of(path)));
     let catalog =
-        claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), Identity::of(path)));
+        claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let used: Vec<_> = targets.chain(catalog).chain(inputs).collect();
-    let job = Job::survey(root.clone(), plan, options)?;
+    let job = CheckedRun::survey(root.clone(), plan, options)?;
     let claimed =
         judge::claimed(claim, Some(&root), &job.disk_sizes()).map_err(|e| Failure::input(chain(&e)))?;
     let mut results = Results::open(output, &used)?;

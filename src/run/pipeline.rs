@@ -22,7 +22,7 @@ use super::{Failure, plans, tuning};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::doubts;
-use crate::engine::{Choice, Timer, Trace, clock_source};
+use crate::engine::{EngineChoice, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::judge;
 use crate::machine;
@@ -96,25 +96,25 @@ pub struct News<'a> {
 }
 
 /// Work whose input was checked. Nothing is opened or changed yet.
-pub struct Job {
+pub struct CheckedRun {
     root: Root,
     plan: Plan,
     surveyed: Vec<Surveyed>,
-    choices: Vec<Choice>,
+    choices: Vec<EngineChoice>,
     warnings: Vec<Warning>,
     claimed: Option<Claimed>,
     options: Options,
 }
 
-impl Job {
+impl CheckedRun {
     /// Looks at the targets of a plan and finds whatever cannot work.
     ///
     /// # Errors
     /// Of input, and what the guard refuses for lack of consent.
-    pub fn survey(root: Root, plan: Plan, options: Options) -> Result<Job, Failure> {
+    pub fn survey(root: Root, plan: Plan, options: Options) -> Result<CheckedRun, Failure> {
         let surveyed = targets::survey(&root, &plan, &options)?;
         let (choices, warnings) = plans::engines(&plan, &root)?;
-        Ok(Job { root, plan, surveyed, choices, warnings, claimed: None, options })
+        Ok(CheckedRun { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
 
     /// Sizes of the whole disks under the targets: what a volume was bought with.
@@ -123,13 +123,13 @@ impl Job {
     }
 
     /// The same work held against a promise.
-    pub fn promised(self, claimed: Option<Claimed>) -> Job {
-        Job { claimed, ..self }
+    pub fn promised(self, claimed: Option<Claimed>) -> CheckedRun {
+        CheckedRun { claimed, ..self }
     }
 
     /// Does the work. `interrupts` above 0 ends it soon, with what was measured until then.
     pub fn run(self, timer: &Timer, interrupts: &AtomicUsize, front: &mut dyn Front) -> Ended {
-        let Job { root, plan, surveyed, choices, warnings, claimed, options } = self;
+        let CheckedRun { root, plan, surveyed, choices, warnings, claimed, options } = self;
         let record = Record {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
@@ -174,7 +174,7 @@ impl Job {
 /// A run that has begun.
 struct Running<'a> {
     root: Root,
-    choices: Vec<Choice>,
+    choices: Vec<EngineChoice>,
     options: Options,
     timer: &'a Timer,
     interrupts: &'a AtomicUsize,
@@ -196,7 +196,7 @@ impl Running<'_> {
     /// Everything from the first change to the last step.
     fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
         for target in surveyed {
-            let setting = ready::Setting {
+            let setting = ready::ReadySetting {
                 root: &self.root,
                 plan: &self.record.plan,
                 destroy: &self.options.destroy,
@@ -306,7 +306,7 @@ impl Running<'_> {
     }
 
     fn measure(&mut self, range: Range<usize>) -> Result<stage::Done, Failure> {
-        let setting = stage::Setting {
+        let setting = stage::StageSetting {
             root: &self.root,
             timer: self.timer,
             ready: &self.ready,

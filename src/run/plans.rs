@@ -4,7 +4,7 @@ use super::Failure;
 use super::targets::workers;
 use crate::cli::PlanArgs;
 use crate::device::Root;
-use crate::engine::{self, Choice};
+use crate::engine::{self, EngineChoice};
 use crate::fio::process::Fio;
 use crate::fio::write_jobs;
 use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
@@ -57,7 +57,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
-pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<Choice>, Vec<Warning>), Failure> {
+pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Warning>), Failure> {
     let mut choices = Vec::new();
     let mut warnings: Vec<Warning> = Vec::new();
     for step in &plan.steps {

@@ -34,7 +34,7 @@ const LAID: u32 = 0o644;
 const FOLDER: u32 = 0o700;
 
 /// The circumstances under which targets are made ready.
-pub struct Setting<'a> {
+pub struct ReadySetting<'a> {
     /// Where /sys and /proc are.
     pub root: &'a Root,
     /// The plan that drives the targets.
@@ -63,12 +63,12 @@ struct Held {
     /// Through the page cache, when steps differ in that.
     cached: Option<Arc<Clearance>>,
     record: TargetRecord,
-    end: End,
+    end: TargetEnd,
 }
 
 /// The fate of a target at the end of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum TargetEnd {
     /// It was there and stays, or was laid to stay.
     Stays,
     /// A test file of ours: it goes unless it is to be kept.
@@ -81,7 +81,12 @@ enum End {
 
 impl Ready {
     /// Clears, opens and where needed makes and fills one more target. False when the user interrupted the filling.
-    pub fn add(&mut self, setting: &Setting<'_>, target: Surveyed, ui: &mut Ui) -> Result<bool, Failure> {
+    pub fn add(
+        &mut self,
+        setting: &ReadySetting<'_>,
+        target: Surveyed,
+        ui: &mut Ui,
+    ) -> Result<bool, Failure> {
         let uses = Uses::of(setting.plan, &target.named);
         if let Some(laid) = target.laid.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
@@ -98,7 +103,7 @@ impl Ready {
         if uses.writes {
             clearance.confirm()?;
         }
-        self.hold(clearance, target, End::Stays)?;
+        self.hold(clearance, target, TargetEnd::Stays)?;
         self.open_cached(uses)?;
         Ok(true)
     }
@@ -106,7 +111,7 @@ impl Ready {
     /// A test file of our own.
     fn make(
         &mut self,
-        setting: &Setting<'_>,
+        setting: &ReadySetting<'_>,
         clearance: Clearance,
         target: Surveyed,
         size: Bytes,
@@ -115,7 +120,7 @@ impl Ready {
     ) -> Result<bool, Failure> {
         ui.say(&format!("Test file {}: {}", clearance.path().display(), target.why));
         // Known to be ours from here on, so that it goes away whatever happens while it is filled.
-        self.hold(clearance, target, End::Made)?;
+        self.hold(clearance, target, TargetEnd::Made)?;
         if !self.fill(setting, Bytes(0), size, ui)? {
             return Ok(false);
         }
@@ -126,7 +131,7 @@ impl Ready {
     /// A file that a job names: made and made longer as far as that is needed.
     fn lay(
         &mut self,
-        setting: &Setting<'_>,
+        setting: &ReadySetting<'_>,
         target: Surveyed,
         laid: Laid,
         uses: Uses,
@@ -174,7 +179,7 @@ impl Ready {
             }
         };
         let path = clearance.path().to_path_buf();
-        self.hold(clearance, target, if grows { End::Unfinished(had) } else { End::Stays })?;
+        self.hold(clearance, target, if grows { TargetEnd::Unfinished(had) } else { TargetEnd::Stays })?;
         let from = had.unwrap_or_default();
         if fill {
             let what = if had.is_some() { "lengthened" } else { "laid out" };
@@ -186,13 +191,14 @@ impl Ready {
             prepare::reserve(&self.open.last().expect("held above").first, size);
         }
         self.look_again(setting.root);
-        self.open.last_mut().expect("held above").end = if laid.unlink { End::Unlinked } else { End::Stays };
+        self.open.last_mut().expect("held above").end =
+            if laid.unlink { TargetEnd::Unlinked } else { TargetEnd::Stays };
         self.open_cached(uses)?;
         Ok(true)
     }
 
     /// Keeps a cleared target from here on.
-    fn hold(&mut self, clearance: Clearance, target: Surveyed, end: End) -> Result<(), Failure> {
+    fn hold(&mut self, clearance: Clearance, target: Surveyed, end: TargetEnd) -> Result<(), Failure> {
         let record = TargetRecord {
             named: target.named,
             path: clearance.path().to_path_buf(),
@@ -205,7 +211,13 @@ impl Ready {
     }
 
     /// Writes the last target from one length to another. False when the user interrupted it.
-    fn fill(&mut self, setting: &Setting<'_>, from: Bytes, to: Bytes, ui: &mut Ui) -> Result<bool, Failure> {
+    fn fill(
+        &mut self,
+        setting: &ReadySetting<'_>,
+        from: Bytes,
+        to: Bytes,
+        ui: &mut Ui,
+    ) -> Result<bool, Failure> {
         let held = self.open.last_mut().expect("a target was added");
         let shown = held.record.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let filled =
@@ -322,8 +334,8 @@ impl Ready {
     pub fn finish(mut self, keep: bool) -> Vec<PathBuf> {
         let mut kept = Vec::new();
         for held in &mut self.open {
-            if keep && held.end == End::Made {
-                held.end = End::Stays;
+            if keep && held.end == TargetEnd::Made {
+                held.end = TargetEnd::Stays;
                 kept.push(held.record.path.clone());
             }
         }
@@ -334,21 +346,23 @@ impl Ready {
 impl Drop for Ready {
     fn drop(&mut self) {
         for held in &self.open {
-            if !matches!(held.end, End::Stays) {
+            if !matches!(held.end, TargetEnd::Stays) {
                 leftover::say_if_moved(&held.first);
             }
             let done = match held.end {
-                End::Stays => Ok(()),
-                End::Made | End::Unfinished(None) => held.first.remove_created(),
-                End::Unlinked => held.first.remove(),
-                End::Unfinished(Some(had)) => {
+                TargetEnd::Stays => Ok(()),
+                TargetEnd::Made | TargetEnd::Unfinished(None) => held.first.remove_created(),
+                TargetEnd::Unlinked => held.first.remove(),
+                TargetEnd::Unfinished(Some(had)) => {
                     rustix::fs::ftruncate(held.first.as_fd(), had.0).map_err(Into::into)
                 }
             };
             let path = held.record.path.display();
             let said = match (done, held.end) {
                 (Ok(()), _) => continue,
-                (Err(e), End::Unfinished(Some(had))) => format!("{path} could not be cut back to {had}: {e}"),
+                (Err(e), TargetEnd::Unfinished(Some(had))) => {
+                    format!("{path} could not be cut back to {had}: {e}")
+                }
                 (Err(e), _) => format!("the test file {path} could not be removed: {e}; remove it by hand"),
             };
             screen::say(&format!("volproof: {said}\n"));

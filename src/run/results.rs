@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::pipeline::{Ended, Front};
 use super::{Failure, output, shown};
 use crate::cli::OutputArgs;
-use crate::output::{Identity, OutputError, OutputFile, apart, screen};
+use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
 use crate::record::{Record, State};
 use crate::report::{html, text};
 use crate::ui::Ui;
@@ -80,7 +80,7 @@ impl Results {
     ///
     /// # Errors
     /// Of input.
-    pub fn open(args: &OutputArgs, used: &[(String, Identity)]) -> Result<Results, Failure> {
+    pub fn open(args: &OutputArgs, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
         let sheet = |file, content| Sheet { file, content, second: None, failed: None };
         let file = match &args.json {
             Some(path) => output("--json", path)?,

@@ -17,7 +17,7 @@ use super::pipeline::{Front, News};
 use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
-use crate::engine::{self, Choice, EngineError, Gate, Load, Outcome, Target, Timer, Trace, Watch};
+use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
 use crate::fio::process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
@@ -31,7 +31,7 @@ use crate::unit::Nanos;
 const TICK: Duration = Duration::from_millis(50);
 
 /// The circumstances that all stages share.
-pub struct Setting<'a> {
+pub struct StageSetting<'a> {
     /// Where /sys and /proc are.
     pub root: &'a Root,
     /// The clock.
@@ -41,7 +41,7 @@ pub struct Setting<'a> {
     /// The plan.
     pub plan: &'a Plan,
     /// The engine of each of its steps.
-    pub choices: &'a [Choice],
+    pub choices: &'a [EngineChoice],
     /// Targets that could not be made ready, and why: steps on them fail before they begin.
     pub unready: &'a [(PathBuf, String)],
     /// A step that fails leaves the others alone; else it ends them.
@@ -73,7 +73,7 @@ struct Prepared<'a> {
 }
 
 /// Where a step is.
-enum State {
+enum StepState {
     Waiting,
     Running { started: String, first_io: Option<Instant> },
     Ended(Instant),
@@ -82,14 +82,14 @@ enum State {
 /// A message from the thread of a step.
 enum Said {
     Watch { elapsed: Nanos, at: Instant, fresh: Vec<Interval> },
-    Ended(Box<Result<Outcome, EngineError>>),
+    Ended(Box<Result<StepOutcome, EngineError>>),
 }
 
 /// Runs the steps of a stage to their end.
 ///
 /// # Errors
 /// When a step cannot be begun for a reason known before any of them was.
-pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) -> Result<Done, Failure> {
+pub fn run(setting: &StageSetting<'_>, stage: Range<usize>, front: &mut dyn Front) -> Result<Done, Failure> {
     let plan = setting.plan;
     let steps = &plan.steps[stage.clone()];
     let prepared = steps
@@ -111,7 +111,7 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
     let mut watched = Stage {
         setting,
         begun: Instant::now(),
-        states: steps.iter().map(|_| State::Waiting).collect(),
+        states: steps.iter().map(|_| StepState::Waiting).collect(),
         prepared: &prepared,
         observer,
         zero: None,
@@ -127,7 +127,7 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
     for (i, step) in steps.iter().enumerate() {
         let mut on = plan.targets_of(step).iter();
         if let Some((_, why)) = on.find_map(|t| setting.unready.iter().find(|(named, _)| named == t)) {
-            watched.states[i] = State::Ended(watched.begun);
+            watched.states[i] = StepState::Ended(watched.begun);
             watched.failures.push((step.name.clone(), Failure::from(anyhow::anyhow!("{why}"))));
         }
     }
@@ -137,16 +137,16 @@ pub fn run(setting: &Setting<'_>, stage: Range<usize>, front: &mut dyn Front) ->
 
 /// A stage that runs.
 struct Stage<'a> {
-    setting: &'a Setting<'a>,
+    setting: &'a StageSetting<'a>,
     stage: Range<usize>,
     prepared: &'a [Prepared<'a>],
-    states: Vec<State>,
+    states: Vec<StepState>,
     begun: Instant,
     observer: Observer,
     /// The first I/O of all.
     zero: Option<Instant>,
     elapsed: Nanos,
-    outcomes: Vec<(usize, Started, Outcome)>,
+    outcomes: Vec<(usize, Started, StepOutcome)>,
     failures: Vec<(String, Failure)>,
     total: Option<Nanos>,
     after: Nanos,
@@ -227,11 +227,11 @@ impl Stage<'_> {
     }
 
     fn waits(&self, i: usize) -> bool {
-        matches!(self.states[i], State::Waiting)
+        matches!(self.states[i], StepState::Waiting)
     }
 
     fn runs(&self, i: usize) -> bool {
-        matches!(self.states[i], State::Running { .. })
+        matches!(self.states[i], StepState::Running { .. })
     }
 
     fn place(&self, of: Range<usize>) -> String {
@@ -249,12 +249,12 @@ impl Stage<'_> {
         let place = self.place(self.stage.start + i..self.stage.start + i + 1);
         front.ui().begin(&place, &step.name, takes);
         let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        self.states[i] = State::Running { started, first_io: None };
+        self.states[i] = StepState::Running { started, first_io: None };
     }
 
     fn news(&mut self, i: usize, elapsed: Nanos, at: Instant, fresh: &[Interval], front: &mut dyn Front) {
         let began = at.checked_sub(elapsed.into()).unwrap_or(at);
-        let State::Running { first_io, .. } = &mut self.states[i] else { return };
+        let StepState::Running { first_io, .. } = &mut self.states[i] else { return };
         let began = *first_io.get_or_insert(began);
         let zero = self.zero.map_or(began, |z| z.min(began));
         self.zero = Some(zero);
@@ -284,8 +284,8 @@ impl Stage<'_> {
     }
 
     /// A step has ended, and the others with it where they are not to go on.
-    fn ended(&mut self, i: usize, result: Result<Outcome, EngineError>, stop: &AtomicBool) {
-        let before = std::mem::replace(&mut self.states[i], State::Ended(Instant::now()));
+    fn ended(&mut self, i: usize, result: Result<StepOutcome, EngineError>, stop: &AtomicBool) {
+        let before = std::mem::replace(&mut self.states[i], StepState::Ended(Instant::now()));
         let step = self.prepared[i].step;
         let outcome = match result {
             Ok(outcome) => outcome,
@@ -297,7 +297,7 @@ impl Stage<'_> {
                 return;
             }
         };
-        let State::Running { started, first_io } = before else { unreachable!("only what runs can end") };
+        let StepState::Running { started, first_io } = before else { unreachable!("only what runs can end") };
         let failed = outcome.ends.iter().any(|e| e.errors > 0) && !self.setting.plan.continue_on_error;
         let stuck = outcome.stuck > 0;
         let first_io = first_io.unwrap_or_else(Instant::now);
@@ -340,7 +340,7 @@ impl Stage<'_> {
 /// The thread of a step: its load, from beginning to end.
 fn load(
     p: &Prepared<'_>,
-    setting: &Setting<'_>,
+    setting: &StageSetting<'_>,
     gate: Option<&Gate>,
     i: usize,
     stop: &AtomicBool,

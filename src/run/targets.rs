@@ -7,7 +7,7 @@ use rustix::thread::CpuSet;
 
 use super::Failure;
 use super::pipeline::Options;
-use crate::device::{self, DeviceError, Facts, Place, Root};
+use crate::device::{self, DeviceError, Facts, FilePlace, Root};
 use crate::engine::Region;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::prepare;
@@ -247,7 +247,7 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid, late: bool) -> Res
         }
         found => found.map_err(Failure::input)?,
     };
-    let (had, place): (Bytes, &Place) = match &facts {
+    let (had, place): (Bytes, &FilePlace) = match &facts {
         Facts::Block(_) => return one(root, plan, named, facts),
         Facts::File(f) => (f.size_bytes, &f.place),
         Facts::Folder(_) if !late && root.path(named).is_dir() => {

@@ -12,7 +12,7 @@ use crate::output::screen;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{TargetRecord, TuningRecord};
 use crate::topo::{PlaceError, Placement, QueueKind, Topology, place_on};
-use crate::tune::{self, Need, Places, TuneError, Tuned, ab};
+use crate::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use crate::ui::Ui;
 use crate::unit::{Nanos, grouped};
 
@@ -46,7 +46,7 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
     }
     let places = Places::system();
     let disks = machine::disks(&places.root, &names).map_err(Failure::input)?;
-    let need = Need {
+    let need = RoomNeeded {
         jobs: plan.steps.iter().map(|s| u64::from(s.numjobs)).max().unwrap_or(1),
         depth: plan.steps.iter().map(|s| u64::from(s.iodepth)).max().unwrap_or(1),
     };

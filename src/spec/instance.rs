@@ -52,9 +52,9 @@ impl Catalogue {
         let provider = volume.provider.as_str();
         let families: Vec<&InstanceFamily> =
             self.instance_families.iter().filter(|f| f.provider == provider).collect();
-        let mut rows: Vec<(&InstanceFamily, Row)> = families
+        let mut rows: Vec<(&InstanceFamily, FamilyRow)> = families
             .iter()
-            .flat_map(|f| f.rows.iter().map(move |r| (*f, Row { columns: &f.columns, cells: r })))
+            .flat_map(|f| f.rows.iter().map(move |r| (*f, FamilyRow { columns: &f.columns, cells: r })))
             .filter(|(f, row)| row.is_of(f, name))
             .collect();
         if rows.is_empty() {
@@ -69,7 +69,7 @@ impl Catalogue {
                 command: self.provider(provider).and_then(|p| p.instance_limit_command.clone()),
             });
         }
-        let holds_for = |f: &InstanceFamily, row: &Row| {
+        let holds_for = |f: &InstanceFamily, row: &FamilyRow| {
             let listed = f.disk_sku.as_deref().or_else(|| row.text("disk_type"));
             listed.is_none_or(|l| l.split(", ").any(|sku| sku == volume.stem()))
         };
@@ -89,7 +89,7 @@ impl Catalogue {
         Ok(self.cap(name, family, row))
     }
 
-    fn cap(&self, name: &str, family: &InstanceFamily, row: &Row) -> InstanceCap {
+    fn cap(&self, name: &str, family: &InstanceFamily, row: &FamilyRow) -> InstanceCap {
         let both = |n: f64| Each { read: Some(n), write: Some(n) };
         let provider = self.provider(&family.provider);
         let iops = match row.first(&["iops", "iops_base"]) {
@@ -131,12 +131,12 @@ const BURST: [(&str, f64); 4] =
     [("gbps_burst", 125e6), ("mbit_max", 125e3), ("mbps_burst", 1e6), ("mbps_max", 1e6)];
 
 /// One row of a family with its column names.
-struct Row<'a> {
+struct FamilyRow<'a> {
     columns: &'a [String],
     cells: &'a [Cell],
 }
 
-impl<'a> Row<'a> {
+impl<'a> FamilyRow<'a> {
     fn cell(&self, name: &str) -> Option<&'a Cell> {
         self.cells.get(self.columns.iter().position(|c| c == name)?)
     }

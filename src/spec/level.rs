@@ -43,10 +43,10 @@ impl Each {
     }
 
     /// The figure of the given direction.
-    pub fn of(self, direction: Direction) -> Option<f64> {
+    pub fn of(self, direction: PromiseDirection) -> Option<f64> {
         match direction {
-            Direction::Read => self.read,
-            Direction::Write => self.write,
+            PromiseDirection::Read => self.read,
+            PromiseDirection::Write => self.write,
         }
     }
 }
@@ -54,7 +54,7 @@ impl Each {
 /// Which way data goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub enum PromiseDirection {
     /// From the volume.
     Read,
     /// To the volume.

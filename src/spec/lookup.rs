@@ -7,7 +7,7 @@ use super::error::SpecError;
 
 /// A volume type that was found, and what must be said about how.
 #[derive(Debug, Clone)]
-pub struct Found<'a> {
+pub struct FoundType<'a> {
     /// The type or edition.
     pub volume: &'a Volume,
     /// A doubt about the edition.
@@ -16,14 +16,14 @@ pub struct Found<'a> {
 
 impl Catalogue {
     /// Finds `provider:type`, a type or alias alone where it is unique, in the edition of the date `at`.
-    pub fn find(&self, name: &str, at: Option<&str>) -> Result<Found<'_>, SpecError> {
+    pub fn find(&self, name: &str, at: Option<&str>) -> Result<FoundType<'_>, SpecError> {
         let (provider, kind) = match name.split_once(':') {
             Some((provider, kind)) => (Some(self.provider_id(provider)?), kind),
             None => (None, name),
         };
         let volume = self.by_name(provider, kind, name)?;
         match at {
-            None => Ok(Found { volume, note: None }),
+            None => Ok(FoundType { volume, note: None }),
             Some(date) if !is_date(date) => Err(SpecError::BadDate { given: date.into() }),
             Some(_) if volume.kind.contains('@') => Err(SpecError::TwoDates { id: volume.id() }),
             Some(date) => Ok(self.edition(volume, date)),
@@ -75,7 +75,7 @@ impl Catalogue {
     }
 
     /// The newest edition of a type that is known to have held at a date; the oldest, with a doubt, before all of them.
-    fn edition<'a>(&'a self, volume: &'a Volume, date: &str) -> Found<'a> {
+    fn edition<'a>(&'a self, volume: &'a Volume, date: &str) -> FoundType<'a> {
         let mut editions: Vec<&Volume> = self
             .volumes
             .iter()
@@ -85,14 +85,14 @@ impl Catalogue {
             .collect();
         editions.sort_by_key(|v| begin(v));
         match editions.iter().rev().find(|v| not_after(begin(v), date)) {
-            Some(v) => Found { volume: v, note: None },
+            Some(v) => FoundType { volume: v, note: None },
             None => {
                 let oldest = editions.first().copied().unwrap_or(volume);
                 let note = format!(
                     "no edition of {date} is known; the oldest known is of {} and may not have held then",
                     begin(oldest)
                 );
-                Found { volume: oldest, note: Some(note) }
+                FoundType { volume: oldest, note: Some(note) }
             }
         }
     }

@@ -20,4 +20,4 @@ pub mod reverse;
 pub use catalogue::Catalogue;
 pub use error::SpecError;
 pub use promise::Promise;
-pub use request::Request;
+pub use request::PromiseRequest;

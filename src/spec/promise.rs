@@ -11,8 +11,8 @@ use super::catalogue::Catalogue;
 use super::entry::{BlockTable, Confidence, Volume};
 use super::error::SpecError;
 use super::instance::InstanceCap;
-use super::level::{Bought, Direction, Each, Level};
-use super::request::Request;
+use super::level::{Bought, Each, Level, PromiseDirection};
+use super::request::PromiseRequest;
 use crate::unit::Bytes;
 
 /// The unit of a throughput and how sure it is.
@@ -179,7 +179,7 @@ pub struct Promise {
 
 impl Promise {
     /// Tells the promise of what was asked for.
-    pub fn of(catalogue: &Catalogue, request: &Request) -> Result<Promise, SpecError> {
+    pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, SpecError> {
         let at = request.at.as_deref();
         if request.block == Some(Bytes(0)) {
             return Err(SpecError::NoBlock);
@@ -227,7 +227,7 @@ impl Promise {
     }
 
     /// What is promised at a block size: the lesser of the volumes' sum and the instance, for each direction.
-    pub fn at(&self, block: Bytes, direction: Direction, reading: Reading) -> Option<AtBlock> {
+    pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let mut sum: Option<AtBlock> = None;
         for volume in &self.volumes {
             let one = volume.at(block, direction, reading)?;
@@ -255,20 +255,20 @@ impl Promise {
 
     /// The least that every reading of the units promises at a block size: a result that meets it is not below promise,
     /// because a doubt about a unit alone must not decide against the provider.
-    pub fn least(&self, block: Bytes, direction: Direction) -> Option<AtBlock> {
+    pub fn least(&self, block: Bytes, direction: PromiseDirection) -> Option<AtBlock> {
         let readings = [Reading::Likely, Reading::Other].map(|r| self.at(block, direction, r));
         readings.into_iter().flatten().min_by(|a, b| a.bytes.total_cmp(&b.bytes))
     }
 
     /// The IOPS cap of a direction, whatever the block size.
-    pub fn iops_cap(&self, direction: Direction) -> Option<Cap> {
+    pub fn iops_cap(&self, direction: PromiseDirection) -> Option<Cap> {
         let sum: Option<f64> = self.volumes.iter().map(|v| v.level.iops.of(direction)).sum();
         let limit = self.instance.as_ref().and_then(|i| i.iops.of(direction));
         lesser(sum, Binding::VolumeIops, limit, Binding::InstanceIops)
     }
 
     /// The cap on bytes per second of a direction, whatever the block size.
-    pub fn bytes_cap(&self, direction: Direction, reading: Reading) -> Option<Cap> {
+    pub fn bytes_cap(&self, direction: PromiseDirection, reading: Reading) -> Option<Cap> {
         let bytes =
             |v: &VolumePromise| Some(v.level.throughput.of(direction)? * v.unit.bytes_in(reading) as f64);
         let sum: Option<f64> = self.volumes.iter().map(bytes).sum();
@@ -357,7 +357,7 @@ impl VolumePromise {
     /// table's largest IOPS; it bounds a smaller volume from above, and says nothing of one beyond the table. Where only
     /// IOPS are published nothing is promised above the block size they are stated at, and where only throughput is,
     /// nothing below its.
-    pub fn at(&self, block: Bytes, direction: Direction, reading: Reading) -> Option<AtBlock> {
+    pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let size = block.0 as f64;
         let unit = self.unit.bytes_in(reading) as f64;
         let counted = self.split.map_or(1, |split| block.0.div_ceil(split.0).max(1)) as f64;
@@ -414,22 +414,23 @@ mod tests {
 
     fn promise(kind: &str, gib: u64) -> Promise {
         let volume = Asked { kind: kind.into(), size: Some(Bytes::gib(gib)), ..Asked::default() };
-        Promise::of(Catalogue::shipped(), &Request { volume, ..Request::default() }).unwrap()
+        Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() }).unwrap()
     }
 
     fn at(p: &Promise, kib: u64) -> (f64, f64, Binding) {
-        let a = p.at(Bytes::kib(kib), Direction::Write, Reading::Likely).unwrap();
+        let a = p.at(Bytes::kib(kib), PromiseDirection::Write, Reading::Likely).unwrap();
         (a.iops, a.bytes, a.binding)
     }
 
     #[test]
     fn both_readings_of_a_doubtful_unit() {
         let p = promise("alibaba:cloud_essd.PL1", 800);
-        let caps = [Reading::Likely, Reading::Other].map(|r| p.bytes_cap(Direction::Read, r).unwrap().value);
+        let caps =
+            [Reading::Likely, Reading::Other].map(|r| p.bytes_cap(PromiseDirection::Read, r).unwrap().value);
         assert_eq!(caps, [350.0 * 1048576.0, 350e6]);
         assert_eq!(at(&p, 16).0, 22_400.0);
-        assert_eq!(p.at(Bytes::kib(16), Direction::Read, Reading::Other).unwrap().iops, 21_362.0);
-        assert_eq!(p.least(Bytes::kib(16), Direction::Read).unwrap().iops, 21_362.0);
+        assert_eq!(p.at(Bytes::kib(16), PromiseDirection::Read, Reading::Other).unwrap().iops, 21_362.0);
+        assert_eq!(p.least(Bytes::kib(16), PromiseDirection::Read).unwrap().iops, 21_362.0);
         assert!(!p.unit_certain() && promise("aws:gp2", 100).unit_certain());
     }
 
@@ -455,7 +456,7 @@ mod tests {
 
     #[test]
     fn nothing_is_promised_where_nothing_is_published() {
-        let at = |p: &Promise, kib| p.at(Bytes::kib(kib), Direction::Read, Reading::Likely);
+        let at = |p: &Promise, kib| p.at(Bytes::kib(kib), PromiseDirection::Read, Reading::Likely);
         let basic = promise("alibaba:cloud", 100);
         assert!(
             at(&basic, 4).is_none() && at(&basic, 1024).is_some(),
@@ -474,7 +475,8 @@ mod tests {
             iops: Some(Choice::Value(1_000.0)),
             ..Asked::default()
         };
-        let p = Promise::of(Catalogue::shipped(), &Request { volume, ..Request::default() }).unwrap();
+        let p = Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
+            .unwrap();
         assert_eq!(at(&p, 256).0, 1_000.0);
         assert_eq!(at(&p, 1024).0, 250.0);
         assert_eq!(at(&p, 16).0, 1_000.0);
@@ -484,9 +486,11 @@ mod tests {
     fn a_pool_counts_its_base_once() {
         let with = vec!["gcp:pd-ssd:100GiB".parse::<Asked>().unwrap()];
         let volume = Asked { kind: "gcp:pd-ssd".into(), size: Some(Bytes::gib(100)), ..Asked::default() };
-        let p = Promise::of(Catalogue::shipped(), &Request { volume, with, ..Request::default() }).unwrap();
+        let p =
+            Promise::of(Catalogue::shipped(), &PromiseRequest { volume, with, ..PromiseRequest::default() })
+                .unwrap();
         assert_eq!(p.volumes.len(), 1);
-        assert_eq!(p.iops_cap(Direction::Read).unwrap().value, 6_000.0 + 30.0 * 200.0);
+        assert_eq!(p.iops_cap(PromiseDirection::Read).unwrap().value, 6_000.0 + 30.0 * 200.0);
     }
 
     proptest! {
@@ -499,7 +503,7 @@ mod tests {
             let sold = |hi: bool| hi.then_some(Choice::Most);
             let bought = Bought { iops: sold(v.iops_hi.is_some()), throughput: sold(v.throughput_hi.is_some()) };
             let p = VolumePromise::of(catalogue, v, gib, bought, None).unwrap();
-            for direction in [Direction::Read, Direction::Write] {
+            for direction in [PromiseDirection::Read, PromiseDirection::Write] {
                 let small = p.at(Bytes(1 << a.min(b)), direction, Reading::Likely);
                 let large = p.at(Bytes(1 << a.max(b)), direction, Reading::Likely);
                 if let (Some(small), Some(large)) = (small, large) {

@@ -101,7 +101,7 @@ pub fn parse_iops(text: &str) -> Result<Choice, String> {
 
 /// What a promise is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Request {
+pub struct PromiseRequest {
     /// The volume.
     pub volume: Asked,
     /// Volumes attached beside it and loaded at the same time.

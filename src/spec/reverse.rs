@@ -6,7 +6,7 @@
 use super::catalogue::Catalogue;
 use super::entry::Volume;
 use super::error::SpecError;
-use super::level::{Bought, Choice, Direction};
+use super::level::{Bought, Choice, PromiseDirection};
 use super::promise::{Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
 
@@ -123,7 +123,7 @@ impl Offer<'_> {
 
     fn meets(&self, gib: f64, bought: Bought) -> bool {
         self.promise(gib, bought).is_some_and(|p| {
-            [Direction::Read, Direction::Write].iter().all(|d| {
+            [PromiseDirection::Read, PromiseDirection::Write].iter().all(|d| {
                 [Reading::Likely, Reading::Other].iter().all(|r| match self.need.block {
                     Some(block) => p.at(block, *d, *r).is_some_and(|a| {
                         self.need.iops.is_none_or(|n| a.iops >= n)

@@ -22,8 +22,7 @@ const WORTH: f64 = 0.001;
 /// A burst at the start of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "BurstSeen")]
-pub struct Burst {
+pub struct BurstSeen {
     /// How long it lasted.
     pub seconds: f64,
     /// The rate during it.
@@ -36,14 +35,14 @@ pub struct Burst {
     pub baseline_from_bin: usize,
 }
 
-impl Burst {
+impl BurstSeen {
     /// The burst at the start of a run, when there is one.
-    pub fn of(bins: &[u64]) -> Option<Burst> {
-        Burst::long(bins).or_else(|| Burst::first_window(bins))
+    pub fn of(bins: &[u64]) -> Option<BurstSeen> {
+        BurstSeen::long(bins).or_else(|| BurstSeen::first_window(bins))
     }
 
     /// Two stable levels, the later one lower: credits that ran out.
-    fn long(bins: &[u64]) -> Option<Burst> {
+    fn long(bins: &[u64]) -> Option<BurstSeen> {
         let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
         let unit = seconds.len().div_ceil(LONGEST).max(1);
         let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
@@ -70,7 +69,7 @@ impl Burst {
         let baseline_from_bin = from.max(head.len());
         let baseline = &bins[baseline_from_bin..];
         let total: f64 = baseline.iter().map(|&n| n as f64).sum();
-        (total > 0.0).then(|| Burst {
+        (total > 0.0).then(|| BurstSeen {
             seconds: head.len() as f64 / PER_SECOND as f64,
             level_per_second: level,
             baseline_per_second: total / (baseline.len() as f64 / PER_SECOND as f64),
@@ -80,7 +79,7 @@ impl Burst {
     }
 
     /// A quota that was full when the run began: the first bins stand out from all later ones.
-    fn first_window(bins: &[u64]) -> Option<Burst> {
+    fn first_window(bins: &[u64]) -> Option<BurstSeen> {
         let later = &bins[bins.len() / 4..];
         let mut sorted = later.to_vec();
         sorted.sort_unstable();
@@ -95,7 +94,7 @@ impl Burst {
         let length = bins.iter().take_while(|n| stands_out(**n)).count();
         let surplus: f64 = bins[..length].iter().map(|&n| n as f64 - base).sum();
         let total: f64 = bins.iter().map(|&n| n as f64).sum();
-        (length > 0 && length <= bins.len() / 4 && surplus > WORTH * total).then(|| Burst {
+        (length > 0 && length <= bins.len() / 4 && surplus > WORTH * total).then(|| BurstSeen {
             seconds: length as f64 / PER_SECOND as f64,
             level_per_second: mean(&bins[..length].iter().map(|&n| n as f64).collect::<Vec<_>>())
                 * PER_SECOND as f64,
@@ -119,7 +118,7 @@ mod tests {
     fn credits_that_run_out_give_two_levels() {
         let noise = |i: u64| i * 7919 % 13;
         let bins: Vec<u64> = (0..1200).map(|i| if i < 203 { 600 } else { 300 } + noise(i)).collect();
-        let b = Burst::of(&bins).unwrap();
+        let b = BurstSeen::of(&bins).unwrap();
         assert!((b.seconds - 20.3).abs() < 0.11, "{b:?}");
         assert!((b.level_per_second / 6060.0 - 1.0).abs() < 0.01, "{b:?}");
         assert!((b.baseline_per_second / 3060.0 - 1.0).abs() < 0.01, "{b:?}");
@@ -131,7 +130,7 @@ mod tests {
         // As a published run of 13 s: 20,000 a second and 1,644 more at the start.
         let mut bins = vec![2000; 130];
         bins[0] += 1644;
-        let b = Burst::of(&bins).unwrap();
+        let b = BurstSeen::of(&bins).unwrap();
         assert_eq!((b.surplus, b.seconds, b.baseline_per_second), (1644.0, 0.1, 20_000.0));
         assert!((20_000.0 + b.adds_per_second(13.0) - 20_126.5).abs() < 0.1);
     }
@@ -143,7 +142,7 @@ mod tests {
         let rising: Vec<u64> = (0..600).map(|i| if i < 300 { 500 } else { 1000 } + noise(i)).collect();
         let beating: Vec<u64> = (0..600).map(|i| if i % 10 < 2 { 10_000 } else { 0 }).collect();
         for bins in [steady, rising, beating, vec![0; 100], vec![], vec![5; 3]] {
-            assert_eq!(Burst::of(&bins), None);
+            assert_eq!(BurstSeen::of(&bins), None);
         }
     }
 }

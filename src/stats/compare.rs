@@ -31,8 +31,7 @@ const SEED: u64 = 0x7061_6972_7321;
 /// What may be said of A and B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "ComparisonOutcome")]
-pub enum Outcome {
+pub enum ComparisonOutcome {
     /// A is faster: p < 0.05, the interval excludes 1, and the difference is above noise.
     Faster,
     /// A is slower, in the same sense.
@@ -48,7 +47,7 @@ pub enum Outcome {
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
     /// What may be said.
-    pub outcome: Outcome,
+    pub outcome: ComparisonOutcome,
     /// Number of pairs.
     pub pairs: u64,
     /// A over B, geometric mean over pairs.
@@ -70,7 +69,7 @@ pub struct Comparison {
 
 impl Comparison {
     /// Compares pairs `(A, B)`. Differences within `margin` (a share, at least [`NOISE`]) do not matter to the caller; when
-    /// one is both certain and within it, it is [`Outcome::Equivalent`]. `None` for fewer than two pairs or values not above 0.
+    /// one is both certain and within it, it is [`ComparisonOutcome::Equivalent`]. `None` for fewer than two pairs or values not above 0.
     pub fn of(pairs: &[(f64, f64)], margin: f64) -> Option<Comparison> {
         let usable = |v: f64| v.is_finite() && v > 0.0;
         if pairs.len() < 2 || !pairs.iter().all(|p| usable(p.0) && usable(p.1)) {
@@ -86,15 +85,16 @@ impl Comparison {
         let sure = p_value < 1.0 - CONFIDENCE && effect.abs() > floor;
         let margin = margin.max(NOISE).ln_1p();
         let outcome = if -margin < low && high < margin {
-            Outcome::Equivalent
+            ComparisonOutcome::Equivalent
         } else if sure && low > 0.0 {
-            Outcome::Faster
+            ComparisonOutcome::Faster
         } else if sure && high < 0.0 {
-            Outcome::Slower
+            ComparisonOutcome::Slower
         } else {
-            Outcome::Undecided
+            ComparisonOutcome::Undecided
         };
-        let wanted = (outcome == Outcome::Undecided).then(|| needed(spread, effect.abs().max(floor), k));
+        let wanted =
+            (outcome == ComparisonOutcome::Undecided).then(|| needed(spread, effect.abs().max(floor), k));
         Some(Comparison {
             outcome,
             pairs: k as u64,
@@ -180,18 +180,21 @@ mod tests {
     #[test]
     fn five_pairs_never_decide_for_faster() {
         let c = Comparison::of(&all_faster(5, 0.1), 0.0).unwrap();
-        assert_eq!((c.outcome, c.pairs_needed), (Outcome::Undecided, Some(6)));
-        assert_eq!(Comparison::of(&all_faster(6, 0.1), 0.0).unwrap().outcome, Outcome::Faster);
-        assert_eq!(Comparison::of(&all_faster(6, -0.1), 0.0).unwrap().outcome, Outcome::Slower);
+        assert_eq!((c.outcome, c.pairs_needed), (ComparisonOutcome::Undecided, Some(6)));
+        assert_eq!(Comparison::of(&all_faster(6, 0.1), 0.0).unwrap().outcome, ComparisonOutcome::Faster);
+        assert_eq!(Comparison::of(&all_faster(6, -0.1), 0.0).unwrap().outcome, ComparisonOutcome::Slower);
     }
 
     #[test]
     fn small_differences_are_noise_or_within_the_margin() {
         let c = Comparison::of(&all_faster(8, 0.004), 0.0).unwrap();
-        assert_eq!(c.outcome, Outcome::Equivalent, "certain, but below the noise of the method");
+        assert_eq!(c.outcome, ComparisonOutcome::Equivalent, "certain, but below the noise of the method");
         assert!(c.p_value < 0.05);
-        assert_eq!(Comparison::of(&all_faster(8, 0.02), 0.05).unwrap().outcome, Outcome::Equivalent);
-        assert_eq!(Comparison::of(&all_faster(8, 0.02), 0.0).unwrap().outcome, Outcome::Faster);
+        assert_eq!(
+            Comparison::of(&all_faster(8, 0.02), 0.05).unwrap().outcome,
+            ComparisonOutcome::Equivalent
+        );
+        assert_eq!(Comparison::of(&all_faster(8, 0.02), 0.0).unwrap().outcome, ComparisonOutcome::Faster);
     }
 
     #[test]
@@ -211,7 +214,7 @@ mod tests {
         let mut pairs = all_faster(9, 0.0);
         pairs[4].0 = 3000.0;
         let c = Comparison::of(&pairs, 0.0).unwrap();
-        assert_eq!(c.outcome, Outcome::Undecided);
+        assert_eq!(c.outcome, ComparisonOutcome::Undecided);
         assert!(c.ratio > 1.1 && c.robust_ratio < 1.01);
     }
 

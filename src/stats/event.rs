@@ -9,7 +9,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::burst::Burst;
+use super::burst::BurstSeen;
 use super::rate::per_second;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
@@ -59,17 +59,17 @@ impl Event {
 
 /// Completions and requests in flight over the grid, of all targets and directions together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Load {
+pub struct LoadGrid {
     /// I/Os completed in each bin.
     pub ios: Vec<u64>,
     /// Requests in flight in each bin, on average.
     pub in_flight: Vec<f64>,
 }
 
-impl Load {
+impl LoadGrid {
     /// Of series that ran together, without a last bin that is cut short.
-    pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> Load {
-        let mut load = Load::default();
+    pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
+        let mut load = LoadGrid::default();
         for s in series {
             let whole = (s.window_ns.0 / GRID.0) as usize;
             load.ios.resize(load.ios.len().max(whole), 0);
@@ -87,7 +87,7 @@ impl Load {
     /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: what
     /// lies before and after it is looked at apart.
     pub fn events(&self) -> Vec<Event> {
-        let fall = Burst::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
+        let fall = BurstSeen::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
         let mut events = Vec::new();
         for part in [0..fall, fall..self.ios.len()] {
             let usual = usual_gap(&self.ios[part.clone()]);
@@ -176,11 +176,11 @@ fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = std::op
 mod tests {
     use super::*;
 
-    fn load(rate: impl Fn(usize) -> u64) -> Load {
-        Load { ios: (0..1200).map(rate).collect(), in_flight: vec![32.0; 1200] }
+    fn load(rate: impl Fn(usize) -> u64) -> LoadGrid {
+        LoadGrid { ios: (0..1200).map(rate).collect(), in_flight: vec![32.0; 1200] }
     }
 
-    fn found(load: &Load) -> Vec<(Lapse, f64, f64)> {
+    fn found(load: &LoadGrid) -> Vec<(Lapse, f64, f64)> {
         load.events().iter().map(|e| (e.lapse, e.start_ns.as_seconds(), e.length_ns.as_seconds())).collect()
     }
 

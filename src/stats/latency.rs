@@ -22,13 +22,13 @@ pub struct MeanLatency {
     /// The 95 % interval; absent below ten seconds, when fewer than ten I/Os completed, and when the latency varies too
     /// slowly for a run of this length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Bounds>,
+    pub interval: Option<MeanBounds>,
 }
 
 /// Interval of a mean latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bounds {
+pub struct MeanBounds {
     /// Share of such intervals that hold the true mean: 0.95.
     pub confidence: f64,
     /// Lower end.
@@ -62,7 +62,7 @@ impl MeanLatency {
         if let Some(spread) = Spread::of(&residuals).filter(|s| s.holds) {
             let error = spread.standard_error / (used_ios / residuals.len() as f64);
             let half = quantile((1.0 + CONFIDENCE) / 2.0) * error;
-            found.interval = Some(Bounds {
+            found.interval = Some(MeanBounds {
                 confidence: CONFIDENCE,
                 low_ns: (mean_ns - half).max(0.0),
                 high_ns: mean_ns + half,

@@ -36,7 +36,7 @@ pub enum Answer {
 /// An answer with what it rests on. Values are in the unit of the claim: per second, or nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Finding {
+pub struct ClaimAnswer {
     /// The answer.
     pub answer: Answer,
     /// What was measured.
@@ -57,10 +57,10 @@ pub struct Finding {
 ///
 /// An interval shrinks with the square root of time, so the time to separate it from the limit is
 /// T (half-width / distance)^2 in all, and what has been measured comes off that.
-pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
+pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
     let limit = promised * (1.0 - tolerance);
     let value = estimate.mean_per_second;
-    let finding = Finding {
+    let finding = ClaimAnswer {
         answer: Answer::Inconclusive,
         value,
         limit,
@@ -71,9 +71,9 @@ pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
     let wanted = estimate.extend_to_seconds.map(|s| s as f64 - estimate.seconds);
     match finding.bounds {
         Some((low, high)) if wanted.is_none() => {
-            decide(finding, (low, high), high - value, estimate.seconds, Side::AtLeast)
+            decide(finding, (low, high), high - value, estimate.seconds, GoodSide::AtLeast)
         }
-        _ => Finding { more_seconds: wanted.and_then(patience), ..finding },
+        _ => ClaimAnswer { more_seconds: wanted.and_then(patience), ..finding },
     }
 }
 
@@ -81,9 +81,9 @@ pub fn rate(estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
 ///
 /// A percentile that may not be printed decides nothing; from the length of the run the answer says how much longer it
 /// would have to be. Such rows are left out of a table but not out of [`super::percentile::measure`].
-pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> Finding {
+pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> ClaimAnswer {
     let value = found.value_ns.0 as f64;
-    let finding = Finding {
+    let finding = ClaimAnswer {
         answer: Answer::Inconclusive,
         value,
         limit: limit.0 as f64,
@@ -95,20 +95,20 @@ pub fn percentile(found: &Percentile, limit: Nanos, seconds: f64) -> Finding {
     match finding.bounds {
         Some(bounds) if carried => {
             let towards = if value > finding.limit { value - bounds.0 } else { bounds.1 - value };
-            decide(finding, bounds, towards, seconds, Side::AtMost)
+            decide(finding, bounds, towards, seconds, GoodSide::AtMost)
         }
         _ => {
             let samples = ABOVE / (found.effective_samples * (1.0 - found.share));
             let total = (seconds * samples.max(1.0)).max(BATCHES as f64);
-            Finding { more_seconds: patience(total - seconds), ..finding }
+            ClaimAnswer { more_seconds: patience(total - seconds), ..finding }
         }
     }
 }
 
 /// "On average at most `promised`", plus the tolerance (a share).
-pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Finding {
+pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> ClaimAnswer {
     let limit = promised.0 as f64 * (1.0 + tolerance);
-    let finding = Finding {
+    let finding = ClaimAnswer {
         answer: Answer::Inconclusive,
         value: found.mean_ns,
         limit,
@@ -118,36 +118,42 @@ pub fn mean_latency(found: &MeanLatency, promised: Nanos, tolerance: f64) -> Fin
     };
     match finding.bounds {
         Some(bounds) if found.seconds >= super::rate::MINUTE => {
-            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, Side::AtMost)
+            decide(finding, bounds, bounds.1 - found.mean_ns, found.seconds, GoodSide::AtMost)
         }
         _ => {
             let total = (2.0 * found.seconds).max(super::rate::MINUTE);
-            Finding { more_seconds: patience(total - found.seconds), ..finding }
+            ClaimAnswer { more_seconds: patience(total - found.seconds), ..finding }
         }
     }
 }
 
 /// Which side of the limit is good.
 #[derive(Clone, Copy, PartialEq)]
-enum Side {
+enum GoodSide {
     AtLeast,
     AtMost,
 }
 
 /// Compares bounds with the limit; `half` is the distance from the value to the bound that faces the limit.
-fn decide(finding: Finding, (low, high): (f64, f64), half: f64, seconds: f64, side: Side) -> Finding {
+fn decide(
+    finding: ClaimAnswer,
+    (low, high): (f64, f64),
+    half: f64,
+    seconds: f64,
+    side: GoodSide,
+) -> ClaimAnswer {
     let answer = match side {
-        Side::AtLeast if low >= finding.limit => Answer::Pass,
-        Side::AtLeast if high < finding.limit => Answer::Fail,
-        Side::AtMost if high <= finding.limit => Answer::Pass,
-        Side::AtMost if low > finding.limit => Answer::Fail,
+        GoodSide::AtLeast if low >= finding.limit => Answer::Pass,
+        GoodSide::AtLeast if high < finding.limit => Answer::Fail,
+        GoodSide::AtMost if high <= finding.limit => Answer::Pass,
+        GoodSide::AtMost if low > finding.limit => Answer::Fail,
         _ => Answer::Inconclusive,
     };
     let distance = (finding.value - finding.limit).abs();
     let more_seconds = (answer == Answer::Inconclusive)
         .then(|| if distance > 0.0 { seconds * ((half / distance).powi(2) - 1.0) } else { f64::INFINITY })
         .and_then(patience);
-    Finding { answer, more_seconds, ..finding }
+    ClaimAnswer { answer, more_seconds, ..finding }
 }
 
 /// A waiting time that can be advised.
@@ -245,7 +251,7 @@ fn lower(k: u64, n: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::stats::CONFIDENCE;
-    use crate::stats::percentile::Bounds;
+    use crate::stats::percentile::PercentileBounds;
 
     /// 300 s around 1000 per 100 ms: uneven, uncorrelated.
     fn estimate(level: u64, seconds: usize) -> Estimate {
@@ -291,7 +297,11 @@ mod tests {
             share: 0.99,
             value_ns: Nanos(1_000),
             effective_samples,
-            interval: Some(Bounds { confidence: CONFIDENCE, low_ns: Nanos(low), high_ns: Nanos(high) }),
+            interval: Some(PercentileBounds {
+                confidence: CONFIDENCE,
+                low_ns: Nanos(low),
+                high_ns: Nanos(high),
+            }),
         };
         assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(1_100), 60.0).answer, Answer::Pass);
         assert_eq!(percentile(&p(900, 1_100, 1e5), Nanos(899), 60.0).answer, Answer::Fail);

@@ -13,7 +13,7 @@ const REACHED: f64 = 0.95;
 
 /// What was measured over one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct MeasuredWindow {
     /// Completions.
     pub ios: u64,
     /// Sum of their latencies.
@@ -45,7 +45,7 @@ pub struct Little {
 
 impl Little {
     /// Checks the law; `None` when nothing completed, nothing was in flight or no time passed.
-    pub fn of(m: Measured) -> Option<Little> {
+    pub fn of(m: MeasuredWindow) -> Option<Little> {
         if m.ios == 0 || m.in_flight == 0 || m.window.0 == 0 {
             return None;
         }
@@ -86,8 +86,8 @@ pub fn rate_reachable(depth: u64, latency: Nanos) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn ten_seconds(ios: u64, latency_us: u64, depth: f64) -> Measured {
-        Measured {
+    fn ten_seconds(ios: u64, latency_us: u64, depth: f64) -> MeasuredWindow {
+        MeasuredWindow {
             ios,
             latency: Nanos::micros(ios * latency_us),
             in_flight: (depth * 1e10) as u64,
@@ -118,11 +118,11 @@ mod tests {
         // A device that stops after 8 of 10 seconds with 32 in flight: 64 request-seconds have no latency.
         let stopped = ten_seconds(256_000, 1_000, 32.0);
         assert!(!Little::of(stopped).unwrap().holds);
-        let law = Little::of(Measured { outside: Some(64_000_000_000), ..stopped }).unwrap();
+        let law = Little::of(MeasuredWindow { outside: Some(64_000_000_000), ..stopped }).unwrap();
         assert!(law.holds && law.deviation_pct.abs() < 1e-9, "{law:?}");
         // With the edges counted nothing else excuses a deviation.
         let slow = ten_seconds(100, 1_000_000, 9.0);
-        assert!(!Little::of(Measured { outside: Some(0), ..slow }).unwrap().holds);
+        assert!(!Little::of(MeasuredWindow { outside: Some(0), ..slow }).unwrap().holds);
     }
 
     #[test]

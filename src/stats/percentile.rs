@@ -34,13 +34,13 @@ pub struct Percentile {
     pub effective_samples: f64,
     /// Its 95 % interval; absent below ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Bounds>,
+    pub interval: Option<PercentileBounds>,
 }
 
 /// Interval of a percentile, by resampling blocks of seconds (see [`bootstrap`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Bounds {
+pub struct PercentileBounds {
     /// Share of such intervals that hold the true percentile: 0.95.
     pub confidence: f64,
     /// Lower end.
@@ -103,7 +103,7 @@ pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
         for (row, (low, high)) in rows.iter_mut().zip(found) {
             // Resampling a long tail may miss the value itself by a bucket.
             let (low_ns, high_ns) = (low.min(row.value_ns), high.max(row.value_ns));
-            row.interval = Some(Bounds { confidence: CONFIDENCE, low_ns, high_ns });
+            row.interval = Some(PercentileBounds { confidence: CONFIDENCE, low_ns, high_ns });
         }
     }
     rows

@@ -38,7 +38,7 @@ pub struct Estimate {
     pub seconds: f64,
     /// The 95 % interval; absent where [`Estimate::too_short`] says that none holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Bounds>,
+    pub interval: Option<RateBounds>,
     /// How many independent seconds the window is worth (at most its length). Absent without an interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_seconds: Option<f64>,
@@ -68,7 +68,7 @@ pub struct Estimate {
 /// quota handed out once a second), shifting the window by part of a period still gains or loses up to one bin, so the
 /// half-width is never below (largest bin - smallest bin) / window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Bounds {
+pub struct RateBounds {
     /// Share of such intervals that hold the true rate: 0.95.
     pub confidence: f64,
     /// Lower end.
@@ -200,7 +200,7 @@ impl Estimate {
         let range = bins.iter().max().unwrap_or(&0) - bins.iter().min().unwrap_or(&0);
         let t = quantile((1.0 + CONFIDENCE) / 2.0);
         let half = (t * spread.standard_error).max(range as f64 / self.seconds);
-        self.interval = Some(Bounds {
+        self.interval = Some(RateBounds {
             confidence: CONFIDENCE,
             low_per_second: (self.mean_per_second - half).max(0.0),
             high_per_second: self.mean_per_second + half,

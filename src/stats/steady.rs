@@ -34,7 +34,7 @@ const LONGEST: usize = 600;
 /// SNIA's two figures for five rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Window {
+pub struct SteadyWindow {
     /// Both rules hold.
     pub snia_pass: bool,
     /// Largest minus smallest round.
@@ -43,9 +43,9 @@ pub struct Window {
     pub drift_pct: f64,
 }
 
-impl Window {
+impl SteadyWindow {
     /// Judges five rounds; `None` when their mean is not above 0, because then nothing was measured.
-    pub fn of(rounds: &[f64; ROUNDS]) -> Option<Window> {
+    pub fn of(rounds: &[f64; ROUNDS]) -> Option<SteadyWindow> {
         let m = mean(rounds);
         if m.is_nan() || m <= 0.0 {
             return None;
@@ -58,7 +58,7 @@ impl Window {
         let drift_pct = 100.0 * 4.0 * slope / m;
         // Both limits are inclusive; rounding of the division must not decide.
         let within = |value: f64, limit: f64| value.abs() <= limit * (1.0 + 1e-12);
-        Some(Window {
+        Some(SteadyWindow {
             snia_pass: within(range_pct, RANGE_PCT) && within(drift_pct, DRIFT_PCT),
             range_pct,
             drift_pct,
@@ -67,9 +67,9 @@ impl Window {
 }
 
 /// The first round after which the five last ones are steady, counted from 1, with its window.
-pub fn reached(rounds: &[f64]) -> Option<(usize, Window)> {
+pub fn reached(rounds: &[f64]) -> Option<(usize, SteadyWindow)> {
     rounds.windows(ROUNDS).take(MAX_ROUNDS + 1 - ROUNDS).enumerate().find_map(|(i, w)| {
-        let window = Window::of(w.try_into().ok()?)?;
+        let window = SteadyWindow::of(w.try_into().ok()?)?;
         window.snia_pass.then_some((i + ROUNDS, window))
     })
 }
@@ -96,7 +96,7 @@ pub struct Steadiness {
     pub warmup: Warmup,
     /// SNIA's rule over the fifths of the rest; absent below five seconds and when nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub window: Option<Window>,
+    pub window: Option<SteadyWindow>,
     /// Length of a fifth. SNIA's rounds last 60 s.
     pub round_seconds: f64,
     /// Changes of level after warm-up.
@@ -119,7 +119,7 @@ impl Steadiness {
         }
         Steadiness {
             warmup,
-            window: Window::of(&rounds),
+            window: SteadyWindow::of(&rounds),
             round_seconds: round as f64,
             changes: changes(&seconds, warmup.cut_seconds),
         }
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn the_range_rule_ends_at_20_percent() {
         // Flat line, range exactly 20 % of a mean of 100.
-        let inside = Window::of(&[100.0, 110.0, 100.0, 90.0, 100.0]).unwrap();
+        let inside = SteadyWindow::of(&[100.0, 110.0, 100.0, 90.0, 100.0]).unwrap();
         assert!(!inside.snia_pass || inside.drift_pct.abs() <= 10.0);
-        let edge = Window::of(&[110.0, 90.0, 100.0, 90.0, 110.0]).unwrap();
+        let edge = SteadyWindow::of(&[110.0, 90.0, 100.0, 90.0, 110.0]).unwrap();
         assert_eq!((edge.snia_pass, edge.range_pct, edge.drift_pct), (true, 20.0, 0.0));
-        let outside = Window::of(&[110.1, 90.0, 100.0, 89.9, 110.0]).unwrap();
+        let outside = SteadyWindow::of(&[110.1, 90.0, 100.0, 89.9, 110.0]).unwrap();
         assert!(!outside.snia_pass && outside.range_pct > 20.0 && outside.drift_pct.abs() < 1.0);
     }
 
@@ -200,10 +200,10 @@ mod tests {
     fn the_drift_rule_ends_at_10_percent() {
         let line = |rise: f64| std::array::from_fn(|i| 100.0 + rise * (i as f64 - 2.0) / 4.0);
         for sign in [1.0, -1.0] {
-            let edge = Window::of(&line(sign * 10.0)).unwrap();
+            let edge = SteadyWindow::of(&line(sign * 10.0)).unwrap();
             assert!(edge.snia_pass, "{edge:?}");
             assert!((edge.drift_pct - sign * 10.0).abs() < 1e-9);
-            let outside = Window::of(&line(sign * 10.01)).unwrap();
+            let outside = SteadyWindow::of(&line(sign * 10.01)).unwrap();
             assert!(!outside.snia_pass && outside.range_pct < 20.0, "{outside:?}");
         }
     }
@@ -211,13 +211,13 @@ mod tests {
     #[test]
     fn drift_is_measured_over_the_window_not_per_round() {
         // 4 % a round is 16 % over the window: within fio's 5 % per interval, outside SNIA's rule.
-        let w = Window::of(&[92.0, 96.0, 100.0, 104.0, 108.0]).unwrap();
+        let w = SteadyWindow::of(&[92.0, 96.0, 100.0, 104.0, 108.0]).unwrap();
         assert!(!w.snia_pass && (w.drift_pct - 16.0).abs() < 1e-9 && w.range_pct == 16.0);
     }
 
     #[test]
     fn rounds_of_nothing_are_no_steady_state() {
-        assert_eq!(Window::of(&[0.0; 5]), None);
+        assert_eq!(SteadyWindow::of(&[0.0; 5]), None);
         assert_eq!(reached(&[100.0; 4]), None);
     }
 

@@ -56,7 +56,7 @@ impl Irqs {
 }
 
 /// One numbered row of /proc/interrupts.
-struct Row<'a> {
+struct InterruptRow<'a> {
     number: u32,
     counts: BTreeMap<u32, u64>,
     /// The names of the drivers that share it.
@@ -65,7 +65,8 @@ struct Row<'a> {
 
 pub(super) fn read(tree: &Tree, disks: &[Disk]) -> Result<Irqs, TopoError> {
     let text = tree.text("proc/interrupts").unwrap_or_default();
-    let owned: Vec<(&Disk, Owner)> = disks.iter().map(|d| (d, Owner::of(tree, d))).collect();
+    let owned: Vec<(&Disk, InterruptOwner)> =
+        disks.iter().map(|d| (d, InterruptOwner::of(tree, d))).collect();
     let mut irqs = Irqs::default();
     for row in rows(&text) {
         let disk = owned.iter().find(|(_, owner)| owner.has(&row)).map(|(disk, _)| *disk);
@@ -94,7 +95,7 @@ pub(super) fn read(tree: &Tree, disks: &[Disk]) -> Result<Irqs, TopoError> {
 }
 
 /// The numbered rows. The header names the online CPUs, so the third column need not be CPU 2.
-fn rows(text: &str) -> Vec<Row<'_>> {
+fn rows(text: &str) -> Vec<InterruptRow<'_>> {
     let mut lines = text.lines();
     let cpus: Vec<u32> = lines
         .next()
@@ -115,21 +116,21 @@ fn rows(text: &str) -> Vec<Row<'_>> {
             // Controller and hardware number stand before the names: `PCI-MSIX-0000:00:02.0   1-edge      virtio1-req.0`,
             // or `IO-APIC   4-edge      ttyS0`. Columns are separated by blanks; names that are shared, by ", ".
             let start = rest.rfind("  ").map_or(0, |i| i + 2);
-            Some(Row { number, counts, names: rest[start..].trim() })
+            Some(InterruptRow { number, counts, names: rest[start..].trim() })
         })
         .collect()
 }
 
 /// Which interrupts are a disk's: those of its PCI function, and those that carry the name of one of its device folders
 /// (virtio over MMIO has no PCI function).
-struct Owner {
+struct InterruptOwner {
     numbers: Vec<u32>,
     names: Vec<String>,
 }
 
-impl Owner {
-    fn of(tree: &Tree, disk: &Disk) -> Owner {
-        let mut owner = Owner { numbers: Vec::new(), names: Vec::new() };
+impl InterruptOwner {
+    fn of(tree: &Tree, disk: &Disk) -> InterruptOwner {
+        let mut owner = InterruptOwner { numbers: Vec::new(), names: Vec::new() };
         let parents = disk.folder.ancestors().skip(1);
         for dir in parents.take_while(|d| d.file_name().is_some_and(|n| n != "devices" && n != "virtual")) {
             owner.numbers = tree.numbers(dir.join("msi_irqs"), "");
@@ -144,7 +145,7 @@ impl Owner {
         owner
     }
 
-    fn has(&self, row: &Row) -> bool {
+    fn has(&self, row: &InterruptRow) -> bool {
         let named = |name: &str| {
             self.names.iter().any(|own| {
                 name.strip_prefix(own.as_str())

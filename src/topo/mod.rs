@@ -19,7 +19,7 @@ pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
 pub use irqs::{Irq, Irqs};
 pub use place::{PlaceError, Placement, Seat, place, place_on};
-pub use queues::{Disk, Queue, QueueKind, Target};
+pub use queues::{Disk, Queue, QueueKind, QueueTarget};
 pub use script::{LikeScript, like_script};
 
 /// Why the machine could not be read.
@@ -50,7 +50,7 @@ pub struct Topology {
     /// The machine's CPUs and which of them this process may use.
     pub cpus: Cpus,
     /// The devices that were asked for, in that order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<QueueTarget>,
     /// The disks that carry them, each once.
     pub disks: Vec<Disk>,
     /// Interrupts of those disks, and of everything else.

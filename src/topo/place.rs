@@ -123,7 +123,7 @@ pub fn place_on(
     }
     let busy = topology.irqs.busiest(&reachable);
     let mut seats: Vec<Seat> = Vec::new();
-    let mut taken = Taken::default();
+    let mut taken = TakenCpus::default();
     for worker in 0..jobs {
         let turn = worker as usize % lanes.len();
         let (before, after) = lanes.split_at_mut(turn);
@@ -136,11 +136,11 @@ pub fn place_on(
 
 /// Who sits where so far.
 #[derive(Default)]
-struct Taken {
+struct TakenCpus {
     by_cpu: BTreeMap<u32, u32>,
 }
 
-impl Taken {
+impl TakenCpus {
     fn in_core(&self, core: &CpuSet) -> Vec<u32> {
         core.iter().filter_map(|c| self.by_cpu.get(&c).copied()).collect()
     }
@@ -150,28 +150,28 @@ impl Taken {
 struct Lane {
     disk: Option<String>,
     node: Option<u32>,
-    slots: Vec<Slot>,
+    slots: Vec<CpuSlot>,
 }
 
-struct Slot {
+struct CpuSlot {
     queue: Option<u32>,
     cpus: CpuSet,
     workers: u32,
 }
 
 fn lanes(topology: &Topology, kind: QueueKind, usable: &CpuSet) -> Result<Vec<Lane>, PlaceError> {
-    let everywhere = || vec![Slot { queue: None, cpus: usable.clone(), workers: 0 }];
+    let everywhere = || vec![CpuSlot { queue: None, cpus: usable.clone(), workers: 0 }];
     let mut lanes = Vec::new();
     for disk in &topology.disks {
         let kind = match kind {
             QueueKind::Read if disk.of_kind(kind).next().is_none() => QueueKind::Default,
             kind => kind,
         };
-        let slots: Vec<Slot> = match disk.bio_based() {
+        let slots: Vec<CpuSlot> = match disk.bio_based() {
             true if kind != QueueKind::Poll => everywhere(),
             _ => disk
                 .of_kind(kind)
-                .map(|q| Slot { queue: Some(q.index), cpus: q.cpus.and(usable), workers: 0 })
+                .map(|q| CpuSlot { queue: Some(q.index), cpus: q.cpus.and(usable), workers: 0 })
                 .collect(),
         };
         if slots.is_empty() {
@@ -190,7 +190,7 @@ impl Lane {
     fn seat(
         &mut self,
         topology: &Topology,
-        taken: &mut Taken,
+        taken: &mut TakenCpus,
         worker: u32,
         busy: Option<u32>,
     ) -> Option<Seat> {
@@ -245,7 +245,7 @@ fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat], busy: Option<u32
     let mut reasons = limits(topology);
     for lane in lanes {
         let Some(disk) = &lane.disk else { continue };
-        let numbers = |fits: fn(&Slot) -> bool| -> CpuSet {
+        let numbers = |fits: fn(&CpuSlot) -> bool| -> CpuSet {
             lane.slots.iter().filter(|s| fits(s)).filter_map(|s| s.queue).collect()
         };
         let unreachable = numbers(|s| s.cpus.is_empty());

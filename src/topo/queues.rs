@@ -14,7 +14,7 @@ use super::{CpuSet, TopoError};
 /// What was asked for, and where its queues were found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct QueueTarget {
     /// As it was given.
     pub asked: String,
     /// The whole disk: of a partition, the disk it lies on.
@@ -89,7 +89,7 @@ impl QueueKind {
 /// Disks that cannot be followed further are a loop in a broken tree; real stacks are three or four deep.
 const DEEPEST: usize = 16;
 
-pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<Target>, Vec<Disk>), TopoError> {
+pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<QueueTarget>, Vec<Disk>), TopoError> {
     let (mut targets, mut disks) = (Vec::new(), Vec::<Disk>::new());
     for asked in names {
         let (disk, folder) = whole_disk(tree, asked)?;
@@ -104,7 +104,7 @@ pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<Target>, Vec<Disk
                 disks.push(carrier);
             }
         }
-        targets.push(Target { asked: asked.to_string(), disk, carried_by });
+        targets.push(QueueTarget { asked: asked.to_string(), disk, carried_by });
     }
     Ok((targets, disks))
 }

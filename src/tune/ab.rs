@@ -106,7 +106,7 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::stats::compare::Outcome;
+    use crate::stats::compare::ComparisonOutcome;
 
     /// A machine whose rate drifts, and on which the setting is worth `gain`.
     fn machine(gain: f64, noise: f64, pairs: usize, seed: u64) -> Comparison {
@@ -131,16 +131,17 @@ mod tests {
     #[test]
     fn an_effect_is_found_in_spite_of_drift() {
         let c = machine(1.10, 0.02, 8, 7);
-        assert_eq!(c.outcome, Outcome::Faster);
+        assert_eq!(c.outcome, ComparisonOutcome::Faster);
         assert!(c.low_ratio <= 1.10 && 1.10 <= c.high_ratio && c.low_ratio > 1.05, "{c:?}");
-        assert_eq!(machine(0.90, 0.02, 8, 7).outcome, Outcome::Slower);
-        assert_eq!(machine(1.0, 0.002, 10, 3).outcome, Outcome::Equivalent);
+        assert_eq!(machine(0.90, 0.02, 8, 7).outcome, ComparisonOutcome::Slower);
+        assert_eq!(machine(1.0, 0.002, 10, 3).outcome, ComparisonOutcome::Equivalent);
     }
 
     #[test]
     fn false_alarms_are_rare() {
-        let alarms = (0..400)
-            .filter(|s| matches!(machine(1.0, 0.1, 8, *s).outcome, Outcome::Faster | Outcome::Slower));
+        let alarms = (0..400).filter(|s| {
+            matches!(machine(1.0, 0.1, 8, *s).outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
+        });
         let alarms = alarms.count();
         assert!(alarms <= 32, "{alarms} of 400 at a nominal 5 %");
     }

@@ -30,13 +30,13 @@ pub struct Journal {
     /// Disks that the run holds.
     pub disks: Vec<String>,
     /// In the order in which they are written and put back.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
 }
 
 /// One file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct JournalEntry {
     /// The file, from `/`.
     pub path: String,
     /// The disk, and its sequence number, which another disk of the same name does not have (`diskseq`, Linux 5.15).
@@ -48,7 +48,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub wanted: Option<String>,
     /// How far it got.
-    pub state: State,
+    pub state: EntryState,
     /// Its value when it was last read, if it was there.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub after: Option<String>,
@@ -57,7 +57,7 @@ pub struct Entry {
 /// How far a file got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum EntryState {
     /// Untouched.
     Planned,
     /// Another file is being written that may change this one, or the owner died on the way.
@@ -69,7 +69,7 @@ pub enum State {
 }
 
 impl Journal {
-    pub(super) fn new(sequence: u64, disks: &[String], entries: Vec<Entry>) -> Journal {
+    pub(super) fn new(sequence: u64, disks: &[String], entries: Vec<JournalEntry>) -> Journal {
         let (owner, disks) = (Owner::me(), disks.to_vec());
         Journal { version: VERSION, sequence, owner, kept: false, disks, entries }
     }
@@ -82,14 +82,14 @@ impl Journal {
     /// Reads a journal, refusing whatever it could not have written itself.
     pub(super) fn parse(text: &str) -> Result<Journal, String> {
         #[derive(Deserialize)]
-        struct Form {
+        struct JournalForm {
             version: u32,
         }
         let damaged = |e: serde_json::Error| match text.trim() {
             "" => "it is empty".to_string(),
             _ => format!("it is cut off or damaged ({e})"),
         };
-        let form: Form = serde_json::from_str(text).map_err(damaged)?;
+        let form: JournalForm = serde_json::from_str(text).map_err(damaged)?;
         if form.version != VERSION {
             return Err(format!("it has form {}, this program knows form {VERSION}", form.version));
         }
@@ -115,15 +115,15 @@ impl Journal {
         let path = self.entries[n].path.clone();
         let others = self.disturbed(&path);
         let entry = &mut self.entries[n];
-        (entry.state, entry.after) = (State::Writing, knob::value(places, &path));
+        (entry.state, entry.after) = (EntryState::Writing, knob::value(places, &path));
         for other in &others {
-            self.entries[*other].state = State::Disturbed;
+            self.entries[*other].state = EntryState::Disturbed;
         }
         save(self)?;
         let written = file::write(&places.knob(&path), value);
         for touched in others.into_iter().chain([n]) {
             let entry = &mut self.entries[touched];
-            (entry.state, entry.after) = (State::Written, knob::value(places, &entry.path));
+            (entry.state, entry.after) = (EntryState::Written, knob::value(places, &entry.path));
         }
         Ok(written)
     }
@@ -141,12 +141,12 @@ mod tests {
     use super::*;
 
     fn journal() -> Journal {
-        let entry = Entry {
+        let entry = JournalEntry {
             path: "/sys/block/vdb/queue/rq_affinity".into(),
             disk: Some(("vdb".into(), Some("7".into()))),
             before: "1".into(),
             wanted: Some("2".into()),
-            state: State::Writing,
+            state: EntryState::Writing,
             after: None,
         };
         Journal::new(1, &["vdb".into()], vec![entry])

@@ -6,11 +6,11 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::ab::Side;
-use super::journal::{Journal, State};
+use super::journal::{EntryState, Journal};
 use super::trial::{Moment, aside, jump, now, play, set};
-use super::{Need, Outcome, Places, Which, knob, restore, tune};
+use super::{Places, RestoreOutcome, RoomNeeded, Which, knob, restore, tune};
 
-const NEED: Need = Need { jobs: 4, depth: 200 };
+const NEED: RoomNeeded = RoomNeeded { jobs: 4, depth: 200 };
 
 /// Three disks and a frequency policy, none of them with the values that the kernel begins with.
 fn machine() -> Moment {
@@ -87,7 +87,10 @@ fn restored(moment: &Moment, folder: &Path, which: Which) -> Moment {
         for done in restore(places, which).unwrap() {
             let strange = done.knobs.iter().find(|k| {
                 // Kept values of the whole machine go back with the journal that keeps them.
-                !matches!(k.outcome, Outcome::Restored | Outcome::Unchanged | Outcome::HandedOver { .. })
+                !matches!(
+                    k.outcome,
+                    RestoreOutcome::Restored | RestoreOutcome::Unchanged | RestoreOutcome::HandedOver { .. }
+                )
             });
             assert!(done.complete() && strange.is_none(), "{strange:?}");
         }
@@ -199,7 +202,7 @@ fn killed_beside_a_run_that_goes_on() {
 fn killed_on_top_of_kept_values() {
     let begin = machine();
     let dir = TempDir::new().unwrap();
-    let less = Need { jobs: 1, depth: 100 };
+    let less = RoomNeeded { jobs: 1, depth: 100 };
     for disk in ["vdb", "vdc"] {
         let kept =
             play(&begin, dir.path(), |places| tune(places, &disks(&[disk]), less).unwrap().keep().unwrap());
@@ -269,7 +272,7 @@ fn what_somebody_else_changes_after_a_kill_stays() {
             let end = play(&theirs, dir.path(), |places| drop(restore(places, Which::Stale).unwrap()))
                 .pop()
                 .unwrap();
-            if entry.is_some_and(|e| e.state == State::Disturbed) {
+            if entry.is_some_and(|e| e.state == EntryState::Disturbed) {
                 unknown += 1;
             } else {
                 told += 1;

@@ -55,7 +55,7 @@ pub enum Scope {
 
 /// The requests for which a run needs room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Need {
+pub struct RoomNeeded {
     /// Workers.
     pub jobs: u64,
     /// Requests each keeps in flight.
@@ -241,7 +241,7 @@ impl Setting {
 
 /// Reads the knobs that the machine has, for disks as `/sys/block` names them. What is absent (an older kernel, a bio-based
 /// device, no frequency scaling) is no row.
-pub fn survey(places: &Places, disks: &[String], need: Need) -> Vec<Setting> {
+pub fn survey(places: &Places, disks: &[String], need: RoomNeeded) -> Vec<Setting> {
     let mut settings = Vec::new();
     for knob in KNOBS {
         let paths: Vec<(Option<String>, String)> = match knob.scope() {
@@ -287,7 +287,7 @@ fn wanted(
     path: &str,
     disk: Option<&str>,
     now: &str,
-    need: Need,
+    need: RoomNeeded,
 ) -> Option<String> {
     let number = |path: &str| value(places, path)?.parse::<u64>().ok();
     match knob.want {

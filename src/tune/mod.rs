@@ -24,10 +24,10 @@ mod waiting;
 use std::io;
 use std::path::PathBuf;
 
-pub use journal::{Entry, Journal, State};
-pub use knob::{KNOBS, Knob, Need, Scope, Setting, Want, survey};
+pub use journal::{EntryState, Journal, JournalEntry};
+pub use knob::{KNOBS, Knob, RoomNeeded, Scope, Setting, Want, survey};
 pub use owner::Owner;
-pub use restore::{Outcome, Put, Restoration, Which, restore};
+pub use restore::{Put, Restoration, RestoreOutcome, Which, restore};
 pub use tuned::{Applied, Attempt, Tuned, tune};
 pub use waiting::{Waiting, waiting};
 

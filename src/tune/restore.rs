@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Entry, Journal, State};
+use super::journal::{EntryState, Journal, JournalEntry};
 use super::store::Store;
 use super::{Places, Scope, TuneError, knob};
 
@@ -54,14 +54,13 @@ pub struct Put {
     /// The value from before the run.
     pub before: String,
     /// What happened.
-    pub outcome: Outcome,
+    pub outcome: RestoreOutcome,
 }
 
 /// How restoring a knob ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "RestoreOutcome")]
-pub enum Outcome {
+pub enum RestoreOutcome {
     /// It was ours and is back.
     Restored,
     /// It already had its old value, or was never written.
@@ -90,18 +89,19 @@ pub enum Outcome {
 impl Restoration {
     /// Whether nothing is left to do. If not, the program ends with exit code 4.
     pub fn complete(&self) -> bool {
-        self.unreadable.is_none() && self.knobs.iter().all(|k| !matches!(k.outcome, Outcome::Failed { .. }))
+        self.unreadable.is_none()
+            && self.knobs.iter().all(|k| !matches!(k.outcome, RestoreOutcome::Failed { .. }))
     }
 
     /// Whether every knob simply has its old value again, so that there is nothing more to say.
     pub fn plain(&self) -> bool {
-        let back = |k: &Put| matches!(k.outcome, Outcome::Restored | Outcome::Unchanged);
+        let back = |k: &Put| matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged);
         self.unreadable.is_none() && self.knobs.iter().all(back)
     }
 
     /// Commands that put back by hand what failed here, and what writing that will change, in this order.
     pub fn by_hand(&self) -> Vec<String> {
-        let failed = |k: &Put| matches!(k.outcome, Outcome::Failed { .. });
+        let failed = |k: &Put| matches!(k.outcome, RestoreOutcome::Failed { .. });
         let disturbed = |k: &Put| self.knobs.iter().any(|f| failed(f) && knob::disturbs(&f.path, &k.path));
         let all = self.knobs.iter().filter(|k| failed(k) || disturbed(k));
         all.map(|k| format!("echo {} > {}", k.before, k.path)).collect()
@@ -160,15 +160,15 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
     let befores: Vec<String> = journal.entries.iter().map(|e| e.before.clone()).collect();
     let outcomes = match journal.owner.this_boot() {
         true => outcomes(places, store, path, journal),
-        false => vec![Outcome::Rebooted; befores.len()],
+        false => vec![RestoreOutcome::Rebooted; befores.len()],
     };
-    let put = |((entry, before), outcome): ((&Entry, String), &Outcome)| Put {
+    let put = |((entry, before), outcome): ((&JournalEntry, String), &RestoreOutcome)| Put {
         path: entry.path.clone(),
         before,
         outcome: outcome.clone(),
     };
     let knobs: Vec<Put> = journal.entries.iter().zip(befores).zip(&outcomes).map(put).collect();
-    let failed = |n: usize| matches!(outcomes[n], Outcome::Failed { .. });
+    let failed = |n: usize| matches!(outcomes[n], RestoreOutcome::Failed { .. });
     // What failed, and what will be disturbed when that is written at last.
     let mut stays: Vec<bool> = (0..outcomes.len()).map(failed).collect();
     for n in (0..outcomes.len()).filter(|n| failed(*n)) {
@@ -188,7 +188,7 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
 
 /// The state of a file before anything is put back.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Found {
+enum FileBefore {
     /// As a run left it, or on its way: it goes back.
     Ours,
     /// Somebody else wrote it.
@@ -198,19 +198,19 @@ enum Found {
     /// It is absent for now: it comes and goes with the scheduler or governor.
     Absent,
     /// It is not to be written.
-    Settled(Outcome),
+    Settled(RestoreOutcome),
 }
 
 /// Writes what is to be written, and says of each entry what became of it.
-fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<Outcome> {
+fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<RestoreOutcome> {
     let found = look(places, store, own, journal);
     let (mut refused, mut written) = (BTreeMap::new(), BTreeSet::new());
     for _ in 0..PASSES {
         let mut quiet = true;
         for (n, found) in found.iter().enumerate() {
             let entry = &journal.entries[n];
-            let ours = matches!(found, Found::Ours | Found::Theirs(_) | Found::Absent)
-                || (*found == Found::Untouched && entry.state != State::Planned);
+            let ours = matches!(found, FileBefore::Ours | FileBefore::Theirs(_) | FileBefore::Absent)
+                || (*found == FileBefore::Untouched && entry.state != EntryState::Planned);
             match knob::value(places, &entry.path) {
                 Some(now) if ours && now != entry.before && !refused.contains_key(&n) => {}
                 _ => continue,
@@ -236,14 +236,14 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
     // What belongs to a scheduler that could not be put back waits with it.
     for n in 0..outcomes.len() {
         let disturber = |other: usize| {
-            matches!(outcomes[other], Outcome::Failed { .. })
+            matches!(outcomes[other], RestoreOutcome::Failed { .. })
                 && knob::disturbs(&journal.entries[other].path, &journal.entries[n].path)
         };
-        if outcomes[n] == Outcome::Gone
+        if outcomes[n] == RestoreOutcome::Gone
             && let Some(other) = (0..outcomes.len()).find(|other| disturber(*other))
         {
             let why = format!("it comes back with {}", journal.entries[other].path);
-            outcomes[n] = Outcome::Failed { why };
+            outcomes[n] = RestoreOutcome::Failed { why };
         }
     }
     outcomes
@@ -251,95 +251,95 @@ fn outcomes(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -
 
 /// Judges every entry. From then on the journal has the value to go back to, somebody else's where it is one, and the
 /// value that was found, so that whoever goes on after a kill judges the same.
-fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<Found> {
-    let mut found: Vec<Found> = journal.entries.iter().map(|e| judge(places, e)).collect();
+fn look(places: &Places, store: &Store, own: &Path, journal: &mut Journal) -> Vec<FileBefore> {
+    let mut found: Vec<FileBefore> = journal.entries.iter().map(|e| judge(places, e)).collect();
     for (n, entry) in journal.entries.iter().enumerate() {
-        let theirs = |other: &(usize, &Entry)| {
-            matches!(found[other.0], Found::Theirs(_)) && knob::disturbs(&other.1.path, &entry.path)
+        let theirs = |other: &(usize, &JournalEntry)| {
+            matches!(found[other.0], FileBefore::Theirs(_)) && knob::disturbs(&other.1.path, &entry.path)
         };
         // Whoever switched the scheduler since has reset this too.
-        if entry.state == State::Disturbed
-            && found[n] == Found::Ours
+        if entry.state == EntryState::Disturbed
+            && found[n] == FileBefore::Ours
             && journal.entries.iter().enumerate().any(|other| theirs(&other))
             && let Some(now) = knob::value(places, &entry.path).filter(|now| *now != entry.before)
         {
-            found[n] = Found::Theirs(now);
+            found[n] = FileBefore::Theirs(now);
         }
-        if matches!(found[n], Found::Ours | Found::Theirs(_) | Found::Absent)
+        if matches!(found[n], FileBefore::Ours | FileBefore::Theirs(_) | FileBefore::Absent)
             && let Some(pid) = heir(places, store, own, journal.sequence, entry)
         {
-            found[n] = Found::Settled(Outcome::HandedOver { pid });
+            found[n] = FileBefore::Settled(RestoreOutcome::HandedOver { pid });
         }
     }
     for (entry, found) in journal.entries.iter_mut().zip(&found) {
         let now = knob::value(places, &entry.path);
         match found {
-            Found::Theirs(value) => entry.before = value.clone(),
-            Found::Untouched => entry.before = now.clone().unwrap_or(entry.before.clone()),
-            Found::Ours | Found::Absent | Found::Settled(_) => {}
+            FileBefore::Theirs(value) => entry.before = value.clone(),
+            FileBefore::Untouched => entry.before = now.clone().unwrap_or(entry.before.clone()),
+            FileBefore::Ours | FileBefore::Absent | FileBefore::Settled(_) => {}
         }
-        if matches!(found, Found::Ours | Found::Theirs(_) | Found::Absent) {
-            (entry.state, entry.after) = (State::Written, now);
+        if matches!(found, FileBefore::Ours | FileBefore::Theirs(_) | FileBefore::Absent) {
+            (entry.state, entry.after) = (EntryState::Written, now);
         }
     }
     found
 }
 
-fn judge(places: &Places, entry: &Entry) -> Found {
-    if entry.state == State::Planned {
-        return Found::Untouched;
+fn judge(places: &Places, entry: &JournalEntry) -> FileBefore {
+    if entry.state == EntryState::Planned {
+        return FileBefore::Untouched;
     }
     if let Some((disk, Some(sequence))) = &entry.disk
         && knob::value(places, &format!("/sys/block/{disk}/diskseq")).is_some_and(|now| now != *sequence)
     {
-        return Found::Settled(Outcome::Gone);
+        return FileBefore::Settled(RestoreOutcome::Gone);
     }
     let now = match knob::read(&places.knob(&entry.path)) {
         Ok(now) => now,
-        Err(e) if vanished(&e) && entry.wanted.is_none() => return Found::Absent,
-        Err(e) if vanished(&e) => return Found::Settled(Outcome::Gone),
-        Err(e) => return Found::Settled(Outcome::Failed { why: e.to_string() }),
+        Err(e) if vanished(&e) && entry.wanted.is_none() => return FileBefore::Absent,
+        Err(e) if vanished(&e) => return FileBefore::Settled(RestoreOutcome::Gone),
+        Err(e) => return FileBefore::Settled(RestoreOutcome::Failed { why: e.to_string() }),
     };
     let is = |value: &Option<String>| value.as_ref() == Some(&now);
     let ours = match entry.state {
         // Changed by the kernel to a value that nobody had time to note.
-        State::Planned | State::Disturbed => true,
-        State::Writing => is(&entry.after) || is(&entry.wanted),
-        State::Written => is(&entry.after),
+        EntryState::Planned | EntryState::Disturbed => true,
+        EntryState::Writing => is(&entry.after) || is(&entry.wanted),
+        EntryState::Written => is(&entry.after),
     };
-    if ours || now == entry.before { Found::Ours } else { Found::Theirs(now) }
+    if ours || now == entry.before { FileBefore::Ours } else { FileBefore::Theirs(now) }
 }
 
 fn outcome(
     places: &Places,
-    entry: &Entry,
-    found: Found,
+    entry: &JournalEntry,
+    found: FileBefore,
     written: bool,
     refused: Option<io::Error>,
-) -> Outcome {
+) -> RestoreOutcome {
     let now = match (found, refused) {
-        (Found::Settled(outcome), _) => return outcome,
-        (Found::Untouched, _) => return Outcome::Unchanged,
-        (_, Some(e)) if vanished(&e) => return Outcome::Gone,
-        (_, Some(e)) => return Outcome::Failed { why: e.to_string() },
+        (FileBefore::Settled(outcome), _) => return outcome,
+        (FileBefore::Untouched, _) => return RestoreOutcome::Unchanged,
+        (_, Some(e)) if vanished(&e) => return RestoreOutcome::Gone,
+        (_, Some(e)) => return RestoreOutcome::Failed { why: e.to_string() },
         (found, None) => (found, knob::read(&places.knob(&entry.path))),
     };
     match now {
-        (Found::Theirs(found), Ok(now)) if now == found => Outcome::Changed { found },
+        (FileBefore::Theirs(found), Ok(now)) if now == found => RestoreOutcome::Changed { found },
         (_, Ok(now)) if now != entry.before => {
-            Outcome::Failed { why: format!("it reads {now} after the write") }
+            RestoreOutcome::Failed { why: format!("it reads {now} after the write") }
         }
-        (_, Ok(_)) if written => Outcome::Restored,
-        (_, Ok(_)) => Outcome::Unchanged,
-        (_, Err(e)) if vanished(&e) => Outcome::Gone,
-        (_, Err(e)) => Outcome::Failed { why: e.to_string() },
+        (_, Ok(_)) if written => RestoreOutcome::Restored,
+        (_, Ok(_)) => RestoreOutcome::Unchanged,
+        (_, Err(e)) if vanished(&e) => RestoreOutcome::Gone,
+        (_, Err(e)) => RestoreOutcome::Failed { why: e.to_string() },
     }
 }
 
 /// A setting of the machine that another run has in its journal too: one that is in use, or a later one that is still to
 /// be put back. That journal gets the old value to put back, and learns which value is in force, so that it does not take
 /// ours for a stranger's.
-fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &Entry) -> Option<u32> {
+fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &JournalEntry) -> Option<u32> {
     if knob::scope(&entry.path) == Scope::Disk {
         return None;
     }
@@ -351,7 +351,7 @@ fn heir(places: &Places, store: &Store, own: &Path, sequence: u64, entry: &Entry
         }
         let pid = journal.owner.pid;
         if let Some(theirs) = journal.entries.iter_mut().find(|e| e.path == entry.path) {
-            (theirs.state, theirs.after) = (State::Written, knob::value(places, &entry.path));
+            (theirs.state, theirs.after) = (EntryState::Written, knob::value(places, &entry.path));
             store.save(&path, &journal).ok()?;
             return Some(pid);
         }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::journal::{Entry, Journal, State};
+use super::journal::{EntryState, Journal, JournalEntry};
 use super::restore::{Put, Restoration, Which, put_back, restore_locked};
 use super::store::Store;
-use super::{Need, Outcome, Places, Scope, Setting, TuneError, knob, survey};
+use super::{Places, RestoreOutcome, RoomNeeded, Scope, Setting, TuneError, knob, survey};
 
 /// What was done to one knob. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Tuned {
 /// Puts back what dead runs left, takes the disks for this run, and sets the knobs that differ.
 ///
 /// `disks` are names in /sys/block, those that really carry the I/O. On an error everything is as it was.
-pub fn tune(places: &Places, disks: &[String], need: Need) -> Result<Tuned, TuneError> {
+pub fn tune(places: &Places, disks: &[String], need: RoomNeeded) -> Result<Tuned, TuneError> {
     let store = Store::create(&places.journals)?;
     let locked = store.lock()?;
     let recovered = restore_locked(places, &store, Which::Stale);
@@ -110,11 +110,11 @@ fn brings_others(path: &str) -> bool {
 
 /// All files that the run may change, with their values. First the knobs in the order of their table, then the files that
 /// writing those disturbs.
-fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Entry> {
+fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<JournalEntry> {
     // Settings of the machine that other runs have changed: the last one to end puts their old values back.
-    let mut shared: BTreeMap<&str, &Entry> = BTreeMap::new();
+    let mut shared: BTreeMap<&str, &JournalEntry> = BTreeMap::new();
     for entry in others.iter().filter(|j| j.in_use()).flat_map(|j| &j.entries) {
-        if knob::scope(&entry.path) == Scope::Machine && entry.state != State::Planned {
+        if knob::scope(&entry.path) == Scope::Machine && entry.state != EntryState::Planned {
             shared.entry(&entry.path).or_insert(entry);
         }
     }
@@ -122,12 +122,12 @@ fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Ent
         let now = knob::value(places, path);
         let sequence = |d: &String| knob::value(places, &format!("/sys/block/{d}/diskseq"));
         let taken = shared.get(path);
-        Some(Entry {
+        Some(JournalEntry {
             path: path.to_string(),
             disk: disk.map(|d| (d.clone(), sequence(d))),
             before: taken.map(|e| e.before.clone()).or(now.clone())?,
             wanted,
-            state: if taken.is_some() { State::Written } else { State::Planned },
+            state: if taken.is_some() { EntryState::Written } else { EntryState::Planned },
             after: taken.and(now),
         })
     };
@@ -145,7 +145,7 @@ fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Ent
         }
     }
     disturbed.extend(shared.keys().map(|path| (*path, None)));
-    let mut known: BTreeSet<String> = entries.iter().map(|e: &Entry| e.path.clone()).collect();
+    let mut known: BTreeSet<String> = entries.iter().map(|e: &JournalEntry| e.path.clone()).collect();
     for (path, disk) in disturbed {
         if known.insert(path.to_string()) {
             entries.extend(entry(path, disk, None));
@@ -168,7 +168,7 @@ impl Tuned {
             };
             let attempt = if knob::value(&self.places, &setting.path).as_ref() == Some(&setting.wanted) {
                 let entry = &mut self.journal.entries[n];
-                (entry.state, entry.after) = (State::Written, Some(setting.wanted.clone()));
+                (entry.state, entry.after) = (EntryState::Written, Some(setting.wanted.clone()));
                 Attempt::Already
             } else {
                 self.write(n, &setting.wanted)?
@@ -240,7 +240,7 @@ impl Tuned {
         let other = std::io::Error::other::<TuneError>;
         let entries = &self.journal.entries;
         let ours = entries.iter().position(|e| e.path == path && e.wanted.is_some());
-        let Some(n) = ours.filter(|n| entries[*n].state != State::Planned) else {
+        let Some(n) = ours.filter(|n| entries[*n].state != EntryState::Planned) else {
             let why = format!("{path} was not written by this run: it cannot be switched");
             return Err(std::io::Error::other(why));
         };
@@ -312,7 +312,7 @@ impl Drop for Tuned {
 fn report_incomplete(restoration: &Restoration) {
     let mut out = std::io::stderr().lock();
     for Put { path, outcome, .. } in &restoration.knobs {
-        if let Outcome::Failed { why } = outcome {
+        if let RestoreOutcome::Failed { why } = outcome {
             let _ = writeln!(out, "volproof: {path} could not be put back: {why}");
         }
     }

@@ -9,9 +9,9 @@ use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Reco
 use crate::sample::Direction;
 use crate::spec::level;
 use crate::spec::promise::{AtBlock, Binding, Reading};
-use crate::stats::event::Load;
+use crate::stats::event::LoadGrid;
 use crate::stats::latency::MeanLatency;
-use crate::stats::level::{self as answer, Answer, Finding};
+use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
@@ -51,7 +51,7 @@ pub struct PromisedRates {
 
 impl PromisedRates {
     /// At a block size in a direction.
-    pub fn of(claimed: &Claimed, block: Bytes, d: level::Direction) -> Option<PromisedRates> {
+    pub fn of(claimed: &Claimed, block: Bytes, d: level::PromiseDirection) -> Option<PromisedRates> {
         let least = claimed.promise.least(block, d)?;
         let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
@@ -76,7 +76,7 @@ impl Judge<'_> {
         let rates = PromisedRates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
         if pattern.directions().len() > 1
-            && self.claimed.promise.least(block, level::Direction::Write) != Some(rates.least)
+            && self.claimed.promise.least(block, level::PromiseDirection::Write) != Some(rates.least)
         {
             return None;
         }
@@ -91,7 +91,7 @@ impl Judge<'_> {
         let metric = rates.metric();
         let bytes = metric == Metric::Throughput;
         let pick = |at: &AtBlock| if bytes { at.bytes } else { at.iops };
-        let load = Load::of(self.step.targets.iter().map(|t| &t.series));
+        let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
         let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, pick);
         let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
         let outcome = window::outcome(w.answer);
@@ -153,7 +153,7 @@ impl Judge<'_> {
         metric: Metric,
         outcome: Outcome,
         promised: f64,
-        f: Finding,
+        f: ClaimAnswer,
         reason: String,
     ) -> Claim {
         Claim {
@@ -279,7 +279,7 @@ impl Judge<'_> {
     }
 }
 
-fn longer(f: &Finding) -> String {
+fn longer(f: &ClaimAnswer) -> String {
     match f.more_seconds {
         Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
         None => "a longer run of this kind would not decide it within a week".into(),

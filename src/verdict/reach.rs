@@ -129,7 +129,8 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             };
             let mut step = Step { iodepth: 1, numjobs: 1, bs: BlockSizes::one(Bytes::kib(4)), ..base };
             if !fits(&step) {
-                step.rw = if d == level::Direction::Read { Pattern::RandRead } else { Pattern::RandWrite };
+                step.rw =
+                    if d == level::PromiseDirection::Read { Pattern::RandRead } else { Pattern::RandWrite };
             }
             if !fits(&step) {
                 step.rw = Pattern::RandWrite;

@@ -133,8 +133,8 @@ fn spread(told: &ReportedStep) -> Option<(f64, u64)> {
     Some((spread.deviation / spread.mean, spread.samples.get()?)).filter(|(_, n)| *n > 1)
 }
 
-fn finding(value: f64, limit: f64, bounds: Option<(f64, f64)>, more: Option<u64>) -> level::Finding {
-    level::Finding {
+fn finding(value: f64, limit: f64, bounds: Option<(f64, f64)>, more: Option<u64>) -> level::ClaimAnswer {
+    level::ClaimAnswer {
         answer: Answer::Inconclusive,
         value,
         limit,

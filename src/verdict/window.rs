@@ -7,9 +7,9 @@
 use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
 use crate::sample::PER_SECOND;
 use crate::spec::promise::{AtBlock, Binding};
-use crate::stats::burst::Burst;
-use crate::stats::event::{Event, Load};
-use crate::stats::level::{self as answer, Answer, Finding, ONE_SIDED, TimeShare};
+use crate::stats::burst::BurstSeen;
+use crate::stats::event::{Event, LoadGrid};
+use crate::stats::level::{self as answer, Answer, ClaimAnswer, ONE_SIDED, TimeShare};
 use crate::stats::rate::{Estimate, Reason};
 use crate::stats::steady::{self, Assessment, ROUNDS};
 use crate::unit::{Nanos, significant};
@@ -53,7 +53,7 @@ pub struct JudgedWindow {
     /// The answer after all that was looked at.
     pub answer: Answer,
     /// The comparison that gave it.
-    pub finding: Finding,
+    pub finding: ClaimAnswer,
     /// Over the whole window, whatever was judged.
     pub whole: f64,
     /// The promise that the finding is about: the burst where that is judged.
@@ -61,7 +61,7 @@ pub struct JudgedWindow {
     /// Why it is not decided, or what the rate is besides; empty for a plain PASS or FAIL.
     pub reasons: Vec<String>,
     /// A fall from one level to another.
-    pub burst: Option<Burst>,
+    pub burst: Option<BurstSeen>,
     /// Stalls and brown-outs.
     pub lapses: Vec<Event>,
     /// Share of seconds that delivered.
@@ -137,8 +137,8 @@ fn allowance(claimed: &Claimed, at: &AtBlock, promised: f64) -> Option<Allowance
 
 impl JudgedWindow {
     /// Judges counts of 100 ms, in the unit of the terms; `load` are the I/Os of the same window. `None` without counts.
-    pub fn of(bins: &[u64], load: &Load, terms: &ClaimTerms) -> Option<JudgedWindow> {
-        let burst = Burst::of(bins);
+    pub fn of(bins: &[u64], load: &LoadGrid, terms: &ClaimTerms) -> Option<JudgedWindow> {
+        let burst = BurstSeen::of(bins);
         let whole = bins.iter().map(|&n| n as f64).sum::<f64>() / (bins.len() as f64 / PER_SECOND as f64);
         let (judged, promised) = match (burst, terms.judge_burst, terms.burst) {
             (Some(b), true, Some(a)) if b.seconds >= 1.0 => {
@@ -181,7 +181,7 @@ impl JudgedWindow {
                 Answer::Pass
             }
             (Answer::Pass, Answer::Fail) => {
-                self.finding = Finding { more_seconds: None, ..strict };
+                self.finding = ClaimAnswer { more_seconds: None, ..strict };
                 self.reasons.push("one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is".into());
                 Answer::Inconclusive
             }
@@ -310,7 +310,7 @@ impl Excess {
 
 /// A rate against a promise. Where the rate moved, or varies too slowly for an interval, its levels decide, if all of them lie on
 /// one side of the limit.
-fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tolerance: f64) -> Finding {
+fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
     let found = answer::rate(estimate, promised, tolerance);
     let moved = |r: &Reason| matches!(r, Reason::NotSteady | Reason::LongMemory);
     if found.answer != Answer::Inconclusive
@@ -329,7 +329,7 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     } else {
         return found;
     };
-    Finding { answer, bounds: Some((low, high)), more_seconds: None, ..found }
+    ClaimAnswer { answer, bounds: Some((low, high)), more_seconds: None, ..found }
 }
 
 /// The lowest and the highest rate of ten seconds: bounds of a level that drifts.
@@ -366,10 +366,10 @@ mod tests {
 
     fn judged(seconds: usize, terms: &ClaimTerms, rate: impl Fn(usize) -> u64) -> JudgedWindow {
         let ios: Vec<u64> = (0..seconds * 10).map(|i| rate(i) + [0, 1, 0, 1, 1, 0, 0][i * i % 7]).collect();
-        let load = Load { in_flight: vec![32.0; ios.len()], ios };
+        let load = LoadGrid { in_flight: vec![32.0; ios.len()], ios };
         // A stall completes nothing at all.
         let bins: Vec<u64> = load.ios.iter().map(|n| if *n <= 1 { 0 } else { *n }).collect();
-        JudgedWindow::of(&bins, &Load { ios: bins.clone(), ..load }, terms).unwrap()
+        JudgedWindow::of(&bins, &LoadGrid { ios: bins.clone(), ..load }, terms).unwrap()
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn the_system_disk_is_told_of_reads_files_and_folders() {
     let root = Root::system();
     let place = facts(&root, Path::new("/")).unwrap();
     let Some(disk) = place.disk() else { return eprintln!("skipped: / lies on no block device here") };
-    let told = |notes: &[volproof::guard::Finding]| notes.iter().any(|n| n.code == Code::SystemDisk);
+    let told = |notes: &[volproof::guard::GuardFinding]| notes.iter().any(|n| n.code == Code::SystemDisk);
     let looked = check(&root, Path::new("/"), None, None).unwrap();
     assert!(looked.ready && told(&looked.findings), "{:?}", looked.findings);
     let node = PathBuf::from(format!("/dev/{}", disk.name));

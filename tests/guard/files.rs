@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use volproof::device::{Facts, Root};
-use volproof::guard::{Access, Clearance, Code, GuardError, Severity, check, clear};
+use volproof::guard::{Access, Clearance, Code, GuardError, GuardSeverity, check, clear};
 use volproof::unit::Bytes;
 
 fn create(folder: &Path, name: &str) -> Result<Clearance, GuardError> {
@@ -78,7 +78,7 @@ fn an_existing_file_is_written_over_only_with_its_owners_word() {
     assert!(!looked.ready);
     assert_eq!(
         (looked.findings[0].code, looked.findings[0].severity),
-        (Code::Exists, Severity::NeedsConsent)
+        (Code::Exists, GuardSeverity::NeedsConsent)
     );
     assert_eq!(looked.overwrites.unwrap().to_bytes, Bytes(8192));
 
@@ -146,7 +146,7 @@ fn in_the_way(path: &Path) -> [Vec<Code>; 2] {
             Err(GuardError::Refused(check)) => check.findings,
             Err(other) => panic!("{other}"),
         };
-        let refusing = found.into_iter().filter(|f| f.severity > Severity::Note);
+        let refusing = found.into_iter().filter(|f| f.severity > GuardSeverity::Note);
         refusing
             .map(|f| {
                 let way_out = ["--overwrite=shared", "chattr"].iter().any(|w| f.advice.contains(w));

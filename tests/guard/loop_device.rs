@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use volproof::device::Root;
-use volproof::guard::{Access, Check, Clearance, Code, GuardError, Severity, check, clear};
+use volproof::guard::{Access, Check, Clearance, Code, GuardError, GuardSeverity, check, clear};
 
 pub const SIZE: u64 = 320 << 20;
 
@@ -58,7 +58,7 @@ impl Loop {
         let check = self.check(Some(&consent));
         let refused = codes(self.clear(Some(&consent)));
         let found: Vec<Code> =
-            check.findings.iter().filter(|f| f.severity > Severity::Note).map(|f| f.code).collect();
+            check.findings.iter().filter(|f| f.severity > GuardSeverity::Note).map(|f| f.code).collect();
         assert_eq!(found, refused, "check and run agree");
         found
     }
@@ -99,7 +99,7 @@ pub fn codes(result: Result<Clearance, GuardError>) -> Vec<Code> {
     match result.map(|_| ()) {
         Ok(()) => Vec::new(),
         Err(GuardError::Refused(check)) => {
-            check.findings.iter().filter(|f| f.severity > Severity::Note).map(|f| f.code).collect()
+            check.findings.iter().filter(|f| f.severity > GuardSeverity::Note).map(|f| f.code).collect()
         }
         Err(other) => panic!("{other}"),
     }

@@ -305,7 +305,7 @@ fn refused(target: &Path, access: Access<'_>) -> Option<String> {
         Ok(()) => None,
         Err(GuardError::Refused(check)) => {
             let data = |c: Code| matches!(c, Code::Exists | Code::OpinionsDiffer | Code::Misaligned);
-            let note = volproof::guard::Severity::Note;
+            let note = volproof::guard::GuardSeverity::Note;
             let found = check.findings.iter().filter(|f| f.severity > note && !data(f.code));
             let text: Vec<String> = found.map(|f| format!("{}: {}", f.code.name(), f.what)).collect();
             (!text.is_empty()).then(|| text.join("; "))

@@ -10,7 +10,7 @@ use std::path::Path;
 use tempfile::TempDir;
 use volproof::check::{CheckArgs, answer};
 use volproof::device::{Facts, Layer, Root};
-use volproof::guard::{Access, Check, Code, GuardError, Severity, check, clear};
+use volproof::guard::{Access, Check, Code, GuardError, GuardSeverity, check, clear};
 use volproof::report::check::{json, text};
 
 struct Tree(TempDir);
@@ -58,7 +58,7 @@ impl Tree {
             }
             Err(e) => panic!("{e}"),
         }
-        let refused = looked.findings.into_iter().filter(|f| f.severity > Severity::Note);
+        let refused = looked.findings.into_iter().filter(|f| f.severity > GuardSeverity::Note);
         refused.map(|f| (f.code, f.what)).collect()
     }
 }

@@ -9,7 +9,7 @@ use volproof::engine::{Timer, Trace};
 use volproof::plan::{EngineKind, Pattern, Plan, Start, Step};
 use volproof::record::{Record, State};
 use volproof::run::Failure;
-use volproof::run::pipeline::{Ended, Front, Job, Laid, News, Options};
+use volproof::run::pipeline::{CheckedRun, Ended, Front, Laid, News, Options};
 use volproof::ui::Ui;
 use volproof::unit::{Bytes, Nanos};
 
@@ -65,7 +65,7 @@ fn options(file: &Path, size: Bytes, unlink: bool) -> Options {
 fn run(plan: Plan, options: Options) -> Result<(Ended, Silent), Failure> {
     let mut front = Silent { ui: Ui::new(true), saved: 0, heard: 0, traced: Vec::new() };
     let timer = Timer::choose(Path::new("/"));
-    let job = Job::survey(Root::system(), plan, options)?;
+    let job = CheckedRun::survey(Root::system(), plan, options)?;
     let ended = job.run(&timer, &AtomicUsize::new(0), &mut front);
     Ok((ended, front))
 }
@@ -180,7 +180,7 @@ fn a_run_that_is_ended_while_a_file_is_lengthened_gives_its_length_back() {
     let mut front = Silent { ui: Ui::new(true), saved: 0, heard: 0, traced: Vec::new() };
     let timer = Timer::choose(Path::new("/"));
     let ended = |file: &Path, front: &mut Silent| {
-        let job = Job::survey(
+        let job = CheckedRun::survey(
             Root::system(),
             plan(file, vec![step("r", Pattern::RandRead)]),
             options(file, Bytes::mib(256), false),

@@ -1,6 +1,6 @@
 //! Simulation: how often equals are told apart, and how often a real difference is found. Seeds are fixed.
 
-use volproof::stats::compare::{Comparison, Outcome};
+use volproof::stats::compare::{Comparison, ComparisonOutcome};
 
 use crate::noise::Noise;
 
@@ -20,7 +20,7 @@ fn share_told_apart(k: usize, by: f64) -> f64 {
     let mut noise = Noise::new(31);
     let told = (0..RUNS).filter(|_| {
         let c = Comparison::of(&pairs(&mut noise, k, by), 0.0).unwrap();
-        matches!(c.outcome, Outcome::Faster | Outcome::Slower)
+        matches!(c.outcome, ComparisonOutcome::Faster | ComparisonOutcome::Slower)
     });
     told.count() as f64 / RUNS as f64
 }

@@ -1,7 +1,7 @@
 //! Simulation: how often steadiness is denied to a series that is steady. Seeds are fixed, so the shares never change.
 
 use volproof::stats::change::{Rule, points};
-use volproof::stats::steady::{Steadiness, Window};
+use volproof::stats::steady::{Steadiness, SteadyWindow};
 
 use crate::noise::Noise;
 
@@ -68,8 +68,9 @@ fn noisy_rounds_just_inside_the_rule_pass_and_just_outside_fail() {
         let x: [f64; 5] = std::array::from_fn(|_| noise.normal());
         let mean = x.iter().sum::<f64>() / 5.0;
         let range = x.iter().copied().fold(f64::MIN, f64::max) - x.iter().copied().fold(f64::MAX, f64::min);
-        let scaled =
-            |pct: f64| Window::of(&x.map(|v| 1000.0 * (1.0 + (v - mean) * pct / 100.0 / range))).unwrap();
+        let scaled = |pct: f64| {
+            SteadyWindow::of(&x.map(|v| 1000.0 * (1.0 + (v - mean) * pct / 100.0 / range))).unwrap()
+        };
         let (inside, outside) = (scaled(19.9), scaled(20.1));
         assert_eq!(inside.snia_pass, inside.drift_pct.abs() <= 10.0, "{inside:?}");
         assert!(!outside.snia_pass, "{outside:?}");

@@ -10,10 +10,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{FileId, Layer, Piece, Shown, Stack, Step, Thing};
-use crate::device::block::{Identity, dev_path, dir, name_of, node, whole_disk};
+use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing};
+use crate::device::block::{DiskIdentity, dev_path, dir, name_of, node, whole_disk};
 use crate::device::mounts::{all_mounts, swaps};
-use crate::device::{DevNumber, Place, Root, ioctl, number_at, pools};
+use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
 
 /// The unit of sizes and starts in sysfs.
 const SECTOR: u64 = 512;
@@ -60,9 +60,9 @@ impl Stack {
     }
 
     fn put(&mut self, upper: Thing, lower: Thing, layer: Layer, pieces: Vec<Piece>, exclusive: bool) {
-        let same = |s: &Step| (s.upper, s.lower, s.layer) == (upper, lower, layer);
+        let same = |s: &StackEdge| (s.upper, s.lower, s.layer) == (upper, lower, layer);
         if upper != lower && !self.steps.iter().any(same) {
-            self.steps.push(Step { upper, lower, layer, pieces, exclusive });
+            self.steps.push(StackEdge { upper, lower, layer, pieces, exclusive });
         }
     }
 
@@ -142,7 +142,7 @@ impl Stack {
         if file.filesystem.is_anonymous() {
             // btrfs: the number is of a subvolume, and the device has to be found by the mount above the path.
             let place = super::super::file::place(root, path).ok();
-            devices = place.iter().flat_map(Place::devices).map(|d| d.number).collect();
+            devices = place.iter().flat_map(FilePlace::devices).map(|d| d.number).collect();
         }
         for device in devices.into_iter().filter(|d| name_of(root, *d).is_some()) {
             self.put(Thing::File(file), Thing::Device(device), Layer::Filesystem, vec![Piece::ALL], true);
@@ -155,7 +155,7 @@ impl Stack {
         let known: Vec<(Thing, String)> = names
             .iter()
             .filter(whole)
-            .filter_map(|n| Some((self.named(root, n)?, Identity::read(root, n).wwid?)))
+            .filter_map(|n| Some((self.named(root, n)?, DiskIdentity::read(root, n).wwid?)))
             .collect();
         for (n, (one, wwid)) in known.iter().enumerate() {
             for (other, _) in known[n + 1..].iter().filter(|(_, w)| w == wwid) {

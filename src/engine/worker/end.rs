@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
 use super::{EMPTY, END_FLUSH, Slot, Worker, between, patience};
-use crate::engine::backend::{Backend, Request};
+use crate::engine::backend::{Backend, IoRequest};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
 use crate::engine::job::Message;
@@ -60,7 +60,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 slots[slot as usize] =
                     Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
                 let target = (*targets > 1).then_some(number);
-                Request { slot, direction, offset: 0, length: 0, target }
+                IoRequest { slot, direction, offset: 0, length: 0, target }
             });
             while self.idle < self.slots.len() {
                 self.backend.submit_and_wait(1, Some(GRID))?;
@@ -181,7 +181,7 @@ mod tests {
     use crate::engine::buffers::Buffers;
     use crate::engine::clock::Virtual;
     use crate::engine::generator::{Generator, Region};
-    use crate::engine::job::{Control, Job, Window};
+    use crate::engine::job::{Control, LoadWindow, WorkerJob};
     use crate::plan::Step;
     use crate::unit::Bytes;
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     impl Backend for Panics {
-        fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> Request) {
+        fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
             for slot in slots {
                 next(*slot);
                 self.1.push(*slot);
@@ -240,7 +240,7 @@ mod tests {
             let step = Step { runtime: Nanos(0), io_size: Some(Bytes::mib(1)), ..Step::default() };
             let (messages, inbox) = channel();
             let region = Region::of_job(&step, Bytes::mib(1), 0).unwrap();
-            let job = Job {
+            let job = WorkerJob {
                 id: 0,
                 depth: 4,
                 batch: Batch::new(true, 4),
@@ -250,7 +250,7 @@ mod tests {
                 trace: None,
                 passes: None,
                 schedule: None,
-                window: Window { ramp: Nanos(0), runtime: None, amount: step.io_size },
+                window: LoadWindow { ramp: Nanos(0), runtime: None, amount: step.io_size },
                 fixed: 0,
                 data: None,
                 datasync: true,

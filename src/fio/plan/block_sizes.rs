@@ -1,7 +1,7 @@
 //! Block sizes of reads and writes: `bs`, `bsrange` of one size, `bssplit`.
 
 use super::super::job::Job;
-use super::super::number::{self, Value};
+use super::super::number::{self, OptionValue};
 use super::super::option;
 use super::{Obstacles, Words, bytes, written_size};
 use crate::plan::{BlockSizes, Pattern, Step};
@@ -108,7 +108,7 @@ fn shares(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
 pub(super) fn size_of(text: &str, job: &Job) -> Result<u64, String> {
     let bs = option::find_any("bs").expect("the table has bs");
     match number::read(bs, Some(text), base(job))? {
-        (Value::Ints([Some(n), ..]), _) => Ok(bytes(n).0),
+        (OptionValue::Ints([Some(n), ..]), _) => Ok(bytes(n).0),
         _ => Err(format!("'{text}' is no size")),
     }
 }

@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 
 use super::super::job::Job;
-use super::super::number::{Size, Value};
-use super::job_files::{Files, Found};
+use super::super::number::{OptionValue, TargetAmount};
+use super::job_files::{Files, PathKind};
 use super::timing::is_time_based;
 use super::{Obstacles, Words, written_size};
 use crate::plan::{BlockSizes, EngineKind, Step};
@@ -52,7 +52,7 @@ struct Extent {
 }
 
 /// The sizes that a job asks for.
-struct Asked {
+struct AskedSizes {
     /// `size` in bytes, of all files together.
     total: Option<u64>,
     /// `size` as a share, other than all.
@@ -63,28 +63,28 @@ struct Asked {
     least: u64,
 }
 
-impl Asked {
+impl AskedSizes {
     /// None where only fio takes them.
-    fn of(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Option<Asked> {
+    fn of(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> Option<AskedSizes> {
         let (total, percent) = match job.size("size") {
-            Some(Size::Bytes(0)) | None => (None, None),
-            Some(Size::Bytes(n)) => (Some(n), None),
-            Some(Size::Percent(p)) => (None, (!matches!(p, 0 | 100)).then_some(u64::from(p))),
-            Some(Size::Zones(_)) => {
+            Some(TargetAmount::Bytes(0)) | None => (None, None),
+            Some(TargetAmount::Bytes(n)) => (Some(n), None),
+            Some(TargetAmount::Percent(p)) => (None, (!matches!(p, 0 | 100)).then_some(u64::from(p))),
+            Some(TargetAmount::Zones(_)) => {
                 obstacles.fio_only("size in zones", "volproof does not know zoned devices");
                 return None;
             }
         };
         let sizes = load.bs.shares().iter().chain(load.bs_write.iter().flat_map(|b| b.shares()));
         let least = sizes.map(|s| s.0.0).min().unwrap_or(1);
-        Some(Asked { total, percent, of_file: file_size(job, obstacles)?, least })
+        Some(AskedSizes { total, percent, of_file: file_size(job, obstacles)?, least })
     }
 
     /// The files have a size to begin with, and it is one that both tools share out alike.
-    fn is_fit(&self, names: &[PathBuf], found: &[Found], obstacles: &mut Obstacles<'_>) -> bool {
+    fn is_fit(&self, names: &[PathBuf], found: &[PathKind], obstacles: &mut Obstacles<'_>) -> bool {
         let count = names.len() as u64;
         let none = self.total.is_none() && self.of_file.is_none();
-        if none && found.iter().map(Found::size).sum::<u64>() == 0 {
+        if none && found.iter().map(PathKind::size).sum::<u64>() == 0 {
             obstacles
                 .refused("size", format!("you need to specify size=: {} has none yet", names[0].display()));
         } else if self.total.is_some_and(|n| n < self.least) {
@@ -102,7 +102,7 @@ impl Asked {
     }
 
     /// How much of one file is used behind an offset, by the rest that there is of the file.
-    fn of_one(&self, load: &Step, found: &Found, count: u64, offset: u64, rest: u64) -> u64 {
+    fn of_one(&self, load: &Step, found: &PathKind, count: u64, offset: u64, rest: u64) -> u64 {
         let mut size = match (self.of_file, self.total) {
             (Some(f), _) if found.size() == f => rest,
             (Some(f), _) => f.saturating_sub(offset),
@@ -113,7 +113,7 @@ impl Asked {
             size = ((size + offset) * percent / 100).min(size);
             size -= size % self.least;
         }
-        if matches!(found, Found::Block(_)) {
+        if matches!(found, PathKind::Block(_)) {
             size = size.min(rest);
         }
         // Going on from block to block, fio's last one may lie beyond the part, though not beyond the target.
@@ -173,11 +173,12 @@ impl Files<'_> {
         names: &[PathBuf],
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Extent> {
-        let found: Vec<Found> = names.iter().map(|p| self.found(p)).collect();
+        let found: Vec<PathKind> = names.iter().map(|p| self.found(p)).collect();
         if !are_targets(load, names, &found, obstacles) {
             return None;
         }
-        let asked = Asked::of(job, load, obstacles).filter(|asked| asked.is_fit(names, &found, obstacles))?;
+        let asked =
+            AskedSizes::of(job, load, obstacles).filter(|asked| asked.is_fit(names, &found, obstacles))?;
         let count = names.len() as u64;
         let mut parts = Vec::new();
         for (found, path) in found.iter().zip(names) {
@@ -204,13 +205,13 @@ impl Files<'_> {
             obstacles.refused("allow_file_create=0", format!("{} is missing", names[0].display()));
             return None;
         }
-        let is_short = |f: &Found| !matches!(f, Found::Block(_)) && f.size() < offset + size;
+        let is_short = |f: &PathKind| !matches!(f, PathKind::Block(_)) && f.size() < offset + size;
         let only_written = !load.rw.directions().contains(&Direction::Read);
         if found.iter().any(is_short) && job.flag("overwrite") && only_written {
             obstacles.fio_only("overwrite=1", "a file that is only written is allocated, not filled first");
             return None;
         }
-        let end = found.iter().map(Found::size).max().unwrap_or(0).max(offset + size);
+        let end = found.iter().map(PathKind::size).max().unwrap_or(0).max(offset + size);
         let whole = Whole { count, offset, size, end };
         let amount = whole.amount(job, load, &asked, obstacles)?;
         Some(Extent { offset: Bytes(offset), size: Some(Bytes(size)), amount })
@@ -234,7 +235,7 @@ impl Whole {
         &self,
         job: &Job,
         load: &Step,
-        asked: &Asked,
+        asked: &AskedSizes,
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Option<Bytes>> {
         let Whole { count, offset, size, end } = *self;
@@ -274,13 +275,13 @@ impl Whole {
 }
 
 /// All are files or block devices, and only devices are trimmed. A folder fails as fio's jobs do, when it is to be laid out.
-fn are_targets(load: &Step, names: &[PathBuf], found: &[Found], obstacles: &mut Obstacles<'_>) -> bool {
-    if let Some((path, _)) = names.iter().zip(found).find(|(_, found)| **found == Found::Other) {
+fn are_targets(load: &Step, names: &[PathBuf], found: &[PathKind], obstacles: &mut Obstacles<'_>) -> bool {
+    if let Some((path, _)) = names.iter().zip(found).find(|(_, found)| **found == PathKind::Other) {
         let option = format!("filename={}", path.display());
         obstacles.fio_only(option, "it is neither a file nor a block device");
         return false;
     }
-    let file = names.iter().zip(found).find(|(_, found)| !matches!(found, Found::Block(_)));
+    let file = names.iter().zip(found).find(|(_, found)| !matches!(found, PathKind::Block(_)));
     if let Some((path, _)) = file.filter(|_| load.rw.directions().contains(&Direction::Trim)) {
         obstacles.refused("rw", format!("only block devices are trimmed, not {}", path.display()));
         return false;
@@ -291,9 +292,9 @@ fn are_targets(load: &Step, names: &[PathBuf], found: &[Found], obstacles: &mut 
 /// Where the part begins.
 fn offset(job: &Job, number: u32, real: u64, least: u64, obstacles: &mut Obstacles<'_>) -> Option<u64> {
     let steps = match (job.size("offset_increment"), number) {
-        (Some(Size::Bytes(n)), number) => n * u64::from(number),
-        (Some(Size::Percent(p)), number) => real * u64::from(p) / 100 * u64::from(number),
-        (Some(Size::Zones(_)), _) => {
+        (Some(TargetAmount::Bytes(n)), number) => n * u64::from(number),
+        (Some(TargetAmount::Percent(p)), number) => real * u64::from(p) / 100 * u64::from(number),
+        (Some(TargetAmount::Zones(_)), _) => {
             obstacles.fio_only("offset_increment in zones", "volproof does not know zoned devices");
             return None;
         }
@@ -301,12 +302,12 @@ fn offset(job: &Job, number: u32, real: u64, least: u64, obstacles: &mut Obstacl
     };
     match job.size("offset") {
         None => Some(steps),
-        Some(Size::Bytes(n)) => Some(n + steps),
-        Some(Size::Percent(p)) => {
+        Some(TargetAmount::Bytes(n)) => Some(n + steps),
+        Some(TargetAmount::Percent(p)) => {
             let align = job.int("offset_align").filter(|a| *a > 0).map_or(least, |a| a as u64);
             Some((real * u64::from(p) / 100 + steps).next_multiple_of(align))
         }
-        Some(Size::Zones(_)) => {
+        Some(TargetAmount::Zones(_)) => {
             obstacles.fio_only("offset in zones", "volproof does not know zoned devices");
             None
         }
@@ -316,7 +317,7 @@ fn offset(job: &Job, number: u32, real: u64, least: u64, obstacles: &mut Obstacl
 /// The null engine has no files; what it does still ends with `size`.
 fn without_files(job: &Job, load: &Step, obstacles: &mut Obstacles<'_>) -> JobPart {
     let size = match (job.size("size"), file_size(job, obstacles).flatten()) {
-        (Some(Size::Bytes(n)), _) if n > 0 => Some(n),
+        (Some(TargetAmount::Bytes(n)), _) if n > 0 => Some(n),
         (_, Some(n)) => Some(n),
         _ => {
             obstacles.refused("size", "you need to specify size=: the null engine has no file with one");
@@ -354,7 +355,7 @@ fn loops(job: &Job) -> u64 {
 
 fn increment(job: &Job) -> Option<Bytes> {
     match job.size("offset_increment") {
-        Some(Size::Bytes(n)) => Some(Bytes(n)),
+        Some(TargetAmount::Bytes(n)) => Some(Bytes(n)),
         None => Some(Bytes(0)),
         _ => None,
     }
@@ -371,17 +372,17 @@ fn one_pass(size: u64, block: u64, stride: u64, to_the_end: bool) -> u64 {
 /// `io_size`: how much is done where that is not `size`.
 fn io_size(job: &Job, total: u64) -> Option<u64> {
     match job.size("io_size")? {
-        Size::Bytes(0) => None,
-        Size::Bytes(n) => Some(n),
-        Size::Percent(p) => Some(total * u64::from(p) / 100),
-        Size::Zones(_) => None,
+        TargetAmount::Bytes(0) => None,
+        TargetAmount::Bytes(n) => Some(n),
+        TargetAmount::Percent(p) => Some(total * u64::from(p) / 100),
+        TargetAmount::Zones(_) => None,
     }
 }
 
 /// `filesize`; the outer `None` when it is a range.
 fn file_size(job: &Job, obstacles: &mut Obstacles<'_>) -> Option<Option<u64>> {
     let (low, high) = match job.value("filesize") {
-        Some(Value::Ranges([Some(range), ..])) => range,
+        Some(OptionValue::Ranges([Some(range), ..])) => range,
         _ => return Some(None),
     };
     if low != high {

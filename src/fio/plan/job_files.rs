@@ -12,7 +12,7 @@ use crate::unit::Bytes;
 
 /// The kind of file at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathKind {
     /// Nothing.
     Missing,
     /// A regular file of that size.
@@ -25,11 +25,11 @@ pub enum Found {
     Other,
 }
 
-impl Found {
+impl PathKind {
     /// The size of a file or device, in bytes; 0 of anything else.
     pub(super) fn size(&self) -> u64 {
         match self {
-            Found::File(size) | Found::Block(size) => size.0,
+            PathKind::File(size) | PathKind::Block(size) => size.0,
             _ => 0,
         }
     }
@@ -37,7 +37,7 @@ impl Found {
 
 /// A file that jobs name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Laid {
+pub struct JobFile {
     /// The least size it needs.
     pub size: Bytes,
     /// It goes away at the end (`unlink`).
@@ -66,14 +66,14 @@ impl Layout {
 
 /// All files of a command, as they will be when the jobs before have been set up.
 pub(super) struct Files<'a> {
-    look: &'a dyn Fn(&Path) -> Found,
+    look: &'a dyn Fn(&Path) -> PathKind,
     named: Vec<PathBuf>,
-    laid: BTreeMap<PathBuf, Laid>,
+    laid: BTreeMap<PathBuf, JobFile>,
     layouts: Vec<Layout>,
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn new(look: &'a dyn Fn(&Path) -> Found) -> Files<'a> {
+    pub(super) fn new(look: &'a dyn Fn(&Path) -> PathKind) -> Files<'a> {
         Files { look, named: Vec::new(), laid: BTreeMap::new(), layouts: Vec::new() }
     }
 
@@ -83,15 +83,15 @@ impl<'a> Files<'a> {
     }
 
     /// Files and layouts.
-    pub(super) fn finish(self) -> (Vec<(PathBuf, Laid)>, Vec<Layout>) {
+    pub(super) fn finish(self) -> (Vec<(PathBuf, JobFile)>, Vec<Layout>) {
         (self.laid.into_iter().collect(), self.layouts)
     }
 
     /// The file at a path, as it is now or will be when the jobs before have laid out theirs.
-    pub(super) fn found(&self, path: &Path) -> Found {
+    pub(super) fn found(&self, path: &Path) -> PathKind {
         match ((self.look)(path), self.laid.get(path)) {
-            (Found::Missing, Some(laid)) => Found::File(laid.size),
-            (Found::File(had), Some(laid)) => Found::File(had.max(laid.size)),
+            (PathKind::Missing, Some(laid)) => PathKind::File(laid.size),
+            (PathKind::File(had), Some(laid)) => PathKind::File(had.max(laid.size)),
             (found, _) => found,
         }
     }
@@ -122,19 +122,19 @@ impl<'a> Files<'a> {
     }
 
     /// Notes what is too short. True when a file is missing that may not be made.
-    pub(super) fn lay_out(&mut self, job: &Job, names: &[PathBuf], found: &[Found], needed: u64) -> bool {
+    pub(super) fn lay_out(&mut self, job: &Job, names: &[PathBuf], found: &[PathKind], needed: u64) -> bool {
         let mut missing = false;
         let mut layout = Layout { job: job.name.clone(), files: 0, bytes: Bytes(0) };
         for (path, found) in names.iter().zip(found) {
             let had = match found {
-                Found::Block(_) => continue,
-                Found::File(size) => size.0,
+                PathKind::Block(_) => continue,
+                PathKind::File(size) => size.0,
                 _ => 0,
             };
             let laid = self.laid.entry(path.clone()).or_default();
             laid.unlink |= job.flag("unlink");
             if needed > had {
-                missing |= *found == Found::Missing;
+                missing |= *found == PathKind::Missing;
                 laid.size = laid.size.max(Bytes(needed));
                 layout.files += 1;
                 layout.bytes.0 += needed;
@@ -148,7 +148,7 @@ impl<'a> Files<'a> {
 }
 
 /// Every file and device that a job names or makes up a name for, whatever its clones do with it.
-pub fn targets(job: &Job, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> {
+pub fn targets(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
     let clones = match job.text("filename_format") {
         // Names of the usual form end in numbers and lie in the job's folder: no device has one.
         Some(format) if format != FORMAT && job.text("filename").is_none() => job.int("numjobs").unwrap_or(1),
@@ -165,7 +165,7 @@ pub fn targets(job: &Job, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> {
 const FORMAT: &str = "$jobname.$jobnum.$filenum";
 
 /// The files of one clone, which has that number.
-fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> {
+fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
     let folders = job.text("directory").map(|d| split(&d)).unwrap_or_default();
     let folder = match folders.len() as u32 {
         0 => None,
@@ -174,7 +174,7 @@ fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> Found) -> Vec<PathBuf> 
     let count = job.int("nrfiles").unwrap_or(1).max(1) as u32;
     let names = match job.text("filename") {
         Some(names) => split(stripped(&names)),
-        None if count == 1 && matches!(look(Path::new(&job.name)), Found::Block(_) | Found::Other) => {
+        None if count == 1 && matches!(look(Path::new(&job.name)), PathKind::Block(_) | PathKind::Other) => {
             vec![job.name.clone()]
         }
         None => (0..count).map(|file| made_up(job, number, file)).collect(),

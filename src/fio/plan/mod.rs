@@ -30,7 +30,7 @@ mod written_data;
 use std::path::{Path, PathBuf};
 
 pub use block_sizes::block_ranges;
-pub use job_files::{Found, Laid, Layout, split, stripped, targets};
+pub use job_files::{JobFile, Layout, PathKind, split, stripped, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;
@@ -45,7 +45,7 @@ pub struct Native {
     /// The jobs that the steps of the plan stand for, in the same order.
     pub members: Vec<Member>,
     /// Files that the jobs name, each once, with the size they need.
-    pub files: Vec<(PathBuf, Laid)>,
+    pub files: Vec<(PathBuf, JobFile)>,
     /// Which of them are missing or too short, by job and in fio's order.
     pub layouts: Vec<Layout>,
     /// Options that are accepted and change nothing.
@@ -103,7 +103,7 @@ impl Obstacles<'_> {
 ///
 /// # Errors
 /// Everything that only the real fio can do, or nobody.
-pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result<Native, Vec<Obstacle>> {
     let native = assemble(jobs, look, seed)?;
     match native.plan.problem() {
         None => Ok(native),
@@ -117,7 +117,7 @@ pub fn convert(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result
 }
 
 /// The plan, whatever the engine can do of it.
-fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result<Native, Vec<Obstacle>> {
     let mut found = Vec::new();
     let mut notes = Vec::new();
     let mut files = job_files::Files::new(look);

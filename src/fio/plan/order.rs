@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::super::job::Job;
-use super::super::number::Value;
+use super::super::number::OptionValue;
 use super::Obstacles;
 use crate::plan::Start;
 use crate::unit::Nanos;
@@ -40,7 +40,7 @@ impl JobOrder {
             }
             (self.before, self.begins) = (self.jobs.len(), false);
         }
-        if let Some(Value::Ranges(_)) = job.value("startdelay") {
+        if let Some(OptionValue::Ranges(_)) = job.value("startdelay") {
             obstacles.fio_only("startdelay", "volproof waits for a time that is known");
         }
         if delayed && (self.before > 0 || wait_for.is_some()) {
@@ -88,7 +88,7 @@ impl JobOrder {
 /// fio's `startdelay`.
 pub(super) fn delay(job: &Job) -> Nanos {
     match job.value("startdelay") {
-        Some(Value::Time(time)) => time,
+        Some(OptionValue::Time(time)) => time,
         _ => Nanos(0),
     }
 }

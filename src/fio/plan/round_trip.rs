@@ -5,7 +5,7 @@ use proptest::sample::select;
 
 use super::tests::{job, look};
 use super::*;
-use crate::fio::write_jobs::{Place, sections};
+use crate::fio::write_jobs::{JobTarget, sections};
 use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Start, Step};
 use crate::sample::Direction;
 use crate::unit::Nanos;
@@ -15,7 +15,7 @@ const DISK: Bytes = Bytes::gib(10);
 
 /// The step that fio's words for `step` mean.
 fn there_and_back(step: &Step) -> Result<Step, String> {
-    let place = Place { path: "/dev/vdb".into(), size: Some(DISK) };
+    let place = JobTarget { path: "/dev/vdb".into(), size: Some(DISK) };
     let jobs = sections(step, &[place], 1).map_err(|e| e.to_string())?;
     let words: Vec<String> = jobs[0].iter().map(|(name, value)| format!("{name}={value}")).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

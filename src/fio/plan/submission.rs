@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::job::Job;
-use super::super::number::Value;
+use super::super::number::OptionValue;
 use super::{Obstacles, Words, whole};
 use crate::plan::{CpuList, EngineKind, Pattern, Step};
 use crate::sample::Direction;
@@ -53,8 +53,8 @@ fn engine(job: &Job, rw: Pattern) -> EngineKind {
 /// A switch of an engine, which may not be there.
 fn on(job: &Job, name: &str) -> bool {
     job.given(name).is_some_and(|g| match &g.value {
-        Value::Flag(on) => *on,
-        Value::Ints([Some(n), ..]) => *n != 0,
+        OptionValue::Flag(on) => *on,
+        OptionValue::Ints([Some(n), ..]) => *n != 0,
         _ => true,
     })
 }

@@ -26,14 +26,14 @@ pub(super) fn job(name: &str, options: &[&str]) -> Job {
 }
 
 /// A machine with a disk of 10 GiB, a file of 1 MiB and a folder.
-pub(super) fn look(path: &Path) -> Found {
+pub(super) fn look(path: &Path) -> PathKind {
     match path.to_str().unwrap() {
-        "/dev/vdb" | "/dev/vdc" => Found::Block(Bytes::gib(10)),
-        "/dev/small" => Found::Block(Bytes::mib(1)),
-        "/dev/null" => Found::Other,
-        "old" => Found::File(Bytes::mib(1)),
-        "folder" => Found::Folder,
-        _ => Found::Missing,
+        "/dev/vdb" | "/dev/vdc" => PathKind::Block(Bytes::gib(10)),
+        "/dev/small" => PathKind::Block(Bytes::mib(1)),
+        "/dev/null" => PathKind::Other,
+        "old" => PathKind::File(Bytes::mib(1)),
+        "folder" => PathKind::Folder,
+        _ => PathKind::Missing,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Engines and the options that only they have.
 
-use super::super::option::{Choice, FioOption, Group, Kind, Support};
+use super::super::option::{FioOption, Group, OptionWord, Support, ValueKind};
 use super::{Engine, U32, each, int};
 
 const ENGINE: &str = "the engine is not one of volproof";
@@ -96,40 +96,43 @@ pub const ENGINES: &[Engine] = &[
     Engine { name: "rados", help: "Ceph objects", support: Support::FioOnly(OTHER), listed: false },
 ];
 
-const CPUMODE: &[Choice] =
-    &[Choice::native("noop", "empty instructions"), Choice::native("qsort", "sorting")];
+const CPUMODE: &[OptionWord] =
+    &[OptionWord::native("noop", "empty instructions"), OptionWord::native("qsort", "sorting")];
 
-const PROTOCOL: &[Choice] = &[
-    Choice::native("tcp", "TCP"),
-    Choice::native("tcpv6", "TCP over IPv6"),
-    Choice::native("udp", "UDP"),
-    Choice::native("udpv6", "UDP over IPv6"),
-    Choice::native("unix", "a local socket"),
+const PROTOCOL: &[OptionWord] = &[
+    OptionWord::native("tcp", "TCP"),
+    OptionWord::native("tcpv6", "TCP over IPv6"),
+    OptionWord::native("udp", "UDP"),
+    OptionWord::native("udpv6", "UDP over IPv6"),
+    OptionWord::native("unix", "a local socket"),
 ];
 
-const STAT_TYPE: &[Choice] =
-    &[Choice::native("stat", "stat"), Choice::native("lstat", "lstat"), Choice::native("statx", "statx")];
-
-const SG_WRITE_MODE: &[Choice] = &[
-    Choice::native("write", "WRITE"),
-    Choice::native("write_and_verify", "WRITE AND VERIFY"),
-    Choice::native("verify", "as write_and_verify, old name"),
-    Choice::native("write_same", "WRITE SAME"),
-    Choice::native("same", "as write_same, old name"),
-    Choice::native("write_same_ndob", "WRITE SAME(16) without data"),
-    Choice::native("verify_bytchk_00", "VERIFY, medium only"),
-    Choice::native("verify_bytchk_01", "VERIFY, against the data"),
-    Choice::native("verify_bytchk_11", "VERIFY, one block of data"),
-    Choice::native("write_stream", "WRITE STREAM(16)"),
+const STAT_TYPE: &[OptionWord] = &[
+    OptionWord::native("stat", "stat"),
+    OptionWord::native("lstat", "lstat"),
+    OptionWord::native("statx", "statx"),
 ];
 
-const CMD_TYPE: &[Choice] = &[Choice::native("nvme", "NVMe")];
+const SG_WRITE_MODE: &[OptionWord] = &[
+    OptionWord::native("write", "WRITE"),
+    OptionWord::native("write_and_verify", "WRITE AND VERIFY"),
+    OptionWord::native("verify", "as write_and_verify, old name"),
+    OptionWord::native("write_same", "WRITE SAME"),
+    OptionWord::native("same", "as write_same, old name"),
+    OptionWord::native("write_same_ndob", "WRITE SAME(16) without data"),
+    OptionWord::native("verify_bytchk_00", "VERIFY, medium only"),
+    OptionWord::native("verify_bytchk_01", "VERIFY, against the data"),
+    OptionWord::native("verify_bytchk_11", "VERIFY, one block of data"),
+    OptionWord::native("write_stream", "WRITE STREAM(16)"),
+];
 
-const VERB: &[Choice] = &[
-    Choice::native("write", "remote write"),
-    Choice::native("read", "remote read"),
-    Choice::native("send", "send"),
-    Choice::native("recv", "receive"),
+const CMD_TYPE: &[OptionWord] = &[OptionWord::native("nvme", "NVMe")];
+
+const VERB: &[OptionWord] = &[
+    OptionWord::native("write", "remote write"),
+    OptionWord::native("read", "remote read"),
+    OptionWord::native("send", "send"),
+    OptionWord::native("recv", "receive"),
 ];
 
 /// The rows, in the order of `--cmdhelp=all`.
@@ -141,18 +144,18 @@ pub const ROWS: &[FioOption] = &[
         .default("50000")
         .of(&["cpuio"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "cpumode", Kind::Choice(CPUMODE), "What the CPU does")
+    FioOption::new(Group::Engines, "cpumode", ValueKind::Choice(CPUMODE), "What the CPU does")
         .default("noop")
         .of(&["cpuio"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "exit_on_io_done", Kind::Bool, "End when the jobs that do I/O end")
+    FioOption::new(Group::Engines, "exit_on_io_done", ValueKind::Bool, "End when the jobs that do I/O end")
         .default("0")
         .of(&["cpuio"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "thp", int(0, U32), "Ask for huge pages").of(&["mmap"]).fio_only(ENGINE),
-    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions")
+    FioOption::new(Group::Engines, "hipri", ValueKind::Flag, "Poll the device for completions")
         .of(&["io_uring", "io_uring_cmd"]),
-    FioOption::new(Group::Engines, "hipri", Kind::Flag, "Poll the device for completions")
+    FioOption::new(Group::Engines, "hipri", ValueKind::Flag, "Poll the device for completions")
         .of(&["pvsync2", "sg"])
         .fio_only("completions are polled with io_uring only"),
     FioOption::new(Group::Engines, "hipri_percentage", int(0, 100), "Share of I/Os that are polled")
@@ -162,30 +165,30 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Engines, "uncached", int(0, U32), "Drop cached pages after each I/O")
         .of(&["pvsync2", "io_uring", "io_uring_cmd"])
         .fio_only(FLAGS),
-    FioOption::new(Group::Engines, "nowait", Kind::Bool, "I/Os that would block fail instead")
+    FioOption::new(Group::Engines, "nowait", ValueKind::Bool, "I/Os that would block fail instead")
         .of(&["pvsync2", "libaio", "io_uring", "io_uring_cmd"])
         .fio_only(FLAGS),
-    FioOption::new(Group::Engines, "hostname", Kind::Text, "The other machine")
+    FioOption::new(Group::Engines, "hostname", ValueKind::Text, "The other machine")
         .of(&["net", "netsplice", "rdma"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "port", int(1, 65_535), "Port of the connection")
         .of(&["net", "netsplice", "rdma"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "protocol", Kind::Choice(PROTOCOL), "Protocol of the connection")
+    FioOption::new(Group::Engines, "protocol", ValueKind::Choice(PROTOCOL), "Protocol of the connection")
         .alias("proto")
         .default("tcp")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "nodelay", Kind::Bool, "Send small packets at once")
+    FioOption::new(Group::Engines, "nodelay", ValueKind::Bool, "Send small packets at once")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "listen", Kind::Flag, "Wait for the other side to connect")
+    FioOption::new(Group::Engines, "listen", ValueKind::Flag, "Wait for the other side to connect")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "pingpong", Kind::Flag, "Answer each message")
+    FioOption::new(Group::Engines, "pingpong", ValueKind::Flag, "Answer each message")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "interface", Kind::Text, "Network interface")
+    FioOption::new(Group::Engines, "interface", ValueKind::Text, "Network interface")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "ttl", int(0, U32), "Hops that multicast packets live")
@@ -198,51 +201,60 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Engines, "mss", int(0, U32), "Greatest segment")
         .of(&["net", "netsplice"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "stat_type", Kind::Choice(STAT_TYPE), "Which system call")
+    FioOption::new(Group::Engines, "stat_type", ValueKind::Choice(STAT_TYPE), "Which system call")
         .default("stat")
         .of(&["filestat"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "program", Kind::Text, "Program to run").of(&["exec"]).fio_only(ENGINE),
-    FioOption::new(Group::Engines, "arguments", Kind::Text, "Its arguments").of(&["exec"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "program", ValueKind::Text, "Program to run")
+        .of(&["exec"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "arguments", ValueKind::Text, "Its arguments")
+        .of(&["exec"])
+        .fio_only(ENGINE),
     FioOption::new(Group::Engines, "grace_time", int(0, U32), "Seconds until it is killed")
         .default("1")
         .of(&["exec"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "std_redirect", Kind::Bool, "Its output goes to files")
+    FioOption::new(Group::Engines, "std_redirect", ValueKind::Bool, "Its output goes to files")
         .default("1")
         .of(&["exec"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "donorname", Kind::Text, "File that gives blocks")
+    FioOption::new(Group::Engines, "donorname", ValueKind::Text, "File that gives blocks")
         .of(&["e4defrag"])
         .fio_only(ENGINE),
     FioOption::new(Group::Engines, "inplace", int(0, 1), "Allocate while defragmenting")
         .of(&["e4defrag"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "volume", Kind::Text, "Volume of GlusterFS")
+    FioOption::new(Group::Engines, "volume", ValueKind::Text, "Volume of GlusterFS")
         .of(&["gfapi", "gfapi_async"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "brick", Kind::Text, "Brick to connect to")
+    FioOption::new(Group::Engines, "brick", ValueKind::Text, "Brick to connect to")
         .of(&["gfapi", "gfapi_async"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "single-instance", Kind::Bool, "One client for all jobs")
+    FioOption::new(Group::Engines, "single-instance", ValueKind::Bool, "One client for all jobs")
         .of(&["gfapi", "gfapi_async"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "skip_bad", Kind::Bool, "Leave bad blocks out")
+    FioOption::new(Group::Engines, "skip_bad", ValueKind::Bool, "Leave bad blocks out")
         .default("0")
         .of(&["mtd"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "readfua", Kind::Bool, "Reads reach the medium")
+    FioOption::new(Group::Engines, "readfua", ValueKind::Bool, "Reads reach the medium")
         .default("0")
         .of(&["sg"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "writefua", Kind::Bool, "Writes reach the medium")
+    FioOption::new(Group::Engines, "writefua", ValueKind::Bool, "Writes reach the medium")
         .default("0")
         .of(&["sg"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "sg_write_mode", Kind::Choice(SG_WRITE_MODE), "Which SCSI command writes")
-        .default("write")
-        .of(&["sg"])
-        .fio_only(ENGINE),
+    FioOption::new(
+        Group::Engines,
+        "sg_write_mode",
+        ValueKind::Choice(SG_WRITE_MODE),
+        "Which SCSI command writes",
+    )
+    .default("write")
+    .of(&["sg"])
+    .fio_only(ENGINE),
     FioOption::new(Group::Engines, "stream_id", int(0, U32), "Stream of writes")
         .default("0")
         .of(&["sg"])
@@ -256,16 +268,16 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Engines, "cmdprio", each(0, 7), "Level of that priority")
         .of(&["io_uring", "io_uring_cmd", "libaio"])
         .noted("cmdprio_percentage and cmdprio_bssplit ask for it"),
-    FioOption::new(Group::Engines, "cmdprio_bssplit", Kind::Text, "Priorities by I/O size")
+    FioOption::new(Group::Engines, "cmdprio_bssplit", ValueKind::Text, "Priorities by I/O size")
         .of(&["io_uring", "io_uring_cmd", "libaio"])
         .fio_only("requests have no priority of their own"),
-    FioOption::new(Group::Engines, "fixedbufs", Kind::Flag, "Register the buffers beforehand")
+    FioOption::new(Group::Engines, "fixedbufs", ValueKind::Flag, "Register the buffers beforehand")
         .of(&["io_uring", "io_uring_cmd"])
         .noted("volproof registers its buffers whenever it can"),
-    FioOption::new(Group::Engines, "registerfiles", Kind::Flag, "Register the files beforehand")
+    FioOption::new(Group::Engines, "registerfiles", ValueKind::Flag, "Register the files beforehand")
         .of(&["io_uring", "io_uring_cmd"])
         .noted("volproof registers its files whenever it can"),
-    FioOption::new(Group::Engines, "sqthread_poll", Kind::Flag, "A kernel thread submits")
+    FioOption::new(Group::Engines, "sqthread_poll", ValueKind::Flag, "A kernel thread submits")
         .of(&["io_uring", "io_uring_cmd"]),
     FioOption::new(Group::Engines, "sqthread_poll_cpu", int(0, U32), "CPU of the thread that submits")
         .of(&["io_uring", "io_uring_cmd"])
@@ -282,41 +294,50 @@ pub const ROWS: &[FioOption] = &[
     )
     .of(&["io_uring", "io_uring_cmd"])
     .fio_only(FLAGS),
-    FioOption::new(Group::Engines, "cmd_type", Kind::Choice(CMD_TYPE), "Which commands pass through")
+    FioOption::new(Group::Engines, "cmd_type", ValueKind::Choice(CMD_TYPE), "Which commands pass through")
         .default("nvme")
         .of(&["io_uring", "io_uring_cmd"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "uri", Kind::Text, "Address of the export").of(&["nbd"]).fio_only(ENGINE),
-    FioOption::new(Group::Engines, "userspace_reap", Kind::Flag, "Take completions without a system call")
-        .of(&["libaio"])
-        .noted("volproof always reaps that way when the kernel allows"),
-    FioOption::new(Group::Engines, "bindname", Kind::Text, "Local address")
+    FioOption::new(Group::Engines, "uri", ValueKind::Text, "Address of the export")
+        .of(&["nbd"])
+        .fio_only(ENGINE),
+    FioOption::new(
+        Group::Engines,
+        "userspace_reap",
+        ValueKind::Flag,
+        "Take completions without a system call",
+    )
+    .of(&["libaio"])
+    .noted("volproof always reaps that way when the kernel allows"),
+    FioOption::new(Group::Engines, "bindname", ValueKind::Text, "Local address")
         .default("")
         .of(&["rdma"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "verb", Kind::Choice(VERB), "Which operation")
+    FioOption::new(Group::Engines, "verb", ValueKind::Choice(VERB), "Which operation")
         .alias("proto")
         .default("write")
         .of(&["rdma"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "clustername", Kind::Text, "Cluster of Ceph")
+    FioOption::new(Group::Engines, "clustername", ValueKind::Text, "Cluster of Ceph")
         .of(&["rados", "rbd"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "pool", Kind::Text, "Pool of Ceph").of(&["rados", "rbd"]).fio_only(ENGINE),
-    FioOption::new(Group::Engines, "clientname", Kind::Text, "User of Ceph")
+    FioOption::new(Group::Engines, "pool", ValueKind::Text, "Pool of Ceph")
         .of(&["rados", "rbd"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "conf", Kind::Text, "Configuration of Ceph")
+    FioOption::new(Group::Engines, "clientname", ValueKind::Text, "User of Ceph")
+        .of(&["rados", "rbd"])
+        .fio_only(ENGINE),
+    FioOption::new(Group::Engines, "conf", ValueKind::Text, "Configuration of Ceph")
         .default("/etc/ceph/ceph.conf")
         .of(&["rados"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "busy_poll", Kind::Bool, "Poll for completions")
+    FioOption::new(Group::Engines, "busy_poll", ValueKind::Bool, "Poll for completions")
         .default("0")
         .of(&["rados", "rbd"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "touch_objects", Kind::Bool, "Create objects at the start")
+    FioOption::new(Group::Engines, "touch_objects", ValueKind::Bool, "Create objects at the start")
         .default("1")
         .of(&["rados"])
         .fio_only(ENGINE),
-    FioOption::new(Group::Engines, "rbdname", Kind::Text, "Image of Ceph").of(&["rbd"]).fio_only(ENGINE),
+    FioOption::new(Group::Engines, "rbdname", ValueKind::Text, "Image of Ceph").of(&["rbd"]).fio_only(ENGINE),
 ];

@@ -1,55 +1,55 @@
 //! The workload of a job: its target, which I/Os, how many at once, where.
 
-use super::super::option::{Choice, FioOption, Group, Kind};
+use super::super::option::{FioOption, Group, OptionWord, ValueKind};
 use super::{LONG, U32, each, int};
 
-const LOCKFILE: &[Choice] = &[
-    Choice::native("none", "no locks"),
-    Choice::fio_only("exclusive", "one job at a time", "files are not locked"),
-    Choice::fio_only("readwrite", "one writer or many readers", "files are not locked"),
+const LOCKFILE: &[OptionWord] = &[
+    OptionWord::native("none", "no locks"),
+    OptionWord::fio_only("exclusive", "one job at a time", "files are not locked"),
+    OptionWord::fio_only("readwrite", "one writer or many readers", "files are not locked"),
 ];
 
-const RW: &[Choice] = &[
-    Choice::native("read", "sequential reads"),
-    Choice::native("write", "sequential writes"),
-    Choice::native("trim", "sequential trims"),
-    Choice::native("randread", "random reads"),
-    Choice::native("randwrite", "random writes"),
-    Choice::native("randtrim", "random trims"),
-    Choice::native("rw", "sequential, reads and writes mixed"),
-    Choice::native("readwrite", "sequential, reads and writes mixed"),
-    Choice::native("randrw", "random, reads and writes mixed"),
-    Choice::fio_only("trimwrite", "each block trimmed, then written", "trims and writes are not paired"),
-    Choice::fio_only(
+const RW: &[OptionWord] = &[
+    OptionWord::native("read", "sequential reads"),
+    OptionWord::native("write", "sequential writes"),
+    OptionWord::native("trim", "sequential trims"),
+    OptionWord::native("randread", "random reads"),
+    OptionWord::native("randwrite", "random writes"),
+    OptionWord::native("randtrim", "random trims"),
+    OptionWord::native("rw", "sequential, reads and writes mixed"),
+    OptionWord::native("readwrite", "sequential, reads and writes mixed"),
+    OptionWord::native("randrw", "random, reads and writes mixed"),
+    OptionWord::fio_only("trimwrite", "each block trimmed, then written", "trims and writes are not paired"),
+    OptionWord::fio_only(
         "randtrimwrite",
         "random blocks trimmed, then written",
         "trims and writes are not paired",
     ),
 ];
 
-const RW_SEQUENCER: &[Choice] = &[
-    Choice::native("sequential", "the next block"),
-    Choice::fio_only("identical", "the same block again", "offsets do not repeat"),
+const RW_SEQUENCER: &[OptionWord] = &[
+    OptionWord::native("sequential", "the next block"),
+    OptionWord::fio_only("identical", "the same block again", "offsets do not repeat"),
 ];
 
-const IO_SUBMIT_MODE: &[Choice] = &[
-    Choice::native("inline", "the job submits"),
-    Choice::fio_only("offload", "helper threads submit", "jobs submit themselves"),
+const IO_SUBMIT_MODE: &[OptionWord] = &[
+    OptionWord::native("inline", "the job submits"),
+    OptionWord::fio_only("offload", "helper threads submit", "jobs submit themselves"),
 ];
 
-const RANDOM_GENERATOR: &[Choice] = &[
-    Choice::noted("tausworthe", "32-bit generator", "volproof has a generator of its own"),
-    Choice::noted("lfsr", "shift register", "volproof has a generator of its own"),
-    Choice::noted("tausworthe64", "64-bit generator", "volproof has a generator of its own"),
+const RANDOM_GENERATOR: &[OptionWord] = &[
+    OptionWord::noted("tausworthe", "32-bit generator", "volproof has a generator of its own"),
+    OptionWord::noted("lfsr", "shift register", "volproof has a generator of its own"),
+    OptionWord::noted("tausworthe64", "64-bit generator", "volproof has a generator of its own"),
 ];
 
-const RANDOM_DISTRIBUTION: &[Choice] = &[
-    Choice::native("random", "every block alike"),
-    Choice::native("zipf", "popular blocks, by rank"),
-    Choice::native("pareto", "popular blocks, by the 80/20 rule"),
-    Choice::native("normal", "blocks around the middle"),
-    Choice::native("zoned", "shares of I/O for shares of the target"),
-    Choice::fio_only(
+const RANDOM_DISTRIBUTION: &[OptionWord] = &[
+    OptionWord::native("random", "every block alike"),
+    OptionWord::native("zipf", "popular blocks, by rank"),
+    OptionWord::native("pareto", "popular blocks, by the 80/20 rule"),
+    OptionWord::native("normal", "blocks around the middle"),
+    OptionWord::native("zoned", "shares of I/O for shares of the target"),
+    OptionWord::fio_only(
         "zoned_abs",
         "shares of I/O for lengths of the target",
         "zones are shares of the target",
@@ -58,27 +58,42 @@ const RANDOM_DISTRIBUTION: &[Choice] = &[
 
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
-    FioOption::new(Group::Job, "description", Kind::Text, "Free text about the job, shown in the report"),
-    FioOption::new(Group::Job, "name", Kind::Text, "Name of the job; on the command line it starts one"),
-    FioOption::new(Group::Job, "wait_for", Kind::Text, "Start only when the job of this name has ended"),
-    FioOption::new(Group::Job, "filename", Kind::Text, "Files or devices to drive, separated by colons"),
-    FioOption::new(Group::Job, "lockfile", Kind::Choice(LOCKFILE), "Lock a file while I/O is done to it")
-        .default("none")
-        .under("filename"),
-    FioOption::new(Group::Job, "directory", Kind::Text, "Folder in which the job's files are"),
+    FioOption::new(
+        Group::Job,
+        "description",
+        ValueKind::Text,
+        "Free text about the job, shown in the report",
+    ),
+    FioOption::new(Group::Job, "name", ValueKind::Text, "Name of the job; on the command line it starts one"),
+    FioOption::new(Group::Job, "wait_for", ValueKind::Text, "Start only when the job of this name has ended"),
+    FioOption::new(Group::Job, "filename", ValueKind::Text, "Files or devices to drive, separated by colons"),
+    FioOption::new(
+        Group::Job,
+        "lockfile",
+        ValueKind::Choice(LOCKFILE),
+        "Lock a file while I/O is done to it",
+    )
+    .default("none")
+    .under("filename"),
+    FioOption::new(Group::Job, "directory", ValueKind::Text, "Folder in which the job's files are"),
     FioOption::new(
         Group::Job,
         "filename_format",
-        Kind::Text,
+        ValueKind::Text,
         "How file names are made when filename is not given",
     )
     .default("$jobname.$jobnum.$filenum"),
-    FioOption::new(Group::Job, "unique_filename", Kind::Bool, "Put the client's address into file names")
-        .default("1")
-        .noted("it matters to network clients only"),
-    FioOption::new(Group::Job, "opendir", Kind::Text, "Add every file below this folder")
+    FioOption::new(
+        Group::Job,
+        "unique_filename",
+        ValueKind::Bool,
+        "Put the client's address into file names",
+    )
+    .default("1")
+    .noted("it matters to network clients only"),
+    FioOption::new(Group::Job, "opendir", ValueKind::Text, "Add every file below this folder")
         .fio_only("volproof drives the files that are named, not those it finds"),
-    FioOption::new(Group::Workload, "rw", Kind::Choice(RW), "Direction and order of the I/Os")
+    FioOption::new(Group::Workload, "rw", ValueKind::Choice(RW), "Direction and order of the I/Os")
         .alias("readwrite")
         .default("read"),
     FioOption::new(Group::Workload, "bs", each(1, i64::MAX), "Size of each I/O, for reads, writes and trims")
@@ -88,25 +103,31 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(Group::Workload, "ba", each(1, i64::MAX), "Align random offsets to this")
         .alias("blockalign")
         .under("rw"),
-    FioOption::new(Group::Workload, "bsrange", Kind::Ranges, "Sizes drawn from a range")
+    FioOption::new(Group::Workload, "bsrange", ValueKind::Ranges, "Sizes drawn from a range")
         .alias("blocksize_range")
         .under("rw")
         .fio_only("sizes are given as a split, not as a range"),
-    FioOption::new(Group::Workload, "bssplit", Kind::Text, "Sizes with their shares in percent").under("rw"),
-    FioOption::new(Group::Workload, "bs_unaligned", Kind::Flag, "Any size of a range, down to single bytes")
-        .alias("blocksize_unaligned")
-        .under("rw")
-        .fio_only("sizes are whole sectors"),
+    FioOption::new(Group::Workload, "bssplit", ValueKind::Text, "Sizes with their shares in percent")
+        .under("rw"),
+    FioOption::new(
+        Group::Workload,
+        "bs_unaligned",
+        ValueKind::Flag,
+        "Any size of a range, down to single bytes",
+    )
+    .alias("blocksize_unaligned")
+    .under("rw")
+    .fio_only("sizes are whole sectors"),
     FioOption::new(
         Group::Workload,
         "bs_is_seq_rand",
-        Kind::Bool,
+        ValueKind::Bool,
         "Sizes are for sequential and random instead of reads and writes",
     )
     .default("0")
     .hidden()
     .fio_only("sizes belong to reads, writes and trims"),
-    FioOption::new(Group::Workload, "randrepeat", Kind::Bool, "Same random offsets in every run")
+    FioOption::new(Group::Workload, "randrepeat", ValueKind::Bool, "Same random offsets in every run")
         .default("1")
         .under("rw"),
     FioOption::new(Group::Workload, "randseed", LONG, "Seed of the random numbers")
@@ -115,14 +136,14 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Workload,
         "norandommap",
-        Kind::Flag,
+        ValueKind::Flag,
         "Offsets drawn independently: some blocks twice, some never",
     )
     .under("rw"),
     FioOption::new(
         Group::Workload,
         "softrandommap",
-        Kind::Bool,
+        ValueKind::Bool,
         "Go on without the map of blocks when memory lacks",
     )
     .default("0")
@@ -131,7 +152,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Workload,
         "ignore_error",
-        Kind::Text,
+        ValueKind::Text,
         "Errors that do not end the job, for each direction",
     )
     .under("rw")
@@ -139,11 +160,12 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Workload,
         "rw_sequencer",
-        Kind::Choice(RW_SEQUENCER),
+        ValueKind::Choice(RW_SEQUENCER),
         "What an offset interval in rw means",
     )
     .default("sequential"),
-    FioOption::new(Group::Queue, "ioengine", Kind::Engine, "How I/O reaches the kernel").default("psync"),
+    FioOption::new(Group::Queue, "ioengine", ValueKind::Engine, "How I/O reaches the kernel")
+        .default("psync"),
     FioOption::new(Group::Queue, "iodepth", int(1, U32), "I/Os kept in flight by each job").default("1"),
     FioOption::new(Group::Queue, "iodepth_batch", int(0, U32), "I/Os submitted at once")
         .alias("iodepth_batch_submit")
@@ -174,7 +196,7 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Queue,
         "serialize_overlap",
-        Kind::Bool,
+        ValueKind::Bool,
         "Hold back I/Os that overlap one in flight",
     )
     .default("0")
@@ -183,29 +205,29 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Queue,
         "io_submit_mode",
-        Kind::Choice(IO_SUBMIT_MODE),
+        ValueKind::Choice(IO_SUBMIT_MODE),
         "Submit from the job itself or from helper threads",
     )
     .default("inline"),
     FioOption::new(
         Group::Extent,
         "size",
-        Kind::Size,
+        ValueKind::Size,
         "Part of each target that is used; as much I/O unless io_size says so",
     ),
-    FioOption::new(Group::Extent, "io_size", Kind::Size, "How much I/O is done").alias("io_limit"),
-    FioOption::new(Group::Extent, "fill_device", Kind::Bool, "Write until the device is full")
+    FioOption::new(Group::Extent, "io_size", ValueKind::Size, "How much I/O is done").alias("io_limit"),
+    FioOption::new(Group::Extent, "fill_device", ValueKind::Bool, "Write until the device is full")
         .alias("fill_fs")
         .default("0")
         .fio_only("a run has an end that is known"),
-    FioOption::new(Group::Extent, "filesize", Kind::Between, "Size of each file"),
-    FioOption::new(Group::Extent, "file_append", Kind::Bool, "Write behind the end of the file")
+    FioOption::new(Group::Extent, "filesize", ValueKind::Between, "Size of each file"),
+    FioOption::new(Group::Extent, "file_append", ValueKind::Bool, "Write behind the end of the file")
         .default("0")
         .fio_only("files keep their size"),
-    FioOption::new(Group::Extent, "offset", Kind::Size, "Where on the target the job begins")
+    FioOption::new(Group::Extent, "offset", ValueKind::Size, "Where on the target the job begins")
         .alias("fileoffset")
         .default("0"),
-    FioOption::new(Group::Extent, "offset_increment", Kind::Size, "How much further each clone begins")
+    FioOption::new(Group::Extent, "offset_increment", ValueKind::Size, "How much further each clone begins")
         .default("0")
         .under("offset"),
     FioOption::new(Group::Extent, "offset_align", int(0, i64::MAX), "Align percentages of offset to this")
@@ -216,14 +238,14 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Workload,
         "random_generator",
-        Kind::Choice(RANDOM_GENERATOR),
+        ValueKind::Choice(RANDOM_GENERATOR),
         "Generator of random offsets",
     )
     .default("tausworthe"),
     FioOption::new(
         Group::Workload,
         "random_distribution",
-        Kind::Choice(RANDOM_DISTRIBUTION),
+        ValueKind::Choice(RANDOM_DISTRIBUTION),
         "Which blocks random I/O prefers",
     )
     .default("random"),
@@ -235,13 +257,13 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("100,100,100")
     .fio_only("a job is random or sequential"),
-    FioOption::new(Group::Workload, "percentage_sequential", Kind::Gone, "deprecated: fio fails")
+    FioOption::new(Group::Workload, "percentage_sequential", ValueKind::Gone, "deprecated: fio fails")
         .hidden()
         .refused("fio refuses it too"),
     FioOption::new(
         Group::Workload,
         "allrandrepeat",
-        Kind::Bool,
+        ValueKind::Bool,
         "Same random numbers of all kinds in every run",
     )
     .default("0"),
@@ -249,7 +271,7 @@ pub const ROWS: &[FioOption] = &[
         .default("50"),
     FioOption::new(Group::Workload, "rwmixwrite", int(0, 100), "Share of writes in a mix, in percent")
         .default("50"),
-    FioOption::new(Group::Workload, "rwmixcycle", Kind::Gone, "deprecated: fio fails")
+    FioOption::new(Group::Workload, "rwmixcycle", ValueKind::Gone, "deprecated: fio fails")
         .hidden()
         .refused("fio refuses it too"),
 ];

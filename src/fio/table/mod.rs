@@ -8,7 +8,7 @@ mod job;
 mod process;
 mod report;
 
-use super::option::{FioOption, Kind, Support, Unit};
+use super::option::{FioOption, Support, TimeUnit, ValueKind};
 
 pub use engines::ENGINES;
 
@@ -42,18 +42,18 @@ pub fn engine(name: &str) -> Option<&'static Engine> {
 /// The greatest value of a 32-bit option.
 const U32: i64 = u32::MAX as i64;
 /// A number of 64 bits.
-const LONG: Kind = Kind::Long { min: 0 };
+const LONG: ValueKind = ValueKind::Long { min: 0 };
 /// A time whose bare number is in seconds.
-const SECONDS: Kind = Kind::Time { bare: Unit::Seconds };
+const SECONDS: ValueKind = ValueKind::Time { bare: TimeUnit::Seconds };
 /// A time whose bare number is in microseconds.
-const MICROS: Kind = Kind::Time { bare: Unit::Micros };
+const MICROS: ValueKind = ValueKind::Time { bare: TimeUnit::Micros };
 
 /// A whole number.
-const fn int(min: i64, max: i64) -> Kind {
-    Kind::Int { min, max, each: false }
+const fn int(min: i64, max: i64) -> ValueKind {
+    ValueKind::Int { min, max, each: false }
 }
 
 /// Whole numbers for reads, writes and trims.
-const fn each(min: i64, max: i64) -> Kind {
-    Kind::Int { min, max, each: true }
+const fn each(min: i64, max: i64) -> ValueKind {
+    ValueKind::Int { min, max, each: true }
 }

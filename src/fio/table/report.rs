@@ -1,40 +1,41 @@
 //! Logs and what is reported.
 
-use super::super::option::{Choice, FioOption, Group, Kind};
+use super::super::option::{FioOption, Group, OptionWord, ValueKind};
 use super::{U32, int};
 
 const HISTOGRAMS: &str = "write_hist_log asks for it";
 const PRIORITY: &str = "requests have no priority of their own";
-const UNIFIED_RW_REPORTING: &[Choice] = &[
-    Choice::native("none", "rows by direction"),
-    Choice::native("mixed", "one row of all"),
-    Choice::native("both", "rows by direction and one of all"),
-    Choice::native("0", "as none"),
-    Choice::native("1", "as mixed"),
-    Choice::native("2", "as both"),
+const UNIFIED_RW_REPORTING: &[OptionWord] = &[
+    OptionWord::native("none", "rows by direction"),
+    OptionWord::native("mixed", "one row of all"),
+    OptionWord::native("both", "rows by direction and one of all"),
+    OptionWord::native("0", "as none"),
+    OptionWord::native("1", "as mixed"),
+    OptionWord::native("2", "as both"),
 ];
 
-const KB_BASE: &[Choice] = &[
-    Choice::native("1024", "k is 1024 and KiB is 1000"),
-    Choice::native("1000", "k is 1000 and KiB is 1024"),
+const KB_BASE: &[OptionWord] = &[
+    OptionWord::native("1024", "k is 1024 and KiB is 1000"),
+    OptionWord::native("1000", "k is 1000 and KiB is 1024"),
 ];
 
-const UNIT_BASE: &[Choice] = &[
-    Choice::native("0", "what suits the engine"),
-    Choice::native("8", "bytes"),
-    Choice::native("1", "bits"),
+const UNIT_BASE: &[OptionWord] = &[
+    OptionWord::native("0", "what suits the engine"),
+    OptionWord::native("8", "bytes"),
+    OptionWord::native("1", "bits"),
 ];
 
 /// The rows, in the order of `--cmdhelp=all`.
 pub const ROWS: &[FioOption] = &[
-    FioOption::new(Group::Logs, "per_job_logs", Kind::Bool, "A log of its own for each clone").default("1"),
-    FioOption::new(Group::Logs, "write_bw_log", Kind::LogName, "Log the bandwidth"),
+    FioOption::new(Group::Logs, "per_job_logs", ValueKind::Bool, "A log of its own for each clone")
+        .default("1"),
+    FioOption::new(Group::Logs, "write_bw_log", ValueKind::LogName, "Log the bandwidth"),
     FioOption::new(Group::Logs, "bwavgtime", int(0, U32), "Length of a bandwidth sample, ms")
         .default("500")
         .under("write_bw_log")
         .noted("samples of bandwidth are 500 ms long"),
-    FioOption::new(Group::Logs, "write_lat_log", Kind::LogName, "Log the latencies"),
-    FioOption::new(Group::Logs, "write_iops_log", Kind::LogName, "Log the I/Os a second"),
+    FioOption::new(Group::Logs, "write_lat_log", ValueKind::LogName, "Log the latencies"),
+    FioOption::new(Group::Logs, "write_iops_log", ValueKind::LogName, "Log the I/Os a second"),
     FioOption::new(Group::Logs, "iopsavgtime", int(0, U32), "Length of an IOPS sample, ms")
         .default("500")
         .under("write_iops_log")
@@ -54,17 +55,17 @@ pub const ROWS: &[FioOption] = &[
     )
     .default("0")
     .noted(HISTOGRAMS),
-    FioOption::new(Group::Logs, "write_hist_log", Kind::LogName, "Log histograms of latency")
+    FioOption::new(Group::Logs, "write_hist_log", ValueKind::LogName, "Log histograms of latency")
         .fio_only("json+ has the whole histogram of a job"),
     FioOption::new(
         Group::Logs,
         "log_max_value",
-        Kind::Bool,
+        ValueKind::Bool,
         "Log the greatest value of each interval instead of the mean",
     )
     .default("0"),
-    FioOption::new(Group::Logs, "log_offset", Kind::Bool, "Log the offset of each I/O").default("0"),
-    FioOption::new(Group::Logs, "log_prio", Kind::Bool, "Log the priority of each I/O")
+    FioOption::new(Group::Logs, "log_offset", ValueKind::Bool, "Log the offset of each I/O").default("0"),
+    FioOption::new(Group::Logs, "log_prio", ValueKind::Bool, "Log the priority of each I/O")
         .default("0")
         .fio_only(PRIORITY),
     FioOption::new(
@@ -74,21 +75,21 @@ pub const ROWS: &[FioOption] = &[
         "Compress logs in memory, in pieces of this size",
     )
     .noted("logs are written as they are"),
-    FioOption::new(Group::Logs, "log_compression_cpus", Kind::Cpus, "CPUs that compress logs")
+    FioOption::new(Group::Logs, "log_compression_cpus", ValueKind::Cpus, "CPUs that compress logs")
         .under("log_compression")
         .noted("logs are written as they are"),
-    FioOption::new(Group::Logs, "log_store_compressed", Kind::Bool, "Keep logs compressed")
+    FioOption::new(Group::Logs, "log_store_compressed", ValueKind::Bool, "Keep logs compressed")
         .fio_only("logs are written as text"),
-    FioOption::new(Group::Logs, "log_unix_epoch", Kind::Bool, "Times of logs since 1970")
+    FioOption::new(Group::Logs, "log_unix_epoch", ValueKind::Bool, "Times of logs since 1970")
         .fio_only("times of logs are those of the run"),
-    FioOption::new(Group::Logs, "log_alternate_epoch", Kind::Bool, "Times of logs by another clock")
+    FioOption::new(Group::Logs, "log_alternate_epoch", ValueKind::Bool, "Times of logs by another clock")
         .fio_only("times of logs are those of the run"),
     FioOption::new(Group::Logs, "log_alternate_epoch_clock_id", int(0, U32), "Which clock")
         .noted("it matters with log_alternate_epoch only"),
     FioOption::new(
         Group::Report,
         "block_error_percentiles",
-        Kind::Bool,
+        ValueKind::Bool,
         "Histogram of blocks that failed to trim",
     )
     .default("0")
@@ -96,43 +97,44 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Report,
         "group_reporting",
-        Kind::Flag,
+        ValueKind::Flag,
         "One row for each group instead of each job",
     ),
-    FioOption::new(Group::Report, "stats", Kind::Bool, "Measure the job at all")
+    FioOption::new(Group::Report, "stats", ValueKind::Bool, "Measure the job at all")
         .default("1")
         .fio_only("every job is measured"),
-    FioOption::new(Group::Report, "clat_percentiles", Kind::Bool, "Percentiles of completion latency")
+    FioOption::new(Group::Report, "clat_percentiles", ValueKind::Bool, "Percentiles of completion latency")
         .default("1"),
-    FioOption::new(Group::Report, "lat_percentiles", Kind::Bool, "Percentiles of total latency").default("0"),
-    FioOption::new(Group::Report, "slat_percentiles", Kind::Bool, "Percentiles of submission latency")
+    FioOption::new(Group::Report, "lat_percentiles", ValueKind::Bool, "Percentiles of total latency")
+        .default("0"),
+    FioOption::new(Group::Report, "slat_percentiles", ValueKind::Bool, "Percentiles of submission latency")
         .default("0")
         .fio_only("submission is not timed apart from completion"),
     FioOption::new(
         Group::Report,
         "percentile_list",
-        Kind::Floats { range: Some((0.0, 100.0)), most: 20 },
+        ValueKind::Floats { range: Some((0.0, 100.0)), most: 20 },
         "Which percentiles",
     )
     .default("1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99"),
     FioOption::new(Group::Report, "significant_figures", int(1, 10), "Digits of figures in normal output")
         .default("4"),
-    FioOption::new(Group::Report, "disk_util", Kind::Bool, "Report the kernel's counters of the disks")
+    FioOption::new(Group::Report, "disk_util", ValueKind::Bool, "Report the kernel's counters of the disks")
         .default("1"),
-    FioOption::new(Group::Report, "gtod_reduce", Kind::Bool, "Take the time less often")
+    FioOption::new(Group::Report, "gtod_reduce", ValueKind::Bool, "Take the time less often")
         .default("0")
         .noted("latencies are measured all the same"),
-    FioOption::new(Group::Report, "disable_lat", Kind::Bool, "Leave total latency out")
+    FioOption::new(Group::Report, "disable_lat", ValueKind::Bool, "Leave total latency out")
         .default("0")
         .under("gtod_reduce"),
-    FioOption::new(Group::Report, "disable_clat", Kind::Bool, "Leave completion latency out")
+    FioOption::new(Group::Report, "disable_clat", ValueKind::Bool, "Leave completion latency out")
         .default("0")
         .under("gtod_reduce"),
-    FioOption::new(Group::Report, "disable_slat", Kind::Bool, "Leave submission latency out")
+    FioOption::new(Group::Report, "disable_slat", ValueKind::Bool, "Leave submission latency out")
         .default("0")
         .under("gtod_reduce")
         .noted("submission is not timed apart from completion"),
-    FioOption::new(Group::Report, "disable_bw_measurement", Kind::Bool, "Leave bandwidth samples out")
+    FioOption::new(Group::Report, "disable_bw_measurement", ValueKind::Bool, "Leave bandwidth samples out")
         .alias("disable_bw")
         .default("0")
         .under("gtod_reduce")
@@ -142,11 +144,11 @@ pub const ROWS: &[FioOption] = &[
     FioOption::new(
         Group::Report,
         "unified_rw_reporting",
-        Kind::Choice(UNIFIED_RW_REPORTING),
+        ValueKind::Choice(UNIFIED_RW_REPORTING),
         "Reads and writes in one row",
     )
     .default("none"),
-    FioOption::new(Group::Report, "kb_base", Kind::Choice(KB_BASE), "What k, m and g multiply by")
+    FioOption::new(Group::Report, "kb_base", ValueKind::Choice(KB_BASE), "What k, m and g multiply by")
         .default("1024"),
-    FioOption::new(Group::Report, "unit_base", Kind::Choice(UNIT_BASE), "Report bytes or bits"),
+    FioOption::new(Group::Report, "unit_base", ValueKind::Choice(UNIT_BASE), "Report bytes or bits"),
 ];

@@ -16,7 +16,7 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use super::json_read::ReadError;
-use super::output::{AskedRate, Disk, DiskCounts, Header, Job, MOST_ROWS, Output, Stats};
+use super::output::{AskedRate, DiskCounters, DiskCounts, Header, MOST_ROWS, Output, OutputRow, Stats};
 use super::possible::{self, Impossible};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -81,7 +81,7 @@ struct TextReader {
     headers: Vec<(String, u32, Header)>,
     row: Option<TextRow>,
     /// Sums of the groups, in case there is nothing else.
-    groups: Vec<Job>,
+    groups: Vec<OutputRow>,
     rows: usize,
     unfinished: Option<String>,
     notes_left_out: usize,
@@ -165,7 +165,7 @@ impl TextReader {
             self.after();
             if let Some(disk) = disk(text) {
                 let below = disk.below.is_none() && self.output.disks.iter().any(|d| d.below.is_some());
-                self.output.disks.push(Disk { is_below: below, ..disk });
+                self.output.disks.push(DiskCounters { is_below: below, ..disk });
             }
             return;
         }
@@ -190,7 +190,7 @@ impl TextReader {
             self.unfinished
                 .get_or_insert(format!("the first line of a job is missing before line {}", line.number));
             self.open(TextRow::new(
-                Job { name, members: 0, host: line.host.clone(), ..Job::default() },
+                OutputRow { name, members: 0, host: line.host.clone(), ..OutputRow::default() },
                 line.number,
             ));
         }
@@ -228,7 +228,7 @@ impl TextReader {
             Some(rest) => whole(rest).map(|n| -(n.min(1 << 20) as i32)),
             None => whole(v).map(|n| n.min(1 << 20) as i32),
         };
-        let mut job = Job {
+        let mut job = OutputRow {
             name: name.into(),
             host,
             group: here.get("(groupid", small).or_else(|| here.get("groupid", small)).unwrap_or(0),
@@ -237,7 +237,7 @@ impl TextReader {
                 .unwrap_or(0),
             error: here.get("err", signed).unwrap_or(0),
             pid: field(here.text, "pid").and_then(|(_, v)| small(v)),
-            ..Job::default()
+            ..OutputRow::default()
         };
         let rest = &text[at..];
         if job.error != 0
@@ -309,7 +309,7 @@ impl TextReader {
         }
         let of_clients = self.output.jobs.iter().any(|j| j.host.is_some());
         let pid = field(row, "pid").and_then(|(_, v)| whole(v)).map(|n| n as u32);
-        let is_new = |job: &Job| job.name != name || job.host.as_deref() != host || job.pid != pid;
+        let is_new = |job: &OutputRow| job.name != name || job.host.as_deref() != host || job.pid != pid;
         if of_clients && (host.is_some() || name == ALL_CLIENTS) && self.output.jobs.iter().all(is_new) {
             self.part = TextPart::Rows;
             return;
@@ -393,7 +393,7 @@ fn date(row: &str) -> Option<u64> {
 
 /// Gives each row the header of its own job, known by name and group. A row without one stays without: the workload of another
 /// job says nothing of it. Clones share one header; of several jobs of one name each row takes its own, where all are there.
-fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [Job]) {
+fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) {
     let mut by_job: HashMap<(&str, u32), Vec<&Header>> = HashMap::new();
     for (name, group, header) in headers {
         by_job.entry((name, *group)).or_default().push(header);
@@ -480,7 +480,7 @@ fn header(text: &str) -> Option<Header> {
 }
 
 /// A sum of a group as a row of its own.
-fn group(text: &str) -> Option<Job> {
+fn group(text: &str) -> Option<OutputRow> {
     let (word, rest) = text.trim_start().split_once(':')?;
     let old = position(rest, "aggrb").is_some();
     let (_, rate) = field(rest, if old { "aggrb" } else { "bw" })?;
@@ -493,7 +493,7 @@ fn group(text: &str) -> Option<Job> {
         runtime: Nanos(ms.saturating_mul(1_000_000)),
         ..Stats::default()
     };
-    let mut job = Job { name: "all jobs".into(), members: 0, ..Job::default() };
+    let mut job = OutputRow { name: "all jobs".into(), members: 0, ..OutputRow::default() };
     match word {
         "READ" => job.directions[Direction::Read] = Some(stats),
         "WRITE" => job.directions[Direction::Write] = Some(stats),
@@ -505,7 +505,7 @@ fn group(text: &str) -> Option<Job> {
 }
 
 /// `vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%`.
-fn disk(text: &str) -> Option<Disk> {
+fn disk(text: &str) -> Option<DiskCounters> {
     let (name, _) = text.split_once(": ")?;
     let pair = |key: &str| {
         let (_, value) = field(text, key)?;
@@ -523,7 +523,12 @@ fn disk(text: &str) -> Option<Disk> {
             busy: field(text, &key("util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
         })
     };
-    Some(Disk { name: name.trim().into(), counts: counts("")?, below: counts("aggr"), is_below: false })
+    Some(DiskCounters {
+        name: name.trim().into(),
+        counts: counts("")?,
+        below: counts("aggr"),
+        is_below: false,
+    })
 }
 
 /// The time of day as fio prints it, which has no zone: taken as this machine's.

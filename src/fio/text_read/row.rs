@@ -3,7 +3,7 @@
 use super::Here;
 use super::field::{amount, bytes, count, field, nanos, number, position, share, unit, whole};
 use crate::fio::output::{
-    BATCHES, BELOW, BELOW_MS, Cpu, DEPTHS, Job, Latency, LatencyTarget, Samples, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, Latency, LatencyTarget, OutputRow, RowCpu, Samples, Stats,
 };
 use crate::fio::possible::Impossible;
 use crate::sample::Direction;
@@ -143,7 +143,7 @@ impl LineKind {
 /// A row while it is read.
 #[derive(Debug)]
 pub struct TextRow {
-    job: Job,
+    job: OutputRow,
     line: usize,
     /// The direction that latencies belong to; the mix when absent.
     direction: Option<Option<Direction>>,
@@ -156,12 +156,12 @@ pub struct TextRow {
 
 impl TextRow {
     /// A row that begins at a line.
-    pub fn new(job: Job, line: usize) -> TextRow {
+    pub fn new(job: OutputRow, line: usize) -> TextRow {
         TextRow { job, line, direction: None, table: None, modern: true, ended: false }
     }
 
     /// The row, and why it is not whole.
-    pub fn end(self) -> (Job, Option<String>) {
+    pub fn end(self) -> (OutputRow, Option<String>) {
         let TextRow { mut job, line, ended, modern, .. } = self;
         let why = (!ended).then(|| format!("the row of job {} breaks off after line {line}", job.name));
         if ended {
@@ -211,7 +211,7 @@ impl TextRow {
             LineKind::Shares(_) => shares(&mut self.job.latency_ms, &BELOW_MS.map(String::from), here),
             LineKind::Cpu => {
                 let whole_number = |here: &mut Here<'_, '_>, key: &str| here.get(key, whole).unwrap_or(0);
-                let cpu = Cpu {
+                let cpu = RowCpu {
                     user: here.get("usr", share).unwrap_or(0.0),
                     system: here.get("sys", share).unwrap_or(0.0),
                     switches: whole_number(here, "ctx"),

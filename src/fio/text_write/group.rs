@@ -1,7 +1,7 @@
 //! The status of a reporting group: its rows added up.
 
 use super::figure::Scale;
-use crate::fio::output::{Job, Stats};
+use crate::fio::output::{OutputRow, Stats};
 use crate::sample::Direction;
 
 /// The rows of a group that moved something in one direction.
@@ -55,7 +55,7 @@ impl GroupSum {
 }
 
 /// The block of one group.
-pub fn status(number: u32, rows: &[&Job], scale: &Scale) -> String {
+pub fn status(number: u32, rows: &[&OutputRow], scale: &Scale) -> String {
     let mut out = format!("\nRun status group {number} (all jobs):\n");
     let mut sums = [(Direction::Read, "READ"), (Direction::Write, "WRITE"), (Direction::Trim, "TRIM")]
         .map(|(d, name)| (d, name, GroupSum::default()));

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::output::{
-    BATCHES, BELOW, BELOW_MS, DEPTHS, Disk, DiskCounts, Header, Job, Latency, Output, Stats,
+    BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
 };
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
@@ -38,7 +38,7 @@ pub fn before(output: &Output) -> String {
             }
         }
     }
-    let threads = |job: &&Job| job.option(output, &["thread"]).is_some_and(|v| v != "0");
+    let threads = |job: &&OutputRow| job.option(output, &["thread"]).is_some_and(|v| v != "0");
     let members =
         |with: bool| output.jobs.iter().filter(|j| threads(j) == with).map(|j| j.members.max(1)).sum();
     let _ = writeln!(out, "{}", output.version);
@@ -78,7 +78,7 @@ pub fn starting(threads: u32, processes: u32) -> String {
 }
 
 /// How the figures of a job are scaled, from its options.
-pub fn scale(job: &Job, output: &Output) -> Scale {
+pub fn scale(job: &OutputRow, output: &Output) -> Scale {
     let number = |names: &[&str]| job.option(output, names).and_then(|v| v.parse::<usize>().ok());
     let default = Scale::default();
     Scale {
@@ -94,7 +94,7 @@ pub fn results(output: &Output) -> String {
     for job in &output.jobs {
         row(job, output, &mut out);
     }
-    let mut of_group: HashMap<u32, Vec<&Job>> = HashMap::new();
+    let mut of_group: HashMap<u32, Vec<&OutputRow>> = HashMap::new();
     output.jobs.iter().for_each(|job| of_group.entry(job.group).or_default().push(job));
     let groups = of_group.keys().max().map_or(0, |last| last.saturating_add(1));
     for number in 0..groups.min(output.jobs.len() as u32 * 2) {
@@ -109,7 +109,7 @@ pub fn results(output: &Output) -> String {
     out
 }
 
-fn row(job: &Job, output: &Output, out: &mut String) {
+fn row(job: &OutputRow, output: &Output, out: &mut String) {
     if job.moved().next().is_none() && job.mixed.is_none() {
         return;
     }
@@ -190,7 +190,7 @@ fn direction(
     name: &str,
     zones: bool,
     stats: &Stats,
-    job: &Job,
+    job: &OutputRow,
     output: &Output,
     scale: &Scale,
     out: &mut String,
@@ -223,7 +223,7 @@ fn direction(
 }
 
 /// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.
-fn precision(job: &Job, output: &Output, l: &Latency) -> usize {
+fn precision(job: &OutputRow, output: &Output, l: &Latency) -> usize {
     let decimals = |p: &str| p.split_once('.').map_or(0, |(_, digits)| digits.len());
     match job.option(output, &["percentile_list"]) {
         Some(list) => list.split(':').map(decimals).max().unwrap_or(2).min(6),
@@ -244,7 +244,7 @@ fn shares(keys: &[String], values: Option<&[f64]>, unit: &str, out: &mut String)
     }
 }
 
-fn issued(job: &Job, out: &mut String) {
+fn issued(job: &OutputRow, out: &mut String) {
     let of = |pick: &dyn Fn(&Stats) -> u64| {
         let value = |d| job.directions[d].as_ref().map_or(0, pick);
         let mixed = job.mixed.as_ref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
@@ -261,7 +261,7 @@ fn issued(job: &Job, out: &mut String) {
     );
 }
 
-fn disk(d: &Disk) -> String {
+fn disk(d: &DiskCounters) -> String {
     let counts = |c: &DiskCounts, prefix: &str| {
         let pair = |name: &str, (r, w): (u64, u64)| format!("{prefix}{name}={r}/{w}");
         let mut words = vec![pair("ios", c.ios)];

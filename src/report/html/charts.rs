@@ -8,7 +8,7 @@ use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, Sparse};
 use crate::record::{Record, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
-use crate::stats::event::{Event, Lapse, Load};
+use crate::stats::event::{Event, Lapse, LoadGrid};
 use crate::stats::steady;
 use crate::unit::Bytes;
 
@@ -217,7 +217,7 @@ fn bands(step: &StepRecord, series: &[&Series], verdict: Option<&Verdict>) -> Ve
         };
         TimeBand { kind, from: bins::rounded(from), to: bins::rounded(from + e.length_ns.as_seconds()) }
     };
-    let lapses = Load::of(series.iter().copied()).events().into_iter().map(lapse);
+    let lapses = LoadGrid::of(series.iter().copied()).events().into_iter().map(lapse);
     warm_up.into_iter().chain(lapses).take(MOST_BANDS).collect()
 }
 

@@ -23,7 +23,7 @@ use crate::report::crosscheck;
 use crate::verdict;
 use grids::Grid;
 use judgement::{ClaimCard, Judged, Limits, UntestedCard};
-use sections::{DoubtCard, Fact, StatusLine};
+use sections::{DoubtCard, Fact, JudgementLine};
 use step::{LATENCY_HEADS, PageRow, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
@@ -40,7 +40,7 @@ struct ReportPage<'a> {
     record: &'a Record,
     title: String,
     headline: String,
-    statuses: Vec<StatusLine>,
+    statuses: Vec<JudgementLine>,
     claims: Vec<ClaimCard>,
     untested: Vec<UntestedCard>,
     notes: Vec<String>,

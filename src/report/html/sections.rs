@@ -19,7 +19,7 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 }
 
 /// A word of judgement, its colour and its reason.
-pub struct StatusLine {
+pub struct JudgementLine {
     /// `good`, `bad`, `doubt` or `plain`.
     pub class: &'static str,
     /// The word.
@@ -124,8 +124,8 @@ pub fn headline(record: &Record) -> String {
 }
 
 /// How the run ended, as far as a Record without a promise can tell.
-pub fn status(record: &Record) -> StatusLine {
-    let s = |class, word, text: &str| StatusLine {
+pub fn status(record: &Record) -> JudgementLine {
+    let s = |class, word, text: &str| JudgementLine {
         class,
         word,
         icon: "",

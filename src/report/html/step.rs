@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::charts::{self, StepCharts, TimeBand};
 use super::grids::{self, Grid};
 use super::sections::{Fact, fact, iops, micro, nanos, span};
-use crate::fio::write_jobs::{self, Place};
+use crate::fio::write_jobs::{self, JobTarget};
 use crate::observe::CpuShare;
 use crate::plan::Step;
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, StepTarget, Verdict};
@@ -103,11 +103,11 @@ pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSe
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
     }
-    let seen_by_fio = |t: &StepTarget| Place {
+    let seen_by_fio = |t: &StepTarget| JobTarget {
         path: t.path.display().to_string(),
         size: record.targets.iter().find(|r| r.path == t.path).map(|r| r.size_bytes),
     };
-    let targets: Vec<Place> = step.targets.iter().map(seen_by_fio).collect();
+    let targets: Vec<JobTarget> = step.targets.iter().map(seen_by_fio).collect();
     let fio = match plan {
         Some(p) => {
             let engine = step.engine.get().unwrap_or(p.engine);

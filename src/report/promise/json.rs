@@ -6,7 +6,7 @@ use super::{BLOCKS_KIB, BOTH, directions};
 use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
-use crate::spec::level::{Burst, Direction, Each, Range};
+use crate::spec::level::{Burst, Each, PromiseDirection, Range};
 use crate::spec::promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
 use crate::spec::reverse::Fit;
 use crate::unit::Bytes;
@@ -67,7 +67,9 @@ pub fn json(promise: &Promise) -> Value {
     put("unit_bytes", json!(unit_bytes));
     put("unit_certain", json!(instance_binds || promise.unit_certain()));
     put("readings", Value::Array(readings_json(promise)));
-    let words = |pick: fn(&Answer) -> Option<Cap>| answers.iter().find_map(pick).map(|c| c.binding.owner());
+    let words = |pick: fn(&PromisedDirection) -> Option<Cap>| {
+        answers.iter().find_map(pick).map(|c| c.binding.owner())
+    };
     let (iops_by, bytes_by) = (words(|a| a.iops), words(|a| a.bytes));
     let binding = match (iops_by, bytes_by) {
         (Some(i), Some(b)) if i != b => format!("{i} IOPS, {b} throughput"),
@@ -95,13 +97,13 @@ pub fn json(promise: &Promise) -> Value {
 }
 
 /// The promise in one direction, at the block size if one was asked for.
-struct Answer {
+struct PromisedDirection {
     iops: Option<Cap>,
     bytes: Option<Cap>,
     limit: Option<Binding>,
 }
 
-impl Answer {
+impl PromisedDirection {
     fn iops(&self) -> Option<f64> {
         self.iops.map(|c| c.value)
     }
@@ -111,17 +113,17 @@ impl Answer {
     }
 }
 
-fn answer(promise: &Promise, direction: Direction, reading: Reading) -> Answer {
+fn answer(promise: &Promise, direction: PromiseDirection, reading: Reading) -> PromisedDirection {
     match promise.block {
         Some(block) => {
             let at = promise.at(block, direction, reading);
             let cap =
                 |value: fn(&AtBlock) -> f64| at.as_ref().map(|a| Cap { value: value(a), binding: a.binding });
-            Answer { iops: cap(|a| a.iops), bytes: cap(|a| a.bytes), limit: at.map(|a| a.binding) }
+            PromisedDirection { iops: cap(|a| a.iops), bytes: cap(|a| a.bytes), limit: at.map(|a| a.binding) }
         }
         None => {
             let bytes = promise.bytes_cap(direction, reading);
-            Answer { iops: promise.iops_cap(direction), bytes, limit: None }
+            PromisedDirection { iops: promise.iops_cap(direction), bytes, limit: None }
         }
     }
 }

@@ -7,10 +7,10 @@ use crate::device::cloud::{CloudVolume, Machine};
 use crate::unit::Bytes;
 
 /// A disk of this machine: its path, its size, and what it is to the provider.
-pub type Disk = (String, Bytes, CloudVolume);
+pub type ProviderDisk = (String, Bytes, CloudVolume);
 
 /// The machine and its disks as a page of text.
-pub fn machine_text(machine: &Machine, disks: &[Disk]) -> String {
+pub fn machine_text(machine: &Machine, disks: &[ProviderDisk]) -> String {
     let mut page = PromisePage::default();
     page.line(&format!("This machine: {}", machine.name));
     page.field("recognised by", &machine.evidence);
@@ -45,7 +45,7 @@ fn next(machine: &Machine, size: Bytes) -> String {
 }
 
 /// The same for programs.
-pub fn machine_json(machine: &Machine, disks: &[Disk]) -> Value {
-    let disk = |(path, size, volume): &Disk| json!({ "path": path, "size": size, "volume": volume });
+pub fn machine_json(machine: &Machine, disks: &[ProviderDisk]) -> Value {
+    let disk = |(path, size, volume): &ProviderDisk| json!({ "path": path, "size": size, "volume": volume });
     json!({ "machine": machine, "disks": disks.iter().map(disk).collect::<Vec<_>>() })
 }

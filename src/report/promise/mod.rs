@@ -8,20 +8,20 @@ pub use json::{fits_json, json, list_json};
 pub use machine::{machine_json, machine_text};
 pub use text::{fits_text, list_text, remark, text};
 
-use crate::spec::level::Direction;
+use crate::spec::level::PromiseDirection;
 use crate::spec::promise::{Promise, Reading};
 use crate::unit::Bytes;
 
-const BOTH: [Direction; 2] = [Direction::Read, Direction::Write];
+const BOTH: [PromiseDirection; 2] = [PromiseDirection::Read, PromiseDirection::Write];
 
 /// Block sizes that are shown when none was asked for.
 const BLOCKS_KIB: [u64; 5] = [4, 16, 64, 256, 1024];
 
 /// The directions that need a line of their own: one for both where they do not differ.
-fn directions(promise: &Promise, block: Bytes) -> Vec<(&'static str, Direction)> {
+fn directions(promise: &Promise, block: Bytes) -> Vec<(&'static str, PromiseDirection)> {
     let [read, write] = BOTH.map(|d| promise.at(block, d, Reading::Likely));
     match read == write {
-        true => vec![("", Direction::Read)],
-        false => vec![("read", Direction::Read), ("write", Direction::Write)],
+        true => vec![("", PromiseDirection::Read)],
+        false => vec![("read", PromiseDirection::Read), ("write", PromiseDirection::Write)],
     }
 }

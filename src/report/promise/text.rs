@@ -4,7 +4,7 @@ use super::{BLOCKS_KIB, BOTH, directions};
 use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
-use crate::spec::level::{Direction, Each, Range};
+use crate::spec::level::{Each, PromiseDirection, Range};
 use crate::spec::promise::{AtBlock, Cap, Promise, Reading, VolumePromise};
 use crate::spec::reverse::{Fit, Need};
 use crate::unit::{Bytes, Nanos, grouped, significant};
@@ -138,8 +138,8 @@ impl PromisePage {
     }
 
     fn together(&mut self, promise: &Promise) {
-        let bytes = promise.bytes_cap(Direction::Write, Reading::Likely);
-        let text = match (promise.iops_cap(Direction::Write), bytes) {
+        let bytes = promise.bytes_cap(PromiseDirection::Write, Reading::Likely);
+        let text = match (promise.iops_cap(PromiseDirection::Write), bytes) {
             (Some(i), Some(b)) => {
                 format!("{} IOPS, {} (before the block size)", number(i.value), rate(b.value))
             }
@@ -234,8 +234,11 @@ impl PromisePage {
 }
 
 fn caps(promise: &Promise, reading: Reading) -> Vec<(&'static str, Cap)> {
-    let direction =
-        if promise.iops_cap(Direction::Read).is_some() { Direction::Read } else { Direction::Write };
+    let direction = if promise.iops_cap(PromiseDirection::Read).is_some() {
+        PromiseDirection::Read
+    } else {
+        PromiseDirection::Write
+    };
     [("IOPS", promise.iops_cap(direction)), ("throughput", promise.bytes_cap(direction, reading))]
         .into_iter()
         .filter_map(|(what, cap)| Some((what, cap?)))

@@ -13,7 +13,7 @@ use super::{Failure, logs};
 use crate::device::{self, Facts, Root};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
-use crate::fio::plan::{self, Found, Obstacle};
+use crate::fio::plan::{self, Obstacle, PathKind};
 use crate::fio::table;
 use crate::guard::{self, Access};
 use crate::output;
@@ -36,13 +36,13 @@ const UNSEEN_FLAGS: [&str; 8] = [
 const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
 
 /// The kind of file at a path of this machine.
-pub fn look(root: &Root, path: &Path) -> Found {
+pub fn look(root: &Root, path: &Path) -> PathKind {
     match device::facts(root, path) {
-        Ok(Facts::Block(block)) => Found::Block(block.device.size_bytes),
-        Ok(Facts::File(file)) => Found::File(file.size_bytes),
-        Ok(Facts::Folder(_)) => Found::Folder,
-        Err(_) if std::path::absolute(path).is_ok_and(|path| root.path(path).exists()) => Found::Other,
-        Err(_) => Found::Missing,
+        Ok(Facts::Block(block)) => PathKind::Block(block.device.size_bytes),
+        Ok(Facts::File(file)) => PathKind::File(file.size_bytes),
+        Ok(Facts::Folder(_)) => PathKind::Folder,
+        Err(_) if std::path::absolute(path).is_ok_and(|path| root.path(path).exists()) => PathKind::Other,
+        Err(_) => PathKind::Missing,
     }
 }
 
@@ -50,13 +50,13 @@ pub fn look(root: &Root, path: &Path) -> Found {
 pub fn written(
     command: &Command,
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
-    look: &dyn Fn(&Path) -> Found,
+    look: &dyn Fn(&Path) -> PathKind,
 ) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut nodes: Vec<PathBuf> = Vec::new();
     for path in touched(command, files).into_iter().chain(logs::names(command)) {
         // One look at what is there spares the many names that lead nowhere.
-        if std::fs::metadata(&path).is_ok() && matches!(look(&path), Found::Block(_) | Found::File(_)) {
+        if std::fs::metadata(&path).is_ok() && matches!(look(&path), PathKind::Block(_) | PathKind::File(_)) {
             let node = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !nodes.contains(&node) {
                 nodes.push(node);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::engine::{End, Outcome};
+use crate::engine::{StepOutcome, WorkerEnd};
 use crate::observe::Evidence;
 use crate::plan::Step;
 use crate::record::{Record, StepRecord};
@@ -138,12 +138,12 @@ impl InterimPart {
             }
         }
         series.iter_mut().for_each(|s| s.close(window));
-        let ends = self.standing.iter().map(|(worker, (cpu, depth))| End {
+        let ends = self.standing.iter().map(|(worker, (cpu, depth))| WorkerEnd {
             worker: *worker,
             window,
             cpu: *cpu,
             depth: depth.clone(),
-            ..End::default()
+            ..WorkerEnd::default()
         });
         measure::record(Measured {
             step,
@@ -154,7 +154,7 @@ impl InterimPart {
             trace_left_out: 0,
             pinned_cpus: Vec::new(),
             placement: None,
-            outcome: Outcome { ends: ends.collect(), series, ..Outcome::default() },
+            outcome: StepOutcome { ends: ends.collect(), series, ..StepOutcome::default() },
             evidence: Evidence::default(),
         })
     }

@@ -9,15 +9,15 @@ use super::say;
 use crate::engine::{Trace, Traced};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
-use crate::fio::logs::{self, Entry, Kind, Style};
+use crate::fio::logs::{self, LogEntry, LogKind, Style};
 use crate::output::{self, Content, OutputFile};
 use crate::unit::Nanos;
 
 /// Options that ask for logs, and the kinds that each asks for.
-const ASKED: [(&str, &[Kind]); 3] = [
-    ("write_bw_log", &[Kind::Bandwidth]),
-    ("write_iops_log", &[Kind::Iops]),
-    ("write_lat_log", &[Kind::Submission, Kind::Completion, Kind::Total]),
+const ASKED: [(&str, &[LogKind]); 3] = [
+    ("write_bw_log", &[LogKind::Bandwidth]),
+    ("write_iops_log", &[LogKind::Iops]),
+    ("write_lat_log", &[LogKind::Submission, LogKind::Completion, LogKind::Total]),
 ];
 
 /// Logs of `--bandwidth-log`, which fio writes.
@@ -64,7 +64,7 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
     };
     for trace in traces {
         let number = job.flag("per_job_logs").then_some(thread + trace.worker);
-        let entries: Vec<Entry> = trace.ios.iter().map(entry).collect();
+        let entries: Vec<LogEntry> = trace.ios.iter().map(entry).collect();
         let window = entries.last().map_or(Nanos(0), |last| last.at);
         for (option, kinds) in ASKED {
             let Some(prefix) = prefix(job, option) else { continue };
@@ -88,17 +88,17 @@ fn prefix(job: &Job, option: &str) -> Option<String> {
     Some(job.text(option).filter(|name| !name.is_empty()).unwrap_or_else(|| job.name.clone()))
 }
 
-fn disabled(job: &Job, kind: Kind) -> bool {
+fn disabled(job: &Job, kind: LogKind) -> bool {
     match kind {
-        Kind::Submission => job.flag("disable_slat"),
-        Kind::Completion => job.flag("disable_clat"),
-        Kind::Total => job.flag("disable_lat"),
-        Kind::Bandwidth | Kind::Iops => false,
+        LogKind::Submission => job.flag("disable_slat"),
+        LogKind::Completion => job.flag("disable_clat"),
+        LogKind::Total => job.flag("disable_lat"),
+        LogKind::Bandwidth | LogKind::Iops => false,
     }
 }
 
-fn entry(io: &Traced) -> Entry {
-    Entry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
+fn entry(io: &Traced) -> LogEntry {
+    LogEntry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
 }
 
 /// Writes a file of its own, or at the end of the one that clones share. A log that cannot be written goes to the temporary folder.

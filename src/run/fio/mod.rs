@@ -31,16 +31,16 @@ use std::time::Instant;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::pipeline::{Job, Laid, Options};
+use super::pipeline::{CheckedRun, Laid, Options};
 use super::{Failure, signals};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::engine::Timer;
-use crate::fio::command::{Command, Request, Surroundings};
+use crate::fio::command::{Command, InfoRequest, Surroundings};
 use crate::fio::mistake::Mistake;
-use crate::fio::plan::{self, Found, Native, Obstacle};
+use crate::fio::plan::{self, Native, Obstacle, PathKind};
 use crate::fio::{argv, cmdhelp};
-use crate::output::{self, Identity, OutputFile};
+use crate::output::{self, FileIdentity, OutputFile};
 use crate::record::Record;
 use live::Screen;
 use own::Own;
@@ -116,7 +116,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
 }
 
 /// `--parse-only`: fails where the run would for what is asked; consents and outputs are not looked at.
-fn parsed(command: &Command, look: &dyn Fn(&Path) -> Found) -> Result<ExitCode, Failure> {
+fn parsed(command: &Command, look: &dyn Fn(&Path) -> PathKind) -> Result<ExitCode, Failure> {
     if let Err(needs) = converted(command, look, 0) {
         for_fio(command, &needs, look)?;
         hand::program(&needs)?;
@@ -125,7 +125,7 @@ fn parsed(command: &Command, look: &dyn Fn(&Path) -> Found) -> Result<ExitCode, 
 }
 
 /// Refuses what fio cannot do either, and what is never handed to it.
-fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
     let never: Vec<Obstacle> = needs.iter().filter(|o| !o.fio_can).cloned().collect();
     if !never.is_empty() {
         // fio counts the jobs that cannot be set up.
@@ -154,9 +154,9 @@ fn mistaken(mistakes: &[Mistake]) -> Failure {
 }
 
 /// Help and version.
-fn asked(request: &Request) -> Result<ExitCode, Failure> {
+fn asked(request: &InfoRequest) -> Result<ExitCode, Failure> {
     let answer = cmdhelp::answer(request);
-    let ours = if *request == Request::Help { own::HELP } else { "" };
+    let ours = if *request == InfoRequest::Help { own::HELP } else { "" };
     super::print(&(answer.text + ours))?;
     Ok(ExitCode::from(answer.status))
 }
@@ -171,7 +171,11 @@ fn folders(command: &Command) -> Result<(), Failure> {
 }
 
 /// The plan, or what needs the real fio.
-fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Result<Native, Vec<Obstacle>> {
+fn converted(
+    command: &Command,
+    look: &dyn Fn(&Path) -> PathKind,
+    seed: u64,
+) -> Result<Native, Vec<Obstacle>> {
     let flags = command.needs_fio.iter().map(|(flag, why)| Obstacle {
         job: "command line".into(),
         option: flag.clone(),
@@ -190,11 +194,11 @@ fn converted(command: &Command, look: &dyn Fn(&Path) -> Found, seed: u64) -> Res
 }
 
 /// Refuses to write reports and logs over a block device.
-fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
     let named = [("--output", &command.output), ("--record", &own.record)];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     for (option, path) in named.chain(logs::names(command).into_iter().map(|path| ("log", path))) {
-        if matches!(look(&path), Found::Block(_)) {
+        if matches!(look(&path), PathKind::Block(_)) {
             return Err(Failure {
                 code: 3,
                 message: format!(
@@ -208,7 +212,12 @@ fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<
 }
 
 /// Every device that may be written is cleared, before a file is made or a program called.
-fn guarded(root: &Root, command: &Command, own: &Own, look: &dyn Fn(&Path) -> Found) -> Result<(), Failure> {
+fn guarded(
+    root: &Root,
+    command: &Command,
+    own: &Own,
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Result<(), Failure> {
     let written = devices::written(command, &|job| plan::targets(job, look), look);
     devices::clear(root, &written, &own.destroy).map_err(as_fio)
 }
@@ -234,7 +243,7 @@ fn run(
         others_go_on: true,
         share_cpus: true,
     };
-    let job = Job::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
+    let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = report::Sink::open(command).map_err(as_fio)?;
     let mut saved = record_file(command, own, &native, &sink, job_files).map_err(as_fio)?;
     let interrupts = signals()?;
@@ -286,7 +295,7 @@ fn record_file(
     job_files: &[String],
 ) -> Result<Option<OutputFile>, Failure> {
     let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
-    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), Identity::of(path));
+    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::of(path));
     let targets = native.plan.targets.iter().map(|path| named("target", path));
     let mut used: Vec<_> =
         targets.chain(job_files.iter().map(|file| named("job file", Path::new(file)))).collect();

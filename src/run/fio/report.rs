@@ -125,14 +125,14 @@ impl Sink {
 }
 
 /// A job as it is announced before the run.
-fn announced(job: &Job) -> output::Job {
-    output::Job {
+fn announced(job: &Job) -> output::OutputRow {
+    output::OutputRow {
         name: job.name.clone(),
         group: job.group,
         members: job.int("numjobs").unwrap_or(1).max(1) as u32,
         options: options(&job.own),
         header: Some(header(job)),
-        ..output::Job::default()
+        ..output::OutputRow::default()
     }
 }
 

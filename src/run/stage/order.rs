@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Stage, State};
+use super::{Stage, StepState};
 use crate::plan::{Start, Step};
 
 impl Stage<'_> {
@@ -29,7 +29,7 @@ impl Stage<'_> {
         let step = self.prepared[i].step;
         let base = match self.waits_for(step).map(|other| &self.states[other]) {
             None => self.begun,
-            Some(State::Ended(at)) => *at,
+            Some(StepState::Ended(at)) => *at,
             Some(_) => return false,
         };
         base.elapsed() >= Duration::from(step.delay)
