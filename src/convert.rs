@@ -1,4 +1,4 @@
-//! `convert FILE --to FORM`: results of volproof and of fio in each other's forms, and the plans and job files behind them.
+//! `convert FILE --to FORM`: results of volproof and of fio in each other's forms, reports of other tools as Records, and the plans and job files behind them.
 //!
 //! A conversion that would make something up is refused and says why. Nothing is measured; the input is read and never written.
 
@@ -14,7 +14,8 @@ use crate::fio::output::Output;
 use crate::fio::plan::{PathKind, convert};
 use crate::fio::read::reports;
 use crate::fio::write_jobs::{self, JobTarget};
-use crate::fio::{argv, command, json_write, of_record, terse, text_write};
+use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write};
+use crate::foreign;
 use crate::input;
 use crate::plan::{Plan, parse_file};
 use crate::record::{Record, RecordError};
@@ -47,7 +48,7 @@ pub enum Form {
 /// Which file, and what it becomes.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ConvertArgs {
-    /// A Record, a report of fio (JSON, text, terse), a plan file or a job file; - for standard input
+    /// A Record, a report of fio or another tool, a plan file or a job file; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Its new form
@@ -62,6 +63,8 @@ pub struct ConvertArgs {
 enum ConvertSource {
     Record(Box<Record>),
     Reports(Vec<u8>, Vec<Output>),
+    /// The last report of another tool than fio.
+    Foreign(Box<Record>),
     Plan(Box<Plan>),
     /// Text of a job file.
     Jobs(String),
@@ -102,6 +105,9 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
         Err(ReadError::Nothing { .. }) => {}
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
     }
+    if !foreign::reports(&paste::plain(&bytes)).reports.is_empty() {
+        return Ok(ConvertSource::Foreign(Box::new(explain::one(&bytes, path)?)));
+    }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);
     if let Ok(plan) = toml {
@@ -122,6 +128,12 @@ fn become_form(source: ConvertSource, args: &ConvertArgs) -> anyhow::Result<Stri
         bail!("it was made from a report, and holds less than that did: convert the report itself")
     }
     match (args.to, source) {
+        (Form::Record, ConvertSource::Foreign(record)) => as_json(&record),
+        (Form::Csv, ConvertSource::Foreign(record)) => Ok(text::csv(&record)),
+        (_, ConvertSource::Foreign(record)) => {
+            let tool = record.report.map_or(String::new(), |r| r.tool);
+            bail!("a report of {tool} says too little for that: it becomes a record or csv")
+        }
         (Form::Jobfile, ConvertSource::Jobs(text)) => Ok(text),
         (Form::Jobfile, ConvertSource::Reports(_, outputs)) => job_file(&outputs),
         (Form::Jobfile, ConvertSource::Record(record)) => record_as_jobs(&record),

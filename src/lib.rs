@@ -14,6 +14,7 @@ pub mod engine;
 pub mod environment;
 pub mod explain;
 pub mod fio;
+pub mod foreign;
 pub mod guard;
 pub mod hist;
 pub mod input;

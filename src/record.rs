@@ -7,6 +7,7 @@ mod accounting;
 mod conditions;
 mod direction_summary;
 mod earlier;
+mod from_report;
 mod judgement;
 mod known;
 mod lookup;
@@ -34,6 +35,7 @@ use crate::warn::Warning;
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
+pub use from_report::StepNames;
 pub use judgement::{
     Certainty, Claim, Delivered, Diagnosis, Finding, Metric, NOTHING, Outcome, Untested, Verdict, WarmUpCut,
 };
@@ -41,8 +43,8 @@ pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
 pub use reported::{
-    Band, RateSpread, Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost,
-    ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
+    Band, RateSpread, Report, ReportForm, ReportProgram, ReportedDevice, ReportedFailure, ReportedFigures,
+    ReportedHost, ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use together::Together;

@@ -12,7 +12,7 @@ use std::collections::HashSet;
 use crate::diagnose::Summary;
 use crate::observe::Evidence;
 use crate::plan::Step;
-use crate::record::{Company, Conditions, Record, ReportedStep, StepRecord, TargetRecord};
+use crate::record::{Company, Conditions, Record, ReportProgram, ReportedStep, StepRecord, TargetRecord};
 use crate::warn::Warning;
 
 pub use ran_together::of_report as of_runs_together;
@@ -39,6 +39,8 @@ struct Case<'a> {
 
 /// A run of another tool.
 struct Told<'a> {
+    /// Which tool.
+    program: ReportProgram,
     /// Its report.
     report: &'a ReportedStep,
     /// The load.
@@ -103,6 +105,7 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
         plan: record.plan_step(&step.name),
         step,
         told: step.reported.as_deref().map(|report| Told {
+            program: record.report.as_ref().map(|r| r.program).unwrap_or_default(),
             report,
             conditions: &report.conditions,
             summary: Summary::of(record, step),

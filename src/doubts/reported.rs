@@ -1,7 +1,7 @@
 //! Doubts about a test that another tool ran. Only what its report shows is told; codes are stable, and each doubt has advice.
 
 use super::{Case, Told};
-use crate::record::{ReportedFigures, ReportedStep};
+use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 use crate::warn::{Severity, Warning};
 
@@ -20,13 +20,19 @@ fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
 }
 
 pub(super) fn failed(case: &Case<'_>) -> Option<Warning> {
-    let failure = case.told.as_ref()?.report.failure.as_ref()?;
+    let told = case.told.as_ref()?;
+    let failure = told.report.failure.as_ref()?;
     let count = failure.ios.map(|n| format!("{} I/Os failed", grouped(n)));
+    let number = if failure.number == 0 { String::new() } else { format!(", with error {}", failure.number) };
     Some(Warning::new(
         Severity::Blocker,
         "errors",
-        format!("{}, with error {}", count.unwrap_or_else(|| "the job failed".into()), failure.number),
-        "find the cause (dmesg) before any figure is used",
+        format!("{}{number}", count.unwrap_or_else(|| "the job failed".into())),
+        if told.conditions.on_windows() {
+            "find the cause (the System event log of Windows) before any figure is used"
+        } else {
+            "find the cause (dmesg) before any figure is used"
+        },
     ))
 }
 
@@ -86,19 +92,30 @@ pub(super) fn null_engine(case: &Case<'_>) -> Option<Warning> {
 pub(super) fn buffered(case: &Case<'_>) -> Option<Warning> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
     let writes = !t.conditions.only_reads();
-    let synced = t.conditions.fsync.get().is_some_and(|n| n > 0) || t.summary.flushes.is_some();
+    let flush = t.conditions.fsync.get().filter(|n| *n > 0);
+    let synced = writes && (flush.is_some() || t.summary.flushes.is_some());
+    let option = t.program.direct_option();
+    let through = match &t.conditions.direct {
+        Known::Assumed { why, .. } => format!("I/O most likely went through the page cache ({why})"),
+        _ => format!("I/O went through the page cache ({option} was not given)"),
+    };
+    // Each write waits for its flush, so the rate is that of the disk; reads may still come from memory.
+    let durable = flush == Some(1) && t.summary.reads == Some(false);
     Some(Warning::new(
-        if writes && synced { Severity::Warning } else { Severity::Blocker },
+        match synced {
+            _ if durable => Severity::Note,
+            true => Severity::Warning,
+            false => Severity::Blocker,
+        },
         "buffered",
-        format!(
-            "I/O went through the page cache (direct=1 was not given): {}",
-            if writes {
-                "writes end in memory, and reach the disk when the kernel likes"
-            } else {
-                "reads that memory holds never reach the disk"
+        match (durable, writes) {
+            (true, _) => format!("{through}, and each write was flushed: the time is that of both"),
+            (false, true) => {
+                format!("{through}: writes end in memory, and reach the disk when the kernel likes")
             }
-        ),
-        "add direct=1; for the cache on purpose, say so and use fsync",
+            (false, false) => format!("{through}: reads that memory holds never reach the disk"),
+        },
+        format!("add {option}; for the cache on purpose, say so and use {}", t.program.flush_option()),
     ))
 }
 
@@ -112,8 +129,14 @@ pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Warning> {
         Warning::new(
             Severity::Note,
             "cache-unknown",
-            "the report does not show whether direct=1 was set: without it the page cache takes the I/O",
-            "look at the command line or job file; fio's JSON holds it",
+            format!(
+                "the report does not show whether {} was set: without it the page cache takes the I/O",
+                t.program.direct_option()
+            ),
+            match t.program {
+                ReportProgram::Fio => "look at the command line or job file; fio's JSON holds it",
+                _ => "look at the command line, and give it with the report",
+            },
         )
     })
 }
@@ -172,7 +195,7 @@ pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Warning> {
             time.unwrap_or_default(),
             exact.unwrap_or(t.report.bytes())
         ),
-        "add time_based=1 and runtime=300, over the whole device or a far larger file",
+        format!("{}, over the whole device or a far larger file", t.program.longer()),
     ))
 }
 
@@ -193,7 +216,11 @@ pub(super) fn queue_latency(case: &Case<'_>) -> Option<Warning> {
                 significant(in_flight),
                 grouped(x.round() as u64)
             ),
-            "latency is quoted from one request at a time (iodepth=1, numjobs=1)",
+            match t.program {
+                ReportProgram::Fio => "latency is quoted from one request at a time (iodepth=1, numjobs=1)",
+                ReportProgram::Diskspd => "latency is quoted from one request at a time (-o1 -t1)",
+                _ => "latency is quoted from one request at a time",
+            },
         )
     })
 }
@@ -205,7 +232,11 @@ pub(super) fn no_ramp(case: &Case<'_>) -> Option<Warning> {
         Severity::Note,
         "no-ramp",
         "the first seconds are among the figures: credits, cold caches and empty queues weigh most in a short run",
-        "add ramp_time=10",
+        match t.program {
+            ReportProgram::Diskspd => "add -W10",
+            ReportProgram::Iometer => "set a ramp up time of 10 s",
+            _ => "add ramp_time=10",
+        },
     ))
 }
 
@@ -226,7 +257,9 @@ pub(super) fn same_range(case: &Case<'_>) -> Option<Warning> {
 }
 
 pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
-    let t = on_a_device(case).filter(|t| t.summary.reads == Some(true))?;
+    // sysbench reads files that it wrote before.
+    let t = on_a_device(case)
+        .filter(|t| t.summary.reads == Some(true) && t.program != ReportProgram::Sysbench)?;
     // fio lays a file out before it reads it.
     let targets = t.conditions.targets.as_ref().map(Vec::as_slice).unwrap_or_default();
     let file = targets.first().is_some_and(|t| t.starts_with("/") && !t.starts_with("/dev/"));
@@ -241,13 +274,23 @@ pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
 }
 
 pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Warning> {
-    on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
-    Some(Warning::new(
-        Severity::Warning,
-        "zero-buffers",
-        "only zeros were written (zero_buffers): a volume that compresses or drops zeros looks faster",
-        "leave zero_buffers out, or use refill_buffers=1",
-    ))
+    let t = on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
+    let writes = t.report.parts().iter().any(|(name, _)| !name.starts_with("read"));
+    let (option, advice) = match t.program {
+        ReportProgram::Dd => ("/dev/zero", "write from a file of random bytes that memory holds"),
+        ReportProgram::Diskspd => ("-Z", "use -Zr, or -Z1M for a buffer of random bytes"),
+        _ => ("zero_buffers", "leave zero_buffers out, or use refill_buffers=1"),
+    };
+    writes.then(|| {
+        Warning::new(
+            Severity::Warning,
+            "zero-buffers",
+            format!(
+                "only zeros were written ({option}): a volume that compresses or drops zeros looks faster"
+            ),
+            advice,
+        )
+    })
 }
 
 /// A rate that was kept is a finding; one that was not says that something else limits.

@@ -1,4 +1,4 @@
-//! `explain FILE...`: results of fio, of any version and form, and Records of ours, in plain words.
+//! `explain FILE...`: results of fio, of any version and form, of the tools in `foreign`, and Records of ours, in plain words.
 //!
 //! For each run: what was tested, the line that matters, whether Little's law holds, what limited it, what is wrong with the
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
@@ -32,7 +32,7 @@ const MOST_RUNS: usize = 64;
 /// What to explain.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExplainArgs {
-    /// Results of fio (text, JSON, terse) or Records; - for standard input
+    /// Reports of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer, or Records; - for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
     /// What is promised
@@ -43,27 +43,13 @@ pub struct ExplainArgs {
     pub json: bool,
 }
 
-/// The form of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Form {
-    /// fio's normal text.
-    Text,
-    /// fio's JSON or JSON+.
-    Json,
-    /// fio's terse lines.
-    Terse,
-    /// A Record of ours.
-    Record,
-}
-
 /// One report explained.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explained {
     /// The file.
     pub file: PathBuf,
-    /// Its form.
-    pub form: Form,
+    /// The form of the report; absent for a Record of ours.
+    pub form: Option<ReportForm>,
     /// Who measured: `fio-2.2.8`.
     pub tool: String,
     /// When, as far as it is known.
@@ -194,23 +180,23 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result<Vec<Explained>> {
     let reports = match read::of_bytes(bytes, file).map_err(without_path)? {
         read::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
-        read::Found::Fio(reports) => reports,
+        read::Found::Reports(reports) => reports,
     };
+    let several = reports.len() > 1;
     let mut all: Vec<Explained> = Vec::new();
     let mut room = MOST_RUNS;
     let (mut more_reports, mut more_runs) = (0, 0);
-    for (form, output) in reports {
-        if output.jobs.is_empty()
-            && let Some(why) = &output.partial
-        {
+    for report in reports {
+        // Of several reports one that was cut off hides nothing of the others: it is told without a run.
+        if let Some(why) = report.cut_off().filter(|_| !several) {
             bail!("{why}: no row is whole, copy the report to its end");
         }
         if room == 0 {
             more_reports += 1;
-            more_runs += crate::fio::to_record::count(&output);
+            more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, read::of_fio(form, &output), claim, room)?;
+        let told = of_record(file, report.record(), claim, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);
@@ -230,7 +216,9 @@ fn without_path(e: LoadError) -> anyhow::Error {
     match e {
         LoadError::Report { source, .. } => source.into(),
         LoadError::Neither { .. } => {
-            anyhow::anyhow!("it is no result: neither text, JSON or terse lines of fio nor a Record")
+            anyhow::anyhow!(
+                "it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"
+            )
         }
         e => e.into(),
     }
@@ -251,7 +239,7 @@ fn of_record(file: &Path, mut record: Record, claim: &ClaimArgs, most: usize) ->
         record.steps.iter().zip(found).map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();
     Ok(Explained {
         file: file.to_path_buf(),
-        form: form(&record),
+        form: record.report.as_ref().map(|r| r.form),
         tool: match &record.report {
             Some(report) => report.tool.clone(),
             None => format!("volproof {}", record.volproof_version),
@@ -268,15 +256,6 @@ fn of_record(file: &Path, mut record: Record, claim: &ClaimArgs, most: usize) ->
         runs,
         verdict,
     })
-}
-
-fn form(record: &Record) -> Form {
-    match record.report.as_ref().map(|r| r.form) {
-        None => Form::Record,
-        Some(ReportForm::Text) => Form::Text,
-        Some(ReportForm::Json) => Form::Json,
-        Some(ReportForm::Terse) => Form::Terse,
-    }
 }
 
 /// Why the result is not whole.

@@ -1,7 +1,7 @@
 //! The door: what holds a result becomes a Record here, and everything behind reads Records alone.
 //!
-//! The form of a file is told by its content, not by its name. A reader of one more tool is one more file that makes a [`Record`] (as
-//! `fio::to_record` does) and one more line in [`of_bytes`].
+//! The form of a file is told by its content, not by its name. A reader of one more tool is one more file in `foreign` and one more line in its
+//! list; fio's reader is `fio::to_record`.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::to_record::to_record;
 use crate::fio::{paste, read};
+use crate::foreign::{self, ForeignReport};
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::unit::grouped;
 use crate::verdict;
@@ -22,7 +23,7 @@ pub enum LoadError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// It is something else.
-    #[error("{} is not a volproof Record, and no report of fio either", path.display())]
+    #[error("{} is not a volproof Record, and no report of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either", path.display())]
     Neither {
         /// The file.
         path: PathBuf,
@@ -49,8 +50,47 @@ pub enum LoadError {
 pub enum Found {
     /// A Record.
     Record(Box<Record>),
-    /// Reports of fio, the last one of each run.
-    Fio(Vec<(ReportForm, Output)>),
+    /// Reports of other tools, those of fio first (the last one of each run).
+    Reports(Vec<Origin>),
+}
+
+/// A report of another tool.
+pub enum Origin {
+    /// Of fio.
+    Fio(ReportForm, Box<Output>),
+    /// Of a tool in `foreign`.
+    Foreign(ForeignReport),
+}
+
+impl Origin {
+    /// The report as a Record with the doubts about its test.
+    pub fn record(&self) -> Record {
+        let mut record = match self {
+            Origin::Fio(form, output) => to_record(output, *form),
+            Origin::Foreign(report) => report.to_record(),
+        };
+        let doubts: Vec<_> = record.steps.iter().flat_map(|step| doubts::of_step(&record, step)).collect();
+        record.warnings.extend(doubts);
+        let together = doubts::of_runs_together(&record);
+        record.warnings.extend(together);
+        judged(record)
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        match self {
+            Origin::Fio(_, output) => crate::fio::to_record::count(output),
+            Origin::Foreign(report) => report.count(),
+        }
+    }
+
+    /// Why the report has no run, where it breaks off before the first.
+    pub fn cut_off(&self) -> Option<&str> {
+        match self {
+            Origin::Fio(_, output) => output.partial.as_deref().filter(|_| output.jobs.is_empty()),
+            Origin::Foreign(report) => report.partial.as_deref().filter(|_| report.count() == 0),
+        }
+    }
 }
 
 /// What a text holds; `path` is for messages.
@@ -66,23 +106,27 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
             Err(e) => return Err(e.into()),
         }
     }
-    let reports = read::reports(bytes).map_err(|source| match source {
-        ReadError::Nothing { .. } => LoadError::Neither { path: path.to_path_buf() },
-        source => LoadError::Report { path: path.to_path_buf(), source },
-    })?;
-    let mut reports = read::last_of_each_run(reports);
-    typed_command::attach(&paste::plain(bytes), &mut reports);
-    Ok(Found::Fio(reports))
-}
-
-/// A report of fio as a Record with the doubts about its test.
-pub fn of_fio(form: ReportForm, output: &Output) -> Record {
-    let mut record = to_record(output, form);
-    let doubts: Vec<_> = record.steps.iter().flat_map(|step| doubts::of_step(&record, step)).collect();
-    record.warnings.extend(doubts);
-    let together = doubts::of_runs_together(&record);
-    record.warnings.extend(together);
-    judged(record)
+    let plain = paste::plain(bytes);
+    let foreign = foreign::reports(&plain);
+    let mut all: Vec<Origin> = Vec::new();
+    match read::reports(bytes) {
+        Ok(reports) => {
+            let mut reports = read::last_of_each_run(reports);
+            typed_command::attach(&plain, &mut reports);
+            all.extend(reports.into_iter().map(|(form, output)| Origin::Fio(form, Box::new(output))));
+        }
+        Err(_) if !foreign.reports.is_empty() => {}
+        Err(ReadError::Nothing { .. }) => return Err(LoadError::Neither { path: path.to_path_buf() }),
+        Err(source) => return Err(LoadError::Report { path: path.to_path_buf(), source }),
+    }
+    all.extend(foreign.reports.into_iter().map(Origin::Foreign));
+    if let (Some(Origin::Foreign(last)), true) = (all.last_mut(), foreign.more > 0) {
+        last.notes.push(format!(
+            "{} more reports follow in the file and are not read: give it in parts",
+            grouped(foreign.more as u64)
+        ));
+    }
+    Ok(Found::Reports(all))
 }
 
 /// The Record with findings and verdict, where it came without those of this version.
@@ -110,15 +154,15 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
 pub fn one(bytes: &[u8], path: &Path) -> Result<Record, LoadError> {
     let reports = match of_bytes(bytes, path)? {
         Found::Record(record) => return Ok(*record),
-        Found::Fio(reports) => reports,
+        Found::Reports(reports) => reports,
     };
     let count = reports.len();
     let empty = |why: &str| LoadError::Empty { path: path.to_path_buf(), why: why.into() };
-    let Some((form, output)) = reports.last() else { return Err(empty("it holds no report")) };
-    let mut record = of_fio(*form, output);
+    let Some(last) = reports.last() else { return Err(empty("it holds no report")) };
+    let mut record = last.record();
     if record.steps.is_empty() {
-        let why = output.partial.clone().unwrap_or_else(|| "no job of the report moved any data".into());
-        return Err(empty(&why));
+        let partial = record.report.as_ref().and_then(|r| r.partial.clone());
+        return Err(empty(&partial.unwrap_or_else(|| "no job of the report moved any data".into())));
     }
     if let Some(report) = record.report.as_mut().filter(|_| count > 1) {
         report.notes.push(format!(

@@ -157,7 +157,9 @@ pub fn latencies(step: &StepRecord) -> Vec<String> {
         .map(|s| latency_line("flush", "", (s.latency.mean, s.latency.max), Some(("", &s.latency))));
     let parts = told.parts();
     let of_parts = parts.iter().filter_map(|(name, f)| latency_of(name, f));
-    flushes.chain(of_parts).collect()
+    // Rates of directions apart, and latencies of all requests together.
+    let together = told.mixed.iter().filter(|_| told.read.is_some() || told.write.is_some());
+    flushes.chain(of_parts).chain(together.filter_map(|f| latency_of("all requests", f))).collect()
 }
 
 fn own_latency(name: &str, l: &LatencySummary) -> String {
@@ -206,7 +208,9 @@ fn latency_line(
             tell(kind, if p == "50" { format!("half within {v}") } else { format!("{p} % within {v}") });
         }
     }
-    tell(kind, format!("longest {longest}"));
+    if longest.0 > 0 {
+        tell(kind, format!("longest {longest}"));
+    }
     format!("{name}: {}", told.join(", "))
 }
 
@@ -271,6 +275,10 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
     let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
     let [least, heavy] = ETCD_RATES;
     let rule = format!("99 % of flushes within {ETCD_P99}, {least} a second ({heavy} under a heavy load)");
+    if let (None, Some(told), Some(x)) = (p99, step.reported.as_deref().and_then(|r| r.sync.as_ref()), a_second)
+    {
+        return Some(format!("asks for {rule}: {}", etcd_of_mean(&told.latency, x)));
+    }
     let (Some(p99), Some(x)) = (p99, a_second) else {
         let missing = if p99.is_none() { "percentiles" } else { "count" };
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
@@ -282,4 +290,27 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         (true, _) => "enough for etcd under a heavy load",
     };
     Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}", figure(x)))
+}
+
+/// What a mean, and the longest where it is told, make of the rule. So many flushes a second were done.
+fn etcd_of_mean(l: &ReportedLatency, a_second: f64) -> String {
+    let [least, heavy] = ETCD_RATES;
+    let rate = figure(a_second);
+    if a_second < least {
+        return format!("{rate} a second are too few for etcd");
+    }
+    let enough = if a_second < heavy { "but not under a heavy load" } else { "under a heavy load too" };
+    // No more than mean / limit of the flushes can have taken the limit or longer (Markov's inequality).
+    let longer = l.mean / ETCD_P99.0 as f64;
+    let mean = Nanos(l.mean.round() as u64);
+    if l.max.0 > 0 && l.max <= ETCD_P99 {
+        format!("all within {} and {rate} a second are enough for etcd, {enough}", l.max)
+    } else if longer <= 0.01 {
+        format!("a mean of {mean} leaves no more than {} % above {ETCD_P99}, and {rate} a second are enough, {enough}", significant(100.0 * longer))
+    } else {
+        format!(
+            "{rate} a second are enough, {enough}; a mean of {mean} does not tell how long 99 % took (up to {} % may have taken {ETCD_P99} or longer)",
+            significant((100.0 * longer).min(100.0))
+        )
+    }
 }

@@ -1,8 +1,8 @@
 //! Explanations as text of at most 80 columns.
 
 use super::sentences::figure;
-use super::{Better, Explained, Form, RunExplained};
-use crate::record::{Finding, NOTHING};
+use super::{Better, Explained, RunExplained};
+use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::crosscheck;
 use crate::report::text::{WIDTH, table, wrap};
 use crate::report::verdict as report;
@@ -38,12 +38,7 @@ pub fn all(all: &[Explained]) -> String {
 }
 
 fn one(e: &Explained) -> String {
-    let form = match e.form {
-        Form::Text => "text",
-        Form::Json => "JSON",
-        Form::Terse => "terse",
-        Form::Record => "Record",
-    };
+    let form = e.form.map_or("Record", ReportForm::name);
     let tool = if e.tool.is_empty() { "fio" } else { &e.tool };
     let written = e.written.as_ref().map(|w| format!(", {w}")).unwrap_or_default();
     let mut out = wrap("", &format!("{}  {tool}, {form}{written}", e.file.display()));

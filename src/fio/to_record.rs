@@ -3,22 +3,17 @@
 //! A report has no samples over time, no plan of volproof and no facts about the machine. None are made up: the Record has none. The summaries
 //! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-
 use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
 use super::{conditions, possible::Impossible};
-use crate::environment::Environment;
 use crate::observe::Evidence;
-use crate::plan::{EngineKind, Plan};
+use crate::plan::EngineKind;
 use crate::record::{
-    Band, Conditions, CpuRecord, DirectionSummary, ErrorRecord, Known, LatencySummary, RateSpread, Record,
-    Report, ReportForm, ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency,
-    ReportedRequests, ReportedStep, ReportedSync, SCHEMA, SCHEMA_VERSION, State, StepRecord, StepTarget,
-    Together,
+    Band, Conditions, CpuRecord, Known, RateSpread, Record, Report, ReportForm, ReportProgram,
+    ReportedDevice, ReportedFailure, ReportedFigures, ReportedHost, ReportedLatency, ReportedRequests,
+    ReportedStep, ReportedSync, StepNames, StepRecord, Together,
 };
-use crate::sample::{Direction, Series};
-use crate::stats::percentile::{STANDARD, printable};
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
 /// More steps make no Record that anybody could read.
@@ -34,7 +29,7 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
         report.runs = Some(found.len());
     }
     let mut group = None;
-    let mut names = Names::default();
+    let mut names = StepNames::default();
     for run in found.iter().take(MOST_STEPS) {
         let job = run.job();
         let mut step = step(output, run, &job, found.len() == 1);
@@ -59,66 +54,23 @@ fn empty(output: &Output, form: ReportForm) -> Record {
     let words = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
     let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
-    Record {
-        schema: SCHEMA.into(),
-        schema_version: SCHEMA_VERSION,
-        volproof_version: env!("CARGO_PKG_VERSION").into(),
-        started: match (began, written) {
-            (Some(at), _) => {
-                Known::assumed(words(at), "the time of the report less the time that it says the run took")
-            }
-            (None, Some(at)) => Known::assumed(words(at), "the time of the report"),
-            (None, None) => Known::Unknown,
-        },
-        state: match &output.partial {
-            Some(why) => State::Failed(format!("the report is not whole: {why}")),
-            None => State::Complete,
-        },
-        report: Some(Report {
-            tool: if output.version.is_empty() { "fio".into() } else { output.version.clone() },
-            form,
-            written: written.map(words).into(),
-            partial: output.partial.clone(),
-            runs: None,
-            notes: output.notes.clone(),
-        }),
-        plan: Plan::none(),
-        environment: Environment::default(),
-        targets: Vec::new(),
-        tuning: None,
-        steps: Vec::new(),
-        together: Vec::new(),
-        cross_checks: Vec::new(),
-        warnings: Vec::new(),
-        claimed: None,
-        verdict: None,
-        findings: None,
-        lookup: Default::default(),
-    }
-}
-
-/// Names of steps, each of which is there once.
-#[derive(Default)]
-struct Names {
-    taken: HashSet<String>,
-    /// How often a name was asked for.
-    asked: HashMap<String, usize>,
-}
-
-impl Names {
-    /// A name that no step has yet.
-    fn unused(&mut self, name: &str, host: Option<&str>) -> String {
-        let name = if name.is_empty() { "job" } else { name };
-        let first = host.map_or(name.to_string(), |h| format!("{name} on {h}"));
-        let n = self.asked.entry(first.clone()).or_default();
-        loop {
-            let found = if *n == 0 { first.clone() } else { format!("{first}-{n}") };
-            *n += 1;
-            if self.taken.insert(found.clone()) {
-                return found;
-            }
+    let started = match (began, written) {
+        (Some(at), _) => {
+            Known::assumed(words(at), "the time of the report less the time that it says the run took")
         }
-    }
+        (None, Some(at)) => Known::assumed(words(at), "the time of the report"),
+        (None, None) => Known::Unknown,
+    };
+    let report = Report {
+        tool: if output.version.is_empty() { "fio".into() } else { output.version.clone() },
+        program: ReportProgram::Fio,
+        form,
+        written: written.map(words).into(),
+        partial: output.partial.clone(),
+        runs: None,
+        notes: output.notes.clone(),
+    };
+    Record::of_report(report, started)
 }
 
 /// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
@@ -305,139 +257,31 @@ fn engine(conditions: &Conditions) -> Option<EngineKind> {
     }
 }
 
+/// A run as a step, under the name that it has in the report.
 fn step(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> StepRecord {
     let reported = reported(output, run, job, alone);
-    let c = &reported.conditions;
-    let of = |d: Direction| reported.direction(d).and_then(|f| summary(f, c.single_block()));
-    let (read, write, trim) = (of(Direction::Read), of(Direction::Write), of(Direction::Trim));
-    let window = reported.window().unwrap_or_default();
-    let sync =
-        reported.sync.as_ref().and_then(|s| Some((s, s.count.get()?))).map(|(s, n)| DirectionSummary {
-            ios: n,
-            bytes: Bytes(0),
-            iops: n as f64 / window.as_seconds().max(1e-9),
-            bytes_per_second: 0.0,
-            rate: None,
-            service_latency_ns: latency_summary(&s.latency, n),
-            response_latency_ns: None,
-        });
-    let data = [&read, &write, &trim];
-    let ios = total(data.into_iter().flatten().map(|s| s.ios));
-    // Little's law: what fio's figures say of the requests in flight.
-    let in_flight = data.into_iter().flatten().map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
-    let time = job.runtime.unwrap_or(Nanos(window.0.saturating_mul(u64::from(job.members.max(1)))));
+    let engine = engine(&reported.conditions);
+    let mut step = StepRecord::of_report(reported, engine);
+    let members = u64::from(job.members.max(1));
+    let time = job.runtime.unwrap_or(Nanos(step.window_ns.0.saturating_mul(members)));
     let cpu = job.cpu.unwrap_or_default();
+    let ios = total([&step.read, &step.write, &step.trim].into_iter().flatten().map(|s| s.ios));
     let used = |share: f64| Nanos((share.max(0.0) * time.0 as f64) as u64);
     let (user, system) = (used(cpu.user), used(cpu.system));
     let per_io = |t: Nanos| if ios > 0 { t.0 as f64 / ios as f64 } else { 0.0 };
-    let targets = c.targets.as_ref().cloned().unwrap_or_default();
-    let target = StepTarget {
-        path: targets.first().cloned().unwrap_or_default(),
-        beside: targets.iter().skip(1).cloned().collect(),
-        read: read.clone(),
-        write: write.clone(),
-        trim: trim.clone(),
-        sync: sync.clone(),
-        in_flight_mean: in_flight,
-        series: Series { window_ns: window, ..Series::default() },
+    step.workers_window_ns = job.runtime.unwrap_or_default();
+    step.cpu = CpuRecord {
+        user_ns_per_io: per_io(user),
+        system_ns_per_io: per_io(system),
+        user_ns: user,
+        system_ns: system,
+        context_switches: cpu.switches,
+        page_faults_major: cpu.major_faults,
+        page_faults_minor: cpu.minor_faults,
+        busiest_worker: cpu.user + cpu.system,
+        ..CpuRecord::default()
     };
-    StepRecord {
-        name: job.name.clone(),
-        engine: engine(c).into(),
-        engine_features: Vec::new(),
-        fio: None,
-        started: Known::Unknown,
-        set_up_ns: Nanos(0),
-        started_after_ns: Nanos(0),
-        window_ns: window,
-        workers_window_ns: job.runtime.unwrap_or_default(),
-        in_flight_mean: in_flight,
-        in_flight_asked: c.in_flight().map(|n| n as f64).into(),
-        cpu: CpuRecord {
-            user_ns_per_io: per_io(user),
-            system_ns_per_io: per_io(system),
-            user_ns: user,
-            system_ns: system,
-            context_switches: cpu.switches,
-            page_faults_major: cpu.major_faults,
-            page_faults_minor: cpu.minor_faults,
-            busiest_worker: cpu.user + cpu.system,
-            ..CpuRecord::default()
-        },
-        pinned_cpus: Vec::new(),
-        placement: None,
-        errors: ErrorRecord {
-            count: reported.failure.as_ref().map_or(0, |f| f.ios.unwrap_or(1)),
-            first: Vec::new(),
-        },
-        drained_ios: 0,
-        drained_max_ns: Nanos(0),
-        end_flushes: 0,
-        end_flush_max_ns: Nanos(0),
-        lost_ios: 0,
-        stuck_workers: 0,
-        accounting: None,
-        open_loop: None,
-        depth: None,
-        trace_left_out_ios: 0,
-        // Without names of files there is no target to name.
-        targets: if targets.is_empty() { Vec::new() } else { vec![target] },
-        read,
-        write,
-        trim,
-        sync,
-        evidence: Evidence::default(),
-        reported: Some(Box::new(reported)),
-    }
-}
-
-/// The figures of a direction as a summary, where they suffice for one.
-fn summary(f: &ReportedFigures, block: Option<Bytes>) -> Option<DirectionSummary> {
-    let count = block.filter(|b| b.0 > 0 && f.ios.is_unknown() && f.bytes.0 > 0).map(|b| f.bytes.0 / b.0);
-    // Text before 3.x and terse lines do not count I/Os.
-    let ios =
-        f.ios.get().unwrap_or(count.filter(|_| f.iops.said().is_none()).unwrap_or(f.count().round() as u64));
-    let (iops, bytes_per_second) = (f.iops.get()?, f.bytes_per_second.get()?);
-    if ios == 0 {
-        return None;
-    }
-    let of = |found: Option<(&'static str, &ReportedLatency)>| found.map(|(_, l)| l.clone());
-    let mut latency = of(f.latency()).unwrap_or_default();
-    // The total is what volproof measures; where it has no percentiles, those of the completion stand for it.
-    if latency.percentiles.is_empty() {
-        latency.percentiles = of(f.percentiles()).map(|l| l.percentiles).unwrap_or_default();
-    }
-    Some(DirectionSummary {
-        ios,
-        bytes: f.bytes,
-        iops,
-        bytes_per_second,
-        rate: None,
-        service_latency_ns: latency_summary(&latency, ios),
-        response_latency_ns: None,
-    })
-}
-
-fn latency_summary(l: &ReportedLatency, ios: u64) -> LatencySummary {
-    let samples = if l.max.0 > 0 { l.samples.get().unwrap_or(ios) } else { 0 };
-    let shares = l.shares();
-    let carried = |share: f64| {
-        let near = shares.iter().find(|(p, _)| (p - share).abs() < 1e-9)?;
-        printable(samples as f64, share).then_some(near.1)
-    };
-    let percentiles: BTreeMap<String, Nanos> =
-        STANDARD.iter().filter_map(|(name, share)| Some((name.to_string(), carried(*share)?))).collect();
-    LatencySummary {
-        samples,
-        min: l.min,
-        mean: l.mean,
-        deviation: l.deviation,
-        max: l.max,
-        // Whether seconds agree on them is not known: there are none that could differ.
-        unsettled: Vec::new(),
-        percentiles,
-        censored: 0,
-    }
+    step
 }
 
 /// Runs in a report.

@@ -39,6 +39,9 @@ pub struct Conditions {
     /// Jobs, over all targets and hosts.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub jobs: Known<u32>,
+    /// The operating system, where it is told: `Windows`.
+    #[serde(skip_serializing_if = "Known::is_unknown")]
+    pub system: Known<String>,
     /// The page cache was bypassed.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub direct: Known<bool>,
@@ -109,6 +112,7 @@ impl Conditions {
             polling: (step.iopoll || step.sqpoll).into(),
             iodepth: step.iodepth.into(),
             jobs: (step.numjobs.saturating_mul(targets.max(1) as u32)).into(),
+            system: Known::Unknown,
             direct: step.direct.into(),
             targets: step.targets.clone().into(),
             own_files: Known::Unknown,
@@ -128,6 +132,11 @@ impl Conditions {
             zeros: Known::Unknown,
             fsync: step.fsync.into(),
         }
+    }
+
+    /// It was measured on Windows, where commands of Linux are no help.
+    pub fn on_windows(&self) -> bool {
+        self.system.as_ref().is_some_and(|system| system == "Windows")
     }
 
     /// Each job does one I/O after the other, whatever its depth.

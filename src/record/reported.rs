@@ -18,6 +18,9 @@ use crate::unit::{Bytes, Nanos};
 pub struct Report {
     /// The tool that measured, as it names itself: `fio-3.33`.
     pub tool: String,
+    /// Which program that is.
+    #[serde(default)]
+    pub program: ReportProgram,
     /// In which form the report came.
     pub form: ReportForm,
     /// When it was written, RFC 3339, UTC.
@@ -44,6 +47,92 @@ pub enum ReportForm {
     Json,
     /// fio's terse lines.
     Terse,
+    /// XML.
+    Xml,
+    /// Comma-separated values.
+    Csv,
+    /// Columns of plain numbers.
+    Raw,
+}
+
+impl ReportForm {
+    /// In words.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReportForm::Text => "text",
+            ReportForm::Json => "JSON",
+            ReportForm::Terse => "terse",
+            ReportForm::Xml => "XML",
+            ReportForm::Csv => "CSV",
+            ReportForm::Raw => "raw numbers",
+        }
+    }
+}
+
+/// A program whose reports are read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReportProgram {
+    /// fio.
+    #[default]
+    Fio,
+    /// dd of coreutils, busybox or BSD.
+    Dd,
+    /// sysbench fileio.
+    Sysbench,
+    /// ioping.
+    Ioping,
+    /// pg_test_fsync of PostgreSQL.
+    PgTestFsync,
+    /// DiskSpd of Microsoft.
+    Diskspd,
+    /// Iometer.
+    Iometer,
+}
+
+impl ReportProgram {
+    /// The option that bypasses the page cache.
+    pub fn direct_option(self) -> &'static str {
+        match self {
+            ReportProgram::Fio => "direct=1",
+            ReportProgram::Dd => "oflag=direct (iflag=direct for reads)",
+            ReportProgram::Sysbench => "--file-extra-flags=direct",
+            ReportProgram::Ioping => "-D",
+            ReportProgram::PgTestFsync => "a method with O_DIRECT (open_datasync)",
+            ReportProgram::Diskspd => "-Sh",
+            ReportProgram::Iometer => "a target that is a disk without a file system",
+        }
+    }
+
+    /// The option that flushes.
+    pub fn flush_option(self) -> &'static str {
+        match self {
+            ReportProgram::Dd => "conv=fdatasync",
+            ReportProgram::Sysbench => "--file-fsync-all=on",
+            ReportProgram::Ioping => "-Y",
+            ReportProgram::Diskspd => "write-through (-Sw)",
+            _ => "fsync",
+        }
+    }
+
+    /// How a run of a given time with a ramp is asked for.
+    pub fn longer(self) -> &'static str {
+        match self {
+            ReportProgram::Fio => "add time_based=1 and runtime=300",
+            ReportProgram::Sysbench => "use --time=300",
+            ReportProgram::Ioping => "use -i 0 -w 300",
+            ReportProgram::PgTestFsync => "use -s 60",
+            ReportProgram::Diskspd => "use -d300 -W10",
+            ReportProgram::Iometer => "set a run time of 5 minutes and a ramp of 10 s",
+            // dd knows no time.
+            ReportProgram::Dd => "use fio or volproof, which run for a time (300 s)",
+        }
+    }
+
+    /// It runs on Windows alone, or almost always.
+    pub fn is_windows(self) -> bool {
+        matches!(self, ReportProgram::Diskspd | ReportProgram::Iometer)
+    }
 }
 
 /// One run of a report.
@@ -189,13 +278,13 @@ pub struct ReportedLatency {
     /// How many.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub samples: Known<u64>,
-    /// The shortest.
+    /// The shortest; 0 where it is not told.
     pub min: Nanos,
     /// Their mean.
     pub mean: f64,
     /// Their standard deviation; 0 where it is not told.
     pub deviation: f64,
-    /// The longest.
+    /// The longest; 0 where it is not told.
     pub max: Nanos,
     /// All percentiles of the report, by percent: `99.9`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -328,7 +417,7 @@ impl ReportedFigures {
         [("lat", &self.total), ("clat", &self.completion)]
             .into_iter()
             .filter_map(|(name, l)| Some((name, l.as_ref()?)))
-            .find(|(_, l)| l.samples.get() != Some(0) && l.max.0 > 0)
+            .find(|(_, l)| l.samples.get() != Some(0) && (l.max.0 > 0 || l.mean > 0.0))
     }
 
     /// The table of percentiles, of the total latency or of completion; with its name.

@@ -1,0 +1,279 @@
+//! dd's final lines: of GNU coreutils, busybox and BSD; with the command line, where it was pasted along.
+//!
+//! dd copies block after block and says nothing of latencies: bytes, time and records are all there is. Without `oflag=direct` and without
+//! a flush a write ends in the page cache.
+
+use super::{ForeignReport, ForeignReports, LineReader, command, measure, set};
+use crate::record::{
+    Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedStep,
+};
+use crate::unit::{Bytes, Nanos};
+
+/// Reads dd's reports.
+#[derive(Default)]
+pub struct DdReader {
+    call: Option<DdCall>,
+    read: Option<DdRecords>,
+    written: Option<DdRecords>,
+    progress: Option<DdTotals>,
+    error: Option<i32>,
+}
+
+/// `N+M records`.
+#[derive(Clone, Copy)]
+struct DdRecords {
+    whole: u64,
+    part: u64,
+}
+
+/// `N bytes copied, S s`.
+#[derive(Clone, Copy)]
+struct DdTotals {
+    bytes: u64,
+    time: Nanos,
+}
+
+/// Options of the command line that change what the figures mean.
+#[derive(Default)]
+struct DdCall {
+    from: Option<String>,
+    to: Option<String>,
+    block: Option<Bytes>,
+    /// `iflag=direct`, `oflag=direct`.
+    direct: (bool, bool),
+    /// Each write is flushed (`oflag=dsync`).
+    each_flushed: bool,
+    /// One flush at the end (`conv=fdatasync`).
+    end_flushed: bool,
+}
+
+impl LineReader for DdReader {
+    fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        if let Some(records) = records(line, "in") {
+            if self.read.is_some() {
+                // The one before had no totals.
+                self.close(None, found);
+            }
+            self.read = Some(records);
+        } else if let Some(records) = records(line, "out") {
+            self.written = Some(records);
+        } else if let Some(totals) = totals(line) {
+            match self.written {
+                Some(_) => self.close(Some(totals), found),
+                None => self.progress = Some(totals),
+            }
+        } else if let Some(why) = line.strip_prefix("dd: ") {
+            self.error = Some(errno(why));
+        } else if let Some(call) = call(line) {
+            self.close(None, found);
+            *self = DdReader { call: Some(call), ..DdReader::default() };
+        }
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        self.close(None, found);
+    }
+}
+
+impl DdReader {
+    /// The report of what was seen, and a fresh start.
+    fn close(&mut self, totals: Option<DdTotals>, found: &mut ForeignReports) {
+        if self.read.is_none() && self.progress.is_none() {
+            return;
+        }
+        let seen = std::mem::take(self);
+        let mut report = ForeignReport::new(ReportProgram::Dd, "dd", ReportForm::Text);
+        if totals.is_none() && seen.written.is_none() {
+            report.partial = Some("it breaks off before dd's last line".into());
+        } else if totals.is_none() {
+            report.notes.push("it has no time, so no rate can be told: this dd prints none".into());
+        }
+        let totals = totals.or(seen.progress);
+        let records = seen.written.or(seen.read);
+        let run = run(seen.call.as_ref(), records, totals, seen.error);
+        if run.bytes().0 > 0 || run.ios() > 0.0 {
+            report.add(run);
+        } else {
+            report.partial.get_or_insert_with(|| "it moved nothing".into());
+        }
+        found.add(report);
+    }
+}
+
+fn run(
+    call: Option<&DdCall>,
+    records: Option<DdRecords>,
+    totals: Option<DdTotals>,
+    error: Option<i32>,
+) -> ReportedStep {
+    let block = block(call, records, totals);
+    let bytes = match (totals, call.and_then(|c| c.block), records) {
+        (Some(t), ..) => t.bytes,
+        (None, Some(block), Some(r)) if r.part == 0 => r.whole.saturating_mul(block.0),
+        _ => 0,
+    };
+    let time = totals.map(|t| t.time).filter(|t| t.0 > 0);
+    let ios = records.map(|r| r.whole.saturating_add(r.part));
+    let rate = |n: u64| time.map(|t| n as f64 / t.as_seconds());
+    let figures = ReportedFigures {
+        bytes: Bytes(bytes),
+        ios: ios.into(),
+        iops: ios.and_then(rate).into(),
+        bytes_per_second: rate(bytes).filter(|_| bytes > 0).into(),
+        runtime: time.into(),
+        ..ReportedFigures::default()
+    };
+    let reads = call.and_then(DdCall::reads);
+    let mut step = ReportedStep {
+        name: "dd".into(),
+        rows: 1,
+        conditions: conditions(call, reads, block, ios),
+        failure: error.map(|number| ReportedFailure { ios: None, number }),
+        ..ReportedStep::default()
+    };
+    match reads {
+        Some(reads) => set(&mut step, reads, figures),
+        None => step.mixed = Some(figures),
+    }
+    step
+}
+
+fn block(call: Option<&DdCall>, records: Option<DdRecords>, totals: Option<DdTotals>) -> Known<Bytes> {
+    let said = call.and_then(|c| c.block);
+    let whole = records.zip(totals).filter(|(r, _)| r.part == 0 && r.whole > 0);
+    let counted = whole.filter(|(r, t)| t.bytes % r.whole == 0).map(|(r, t)| Bytes(t.bytes / r.whole));
+    match (said, call, counted) {
+        (Some(said), ..) => said.into(),
+        (None, Some(_), _) => Known::assumed(Bytes(512), "dd's default, since the command has no bs"),
+        (None, None, Some(counted)) => Known::assumed(counted, "bytes over whole records"),
+        (None, None, None) => Known::Unknown,
+    }
+}
+
+fn conditions(
+    call: Option<&DdCall>,
+    reads: Option<bool>,
+    block: Known<Bytes>,
+    ios: Option<u64>,
+) -> Conditions {
+    let pattern = reads.map(|reads| if reads { "read" } else { "write" }.to_string());
+    let flush = call.map(|c| match ios {
+        _ if c.each_flushed => 1,
+        Some(n) if c.end_flushed => u32::try_from(n.max(1)).unwrap_or(u32::MAX),
+        _ => 0,
+    });
+    let target = call.zip(reads).and_then(|(c, reads)| if reads { c.from.as_ref() } else { c.to.as_ref() });
+    Conditions {
+        rw: pattern.into(),
+        block: match block {
+            Known::Said(b) => (b, b).into(),
+            Known::Assumed { assumed, why } => Known::assumed((assumed, assumed), why),
+            Known::Unknown => Known::Unknown,
+        },
+        engine: "dd".to_string().into(),
+        blocking: true.into(),
+        jobs: 1.into(),
+        direct: match (call, reads) {
+            (Some(c), Some(true)) => c.direct.0.into(),
+            (Some(c), Some(false)) => c.direct.1.into(),
+            (Some(c), None) => (c.direct.0 && c.direct.1).into(),
+            (None, _) => Known::assumed(
+                false,
+                "dd goes through the page cache unless oflag=direct or iflag=direct is given, and the command is not in the report",
+            ),
+        },
+        targets: target.map(|t| vec![t.into()]).into(),
+        time_based: false.into(),
+        runtime: Nanos(0).into(),
+        zeros: call.and_then(|c| c.from.as_ref()).map(|from| from == "/dev/zero").into(),
+        fsync: flush.into(),
+        ..Conditions::default()
+    }
+}
+
+impl DdCall {
+    /// Reads the volume, or writes it; a copy does both.
+    fn reads(&self) -> Option<bool> {
+        let nowhere = |to: &String| matches!(to.as_str(), "/dev/null" | "/dev/zero");
+        let made = |from: &String| matches!(from.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random");
+        match (self.from.as_ref(), self.to.as_ref()) {
+            (Some(_), Some(to)) if nowhere(to) => Some(true),
+            (Some(from), Some(_)) if made(from) => Some(false),
+            // Without of= the output goes to a pipe, without if= the input comes from one.
+            (Some(_), None) => Some(true),
+            (None, Some(_)) => Some(false),
+            _ => None,
+        }
+    }
+}
+
+fn call(line: &str) -> Option<DdCall> {
+    let words = command::arguments(line, &["dd", "gdd"])?;
+    if !words.iter().any(|w| w.starts_with("if=") || w.starts_with("of=")) {
+        return None;
+    }
+    let mut call = DdCall::default();
+    for (key, value) in words.iter().filter_map(|w| w.split_once('=')) {
+        let has = |flag: &str| value.split(',').any(|v| v == flag);
+        match key {
+            "if" => call.from = Some(value.into()),
+            "of" => call.to = Some(value.into()),
+            "bs" | "obs" | "ibs" => call.block = block_size(value).or(call.block),
+            "iflag" => call.direct.0 |= has("direct"),
+            "oflag" => {
+                call.direct.1 |= has("direct");
+                call.each_flushed |= has("dsync") || has("sync");
+            }
+            "conv" => call.end_flushed |= has("fdatasync") || has("fsync"),
+            _ => {}
+        }
+    }
+    Some(call)
+}
+
+/// A size in dd's words: `4k`, `1M`, `1MB` (decimal), `512c`, `2w`, `1b`.
+fn block_size(text: &str) -> Option<Bytes> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let n = measure::whole(text.get(..end).filter(|n| !n.is_empty())?)?;
+    let scale: u64 = match &text[end..] {
+        "" | "c" => 1,
+        "w" => 2,
+        "b" => 512,
+        "kB" | "KB" => 1000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        unit => measure::size(&format!("1{unit}"))?.0,
+    };
+    n.checked_mul(scale).map(Bytes).filter(|b| b.0 > 0)
+}
+
+/// `64+0 records in`.
+fn records(line: &str, way: &str) -> Option<DdRecords> {
+    let (count, rest) = line.trim().split_once(" records ")?;
+    let (whole, part) = count.split_once('+').filter(|_| rest.trim() == way)?;
+    Some(DdRecords { whole: measure::whole(whole)?, part: measure::whole(part)? })
+}
+
+/// `67108864 bytes (67 MB, 64 MiB) copied, 0.0472007 s, 1.4 GB/s`; BSD: `67108864 bytes transferred in 0.012 secs (5 bytes/sec)`.
+fn totals(line: &str) -> Option<DdTotals> {
+    let (bytes, rest) = line.trim().split_once(" bytes ")?;
+    let time = match rest.split_once("copied, ") {
+        Some((_, rest)) => rest.split(',').next()?,
+        None => rest.strip_prefix("transferred in ")?.split('(').next()?,
+    };
+    Some(DdTotals { bytes: measure::whole(bytes)?, time: measure::time(time)? })
+}
+
+/// The number of an error, where its words are known.
+fn errno(why: &str) -> i32 {
+    let known = [
+        ("No space left on device", 28),
+        ("Input/output error", 5),
+        ("Invalid argument", 22),
+        ("Permission denied", 13),
+        ("Read-only file system", 30),
+        ("Disk quota exceeded", 122),
+        ("File too large", 27),
+    ];
+    known.iter().find(|(words, _)| why.contains(words)).map_or(0, |(_, n)| *n)
+}

@@ -1,0 +1,456 @@
+//! DiskSpd's text, and what its text and its XML have in common: each timespan is a run.
+//!
+//! Sizes are in units of 1024, latencies in milliseconds. `-Sh` and `-Su` bypass the software cache; without `-L` there are no latencies.
+
+use std::collections::BTreeMap;
+
+use super::{ForeignReport, ForeignReports, LineReader, measure, set};
+use crate::record::{
+    Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+};
+use crate::unit::{Bytes, Nanos, grouped};
+
+/// More targets of a timespan are not looked at.
+const MOST_TARGETS: usize = 256;
+
+/// A timespan: what was asked for, and what came out.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DiskspdSpan {
+    pub duration: Option<u64>,
+    pub warm_up: Option<u64>,
+    pub targets: Vec<DiskspdTarget>,
+    /// Threads of the timespan (`-F`), which share the targets.
+    pub pool: Option<u32>,
+    pub test_time: Option<f64>,
+    pub threads: Option<u32>,
+    /// All I/Os, reads, writes.
+    pub totals: [Option<DiskspdTotals>; 3],
+    /// Sums over the rows of threads: I/Os of all, reads, writes.
+    pub rows: [u64; 3],
+    /// Latencies of reads, writes, all, milliseconds by percent; 0 is the shortest, 100 the longest.
+    pub percentiles: [BTreeMap<String, f64>; 3],
+    /// Size of the smallest target, as its rows tell it.
+    pub size: Option<Bytes>,
+    pub interrupted: bool,
+}
+
+/// A target with its load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct DiskspdTarget {
+    pub path: String,
+    /// The software cache is bypassed.
+    pub direct: Option<bool>,
+    pub write_percent: Option<u32>,
+    pub block: Option<Bytes>,
+    /// Percent of accesses that are random.
+    pub random: Option<u32>,
+    pub outstanding: Option<u32>,
+    pub threads: Option<u32>,
+    pub zeros: Option<bool>,
+    /// Milliseconds between bursts.
+    pub think: Option<u64>,
+    /// A limit of each thread: I/Os a second, or bytes a millisecond.
+    pub limit_iops: Option<u64>,
+    pub limit_bytes: Option<u64>,
+}
+
+/// The row of totals of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct DiskspdTotals {
+    pub bytes: u64,
+    pub ios: u64,
+    pub iops: Option<f64>,
+    /// Milliseconds.
+    pub mean: Option<f64>,
+    /// Milliseconds.
+    pub deviation: Option<f64>,
+}
+
+/// Reads DiskSpd's text.
+#[derive(Default)]
+pub struct DiskspdReader {
+    open: bool,
+    seen: bool,
+    written: Option<String>,
+    spans: Vec<DiskspdSpan>,
+    /// The timespan whose results follow.
+    results: Option<usize>,
+    /// The table that follows: all I/Os, reads, writes.
+    table: Option<usize>,
+    /// Names of its columns.
+    columns: Vec<String>,
+    in_percentiles: bool,
+}
+
+impl LineReader for DiskspdReader {
+    fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        let text = line.trim();
+        if text.starts_with("Command Line: ") {
+            self.end(found);
+            self.open = text.to_ascii_lowercase().contains("diskspd");
+        } else if text == "Input parameters:" {
+            if self.seen {
+                self.end(found);
+            }
+            (self.open, self.seen) = (true, true);
+        } else if self.open || starts_results(text) {
+            self.open = true;
+            self.report_line(text);
+        }
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        let seen = std::mem::take(self);
+        if seen.spans.is_empty() {
+            return;
+        }
+        found.add(report(seen.spans, "DiskSpd".into(), seen.written, ReportForm::Text));
+    }
+}
+
+fn starts_results(text: &str) -> bool {
+    text.starts_with("Results for timespan ")
+}
+
+impl DiskspdReader {
+    fn report_line(&mut self, text: &str) {
+        if let Some(n) = text.strip_prefix("timespan:") {
+            if measure::whole(n).is_some() && self.spans.len() < super::MOST_RUNS {
+                self.spans.push(DiskspdSpan::default());
+            }
+        } else if starts_results(text) {
+            let n = text.trim_start_matches("Results for timespan ").trim_end_matches(':');
+            let at = measure::whole(n).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)).unwrap_or(0);
+            if at >= self.spans.len() && self.spans.len() < super::MOST_RUNS {
+                // The parameters were cut off.
+                self.spans.push(DiskspdSpan::default());
+            }
+            self.results = Some(at.min(self.spans.len().saturating_sub(1)));
+            (self.table, self.in_percentiles) = (None, false);
+        } else if let Some(at) = text.strip_prefix("start time:") {
+            self.written = moment(at);
+        } else if let Some(span) = self.results.and_then(|at| self.spans.get_mut(at)) {
+            match text {
+                "Total IO" => self.table = Some(0),
+                "Read IO" => self.table = Some(1),
+                "Write IO" => self.table = Some(2),
+                "Totals:" => (self.table, self.in_percentiles) = (None, false),
+                _ if text.starts_with("%-ile") => {
+                    (self.table, self.in_percentiles) = (None, true);
+                    span.percentiles = Default::default();
+                }
+                _ if text.starts_with("thread |") => {
+                    self.columns = text.split('|').map(|c| c.trim().to_string()).collect();
+                }
+                _ => match self.table {
+                    Some(table) => span.row(table, text, &self.columns),
+                    None if self.in_percentiles => span.percentile(text),
+                    None => span.result(text),
+                },
+            }
+        } else if let Some(span) = self.spans.last_mut() {
+            span.parameter(text);
+        }
+    }
+}
+
+impl DiskspdSpan {
+    fn parameter(&mut self, text: &str) {
+        if let Some(path) = text.strip_prefix("path: ") {
+            if self.targets.len() < MOST_TARGETS {
+                let path = path.trim_matches('\'').to_string();
+                self.targets.push(DiskspdTarget { path, ..DiskspdTarget::default() });
+            }
+        } else if let Some(rest) = text.strip_prefix("duration: ") {
+            self.duration = measure::whole(rest.trim_end_matches('s'));
+        } else if let Some(rest) = text.strip_prefix("warm up time: ") {
+            self.warm_up = measure::whole(rest.trim_end_matches('s'));
+        } else if let Some(rest) = text.strip_prefix("thread pool with ") {
+            self.pool = rest.split(' ').next().and_then(measure::whole).map(|n| n as u32);
+        } else if let Some(target) = self.targets.last_mut() {
+            target.parameter(text);
+        }
+    }
+
+    fn result(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix("actual test time:") {
+            self.test_time = measure::number(rest.trim().trim_end_matches('s'));
+        } else if let Some(rest) = text.strip_prefix("thread count:") {
+            self.threads = measure::whole(rest).map(|n| n as u32);
+        } else if text.starts_with("The test was interrupted before") {
+            self.interrupted = true;
+        }
+    }
+
+    /// `     0 |  1700134912 |  25942 |  13.51 |  216.16 |  9.251 |  17.590 | path (10GiB)`, and `total:  1700134912 | ...`.
+    fn row(&mut self, table: usize, text: &str, columns: &[String]) {
+        let Some((first, rest)) = text.split_once([':', '|']) else { return };
+        let cells: Vec<&str> = rest.split('|').map(str::trim).collect();
+        // The first cell is the thread, or the word `total` with the bytes behind it.
+        let cell = |name: &str| {
+            columns.iter().position(|c| c == name).and_then(|i| cells.get(i.checked_sub(1)?)).copied()
+        };
+        let (Some(bytes), Some(ios)) =
+            (cell("bytes").and_then(measure::whole), cell("I/Os").and_then(measure::whole))
+        else {
+            return;
+        };
+        if first.trim() != "total" {
+            self.rows[table] = self.rows[table].saturating_add(ios);
+            let size =
+                cells.last().and_then(|c| c.rsplit_once('(')).map(|(_, size)| size.trim_end_matches(')'));
+            let size = size.and_then(measure::size).filter(|b| b.0 > 0);
+            self.size = [self.size, size].into_iter().flatten().min();
+            return;
+        }
+        let number = |name: &str| cell(name).and_then(measure::number);
+        self.totals[table] = Some(DiskspdTotals {
+            bytes,
+            ios,
+            iops: number("I/O per s"),
+            mean: number("AvgLat"),
+            deviation: number("LatStdDev"),
+        });
+    }
+
+    /// `3-nines |  53.694 |  1.396 |  52.331`.
+    fn percentile(&mut self, text: &str) {
+        let mut cells = text.split('|').map(str::trim);
+        let name = match cells.next().unwrap_or_default() {
+            "min" => "0".to_string(),
+            "max" => "100".to_string(),
+            name => {
+                match name.strip_suffix("-nines").and_then(measure::whole).filter(|n| (3..=12).contains(n)) {
+                    Some(n) => format!("99.{}", "9".repeat(n as usize - 2)),
+                    None => match measure::percentile(name.trim_end_matches("th")) {
+                        Some(p) => p,
+                        None => return,
+                    },
+                }
+            }
+        };
+        for (kind, cell) in self.percentiles.iter_mut().zip(cells) {
+            kind.extend(measure::number(cell).map(|ms| (name.clone(), ms)));
+        }
+    }
+}
+
+impl DiskspdTarget {
+    fn parameter(&mut self, text: &str) {
+        let number_after =
+            |start: &str| text.strip_prefix(start)?.split([' ', '/', 'm']).next().and_then(measure::whole);
+        match text {
+            "software cache disabled" => self.direct = Some(true),
+            "using software cache" => self.direct = Some(false),
+            "performing read test" => self.write_percent = Some(0),
+            "performing write test" => self.write_percent = Some(100),
+            "zeroing write buffers" => self.zeros = Some(true),
+            _ if text.starts_with("memory mapped I/O enabled") => self.direct = Some(false),
+            _ if text.starts_with("using random I/O") => self.random = Some(100),
+            _ if text.starts_with("using sequential I/O")
+                || text.starts_with("using interlocked sequential I/O") =>
+            {
+                self.random = Some(0);
+            }
+            _ => {
+                if let Some(rest) = text.strip_prefix("performing mix test (read/write ratio: ") {
+                    let share =
+                        rest.trim_end_matches(')').split_once('/').and_then(|(_, w)| measure::whole(w));
+                    self.write_percent = share.map(|w| w as u32);
+                } else if let Some(size) = text.strip_prefix("block size: ") {
+                    self.block = measure::size(size);
+                } else if let Some(rest) = text.strip_prefix("using mixed random/sequential I/O (") {
+                    self.random = rest.split('%').next().and_then(measure::whole).map(|n| n as u32);
+                } else if let Some((_, n)) = text.split_once("number of outstanding I/O operations") {
+                    let n = n.rsplit(':').next().and_then(measure::whole);
+                    self.outstanding = n.map(|n| n as u32);
+                } else if let Some(n) = number_after("threads per file: ") {
+                    self.threads = Some(n as u32);
+                } else if let Some(n) = number_after("think time: ") {
+                    self.think = Some(n);
+                } else if let Some(n) = number_after("throughput rate-limited to ") {
+                    if text.ends_with("IOPS") {
+                        self.limit_iops = Some(n)
+                    } else {
+                        self.limit_bytes = Some(n)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The report of its timespans, in either form.
+pub(super) fn report(
+    spans: Vec<DiskspdSpan>,
+    tool: String,
+    written: Option<String>,
+    form: ReportForm,
+) -> ForeignReport {
+    let mut report = ForeignReport::new(ReportProgram::Diskspd, tool, form);
+    report.written = written;
+    for (i, span) in spans.into_iter().enumerate() {
+        let n = i + 1;
+        if span.interrupted {
+            report.notes.push(format!("timespan {n} was interrupted before it measured anything"));
+            continue;
+        }
+        let asked = |reads: bool| span.write_share().is_none_or(|w| if reads { w < 100 } else { w > 0 });
+        let missing = (asked(true) && span.totals[1].is_none()) || (asked(false) && span.totals[2].is_none());
+        if span.totals[0].is_none() {
+            report.partial.get_or_insert_with(|| format!("it breaks off before the totals of timespan {n}"));
+            continue;
+        }
+        if missing {
+            report
+                .partial
+                .get_or_insert_with(|| format!("it breaks off before reads and writes of timespan {n}"));
+        }
+        let (sum, total) = (span.rows[0], span.totals[0].map_or(0, |t| t.ios));
+        if sum > 0 && sum != total {
+            report.notes.push(format!(
+                "the threads of timespan {n} come to {} I/Os, its total is {}: rows are missing or were changed",
+                grouped(sum),
+                grouped(total)
+            ));
+        }
+        report.add(span.step(n));
+    }
+    report
+}
+
+impl DiskspdSpan {
+    fn write_share(&self) -> Option<u32> {
+        self.shared(|t| t.write_percent)
+    }
+
+    /// A setting that all targets share.
+    fn shared<T: PartialEq>(&self, of: impl Fn(&DiskspdTarget) -> Option<T>) -> Option<T> {
+        let mut all = self.targets.iter().map(of);
+        let first = all.next()??;
+        all.all(|other| other.as_ref() == Some(&first)).then_some(first)
+    }
+
+    fn step(&self, n: usize) -> ReportedStep {
+        let mut step = ReportedStep {
+            name: format!("timespan {n}"),
+            rows: self.threads.unwrap_or(1),
+            conditions: self.conditions(),
+            ..ReportedStep::default()
+        };
+        let figures = |table: usize, kind: usize| {
+            self.totals[table].filter(|t| t.ios > 0).map(|t| self.figures(&t, &self.percentiles[kind]))
+        };
+        let (all, read, write) = (figures(0, 2), figures(1, 0), figures(2, 1));
+        match (read, write, self.write_share()) {
+            // All of one direction, whose own table may be cut off.
+            (None, None, Some(0)) => step.read = all,
+            (None, None, Some(100)) => step.write = all,
+            (None, None, _) => step.mixed = all,
+            (read, write, _) => {
+                for (reads, figures) in [(true, read), (false, write)] {
+                    if let Some(figures) = figures {
+                        set(&mut step, reads, figures);
+                    }
+                }
+            }
+        }
+        step
+    }
+
+    fn figures(&self, t: &DiskspdTotals, percentiles: &BTreeMap<String, f64>) -> ReportedFigures {
+        let ns = |ms: f64| (ms * 1e6).round();
+        let seconds = self.test_time.filter(|s| *s > 0.0);
+        let edge = |name: &str| Nanos(percentiles.get(name).map_or(0.0, |ms| ns(*ms)) as u64);
+        ReportedFigures {
+            bytes: Bytes(t.bytes),
+            ios: t.ios.into(),
+            iops: match t.iops {
+                // I/Os over a time of two decimals are coarser than the printed rate, but for slow volumes.
+                Some(x) if x >= 100.0 => x.into(),
+                printed => seconds.map(|s| t.ios as f64 / s).or(printed).into(),
+            },
+            bytes_per_second: seconds.map(|s| t.bytes as f64 / s).into(),
+            runtime: seconds.map(|s| Nanos((s * 1e9) as u64)).into(),
+            total: t.mean.map(|mean| ReportedLatency {
+                samples: t.ios.into(),
+                min: edge("0"),
+                mean: ns(mean),
+                deviation: t.deviation.map_or(0.0, ns),
+                max: edge("100"),
+                percentiles: percentiles
+                    .iter()
+                    .filter(|(p, _)| !matches!(p.as_str(), "0" | "100"))
+                    .map(|(p, ms)| (p.clone(), Nanos(ns(*ms) as u64)))
+                    .collect(),
+            }),
+            ..ReportedFigures::default()
+        }
+    }
+
+    fn conditions(&self) -> Conditions {
+        let writes = self.write_share();
+        let rw = writes.zip(self.shared(|t| t.random)).and_then(|load| match load {
+            (0, 100) => Some("randread"),
+            (0, 0) => Some("read"),
+            (100, 100) => Some("randwrite"),
+            (100, 0) => Some("write"),
+            (_, 100) => Some("randrw"),
+            (_, 0) => Some("rw"),
+            _ => None,
+        });
+        let by_target: Option<u32> =
+            self.targets.iter().map(|t| t.threads).try_fold(0u32, |sum, n| sum.checked_add(n?));
+        let jobs = self.pool.or(by_target.filter(|n| *n > 0)).or(self.threads);
+        let seconds = |s: u64| Nanos(s.saturating_mul(1_000_000_000));
+        Conditions {
+            rw: rw.map(str::to_string).into(),
+            block: self.shared(|t| t.block).map(|b| (b, b)).into(),
+            engine: "DiskSpd".to_string().into(),
+            iodepth: self.shared(|t| t.outstanding).into(),
+            jobs: jobs.into(),
+            system: Known::assumed("Windows".into(), "DiskSpd runs there"),
+            direct: self.shared(|t| t.direct).into(),
+            targets: Some(self.targets.iter().map(|t| t.path.clone().into()).collect::<Vec<_>>())
+                .filter(|t| !t.is_empty())
+                .into(),
+            size: self.size.into(),
+            time_based: true.into(),
+            runtime: self.duration.map(seconds).into(),
+            ramp: self.warm_up.map(seconds).into(),
+            pace: match &self.targets[..] {
+                [] => Known::Unknown,
+                _ => self.pace(jobs).into(),
+            },
+            reads_percent: writes.filter(|w| (1..100).contains(w)).map(|w| 100 - w).into(),
+            zeros: self.shared(|t| t.zeros).into(),
+            ..Conditions::default()
+        }
+    }
+
+    /// By what the load was held back on purpose.
+    fn pace(&self, jobs: Option<u32>) -> Pace {
+        let block = self.shared(|t| t.block).map(|b| b.0 as f64).filter(|b| *b > 0.0);
+        let jobs = jobs.map(f64::from);
+        let by_bytes = self.shared(|t| t.limit_bytes);
+        let (offered, option) = match (self.shared(|t| t.limit_iops), by_bytes, jobs) {
+            (Some(n), _, Some(jobs)) => (Some(n as f64 * jobs), Some(format!("-g{n}i"))),
+            (None, Some(n), Some(jobs)) => {
+                (block.map(|b| n as f64 * 1000.0 * jobs / b), Some(format!("-g{n}")))
+            }
+            _ => (None, None),
+        };
+        let think = self.targets.iter().filter_map(|t| t.think).max().filter(|ms| *ms > 0);
+        Pace {
+            offered_per_second: offered,
+            rate_option: option,
+            pause_option: think.map(|ms| format!("-i{ms}")),
+        }
+    }
+}
+
+/// `2023/08/04 12:31:07 UTC` as RFC 3339.
+pub(super) fn moment(text: &str) -> Option<String> {
+    let plain = text.trim().strip_suffix(" UTC")?.replace('/', "-").replace(' ', "T");
+    plain.parse::<jiff::civil::DateTime>().ok().map(|at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}

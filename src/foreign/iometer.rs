@@ -1,0 +1,325 @@
+//! Iometer's results: comma-separated values, a section for each access specification.
+//!
+//! Columns are found by their names, which have changed over versions. The row `ALL` is the run; rows of disks say how deep the queues were.
+//! Response times are milliseconds. Iometer opens its targets without the system's cache.
+
+use std::collections::HashMap;
+
+use super::{ForeignReport, ForeignReports, LineReader, measure};
+use crate::record::{
+    Band, Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedLatency,
+    ReportedStep,
+};
+use crate::unit::{Bytes, Nanos};
+
+/// More access specifications are not looked up.
+const MOST_SPECIFICATIONS: usize = 1024;
+/// More targets are not named.
+const MOST_TARGETS: usize = 64;
+
+/// Reads Iometer's results.
+#[derive(Default)]
+pub struct IometerReader {
+    file: Option<IometerFile>,
+}
+
+#[derive(Default)]
+struct IometerFile {
+    version: Option<String>,
+    written: Option<String>,
+    /// The comment line that says what the next line holds.
+    heading: String,
+    runtime: Option<Nanos>,
+    ramp: Option<Nanos>,
+    specifications: HashMap<String, IometerSpecification>,
+    /// Name of the specification whose lines follow.
+    open: Option<String>,
+    /// Column by name; empty outside of results.
+    columns: HashMap<String, usize>,
+    run: Option<ReportedStep>,
+    depth: u64,
+    queues: u64,
+    targets: Vec<String>,
+    runs: Vec<ReportedStep>,
+    more: usize,
+}
+
+/// The load of an access specification; of several lines, what they share.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct IometerSpecification {
+    /// Smallest and largest block.
+    block: Option<(Bytes, Bytes)>,
+    reads: Option<u32>,
+    random: Option<u32>,
+    /// Milliseconds between bursts.
+    delay: u64,
+    lines: usize,
+}
+
+impl LineReader for IometerReader {
+    fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        let line = line.trim_end();
+        if line.starts_with("'Test Type,Test Description") {
+            self.end(found);
+            self.file = Some(IometerFile::default());
+        } else if line.starts_with("'Target Type,Target Name,") {
+            // A file that was cut off at its head still has its results.
+            let file = self.file.get_or_insert_with(IometerFile::default);
+            file.close();
+            file.columns =
+                line[1..].split(',').enumerate().map(|(i, name)| (name.trim().to_string(), i)).collect();
+        } else if let Some(file) = &mut self.file {
+            file.line(line);
+        }
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        let Some(mut file) = self.file.take() else { return };
+        file.close();
+        let tool = file.version.map_or("Iometer".to_string(), |v| format!("Iometer {v}"));
+        let mut report = ForeignReport::new(ReportProgram::Iometer, tool, ReportForm::Csv);
+        report.written = file.written;
+        if file.runs.is_empty() {
+            report.partial = Some("it breaks off before the row ALL of its results".into());
+        }
+        report.more_runs = file.more;
+        file.runs.into_iter().for_each(|run| report.add(run));
+        found.add(report);
+    }
+}
+
+impl IometerFile {
+    fn line(&mut self, line: &str) {
+        if let Some(heading) = line.strip_prefix('\'') {
+            if heading.starts_with("End access specifications") {
+                self.open = None;
+            }
+            if heading.starts_with("Time Stamp") && !self.columns.is_empty() {
+                self.close();
+                self.columns.clear();
+            }
+            self.heading = heading.trim().to_string();
+        } else if !self.columns.is_empty() {
+            self.row(line);
+        } else {
+            self.setting(line);
+        }
+    }
+
+    fn setting(&mut self, line: &str) {
+        let words: Vec<&str> = line.split(',').map(str::trim).collect();
+        let first = words[0];
+        let heading = self.heading.to_ascii_lowercase();
+        if heading.starts_with("version") {
+            self.version = Some(first.to_string()).filter(|v| !v.is_empty());
+        } else if heading.starts_with("time stamp") {
+            self.written = self.written.take().or_else(|| moment(first));
+        } else if heading.starts_with("hours") || heading.starts_with("run time") {
+            let units: Vec<u64> = words.iter().filter_map(|w| measure::whole(w)).take(3).collect();
+            if let [hours, minutes, seconds] = units[..] {
+                let total = hours
+                    .saturating_mul(3600)
+                    .saturating_add(minutes.saturating_mul(60))
+                    .saturating_add(seconds);
+                self.runtime = Some(Nanos(total.saturating_mul(1_000_000_000)));
+            }
+        } else if heading.starts_with("ramp up time") {
+            self.ramp = measure::whole(first).map(|s| Nanos(s.saturating_mul(1_000_000_000)));
+        } else if heading.starts_with("access specification name") {
+            self.open = Some(first.to_string()).filter(|_| self.specifications.len() < MOST_SPECIFICATIONS);
+            self.heading = String::new();
+        } else if heading.starts_with("size,")
+            && let Some(name) = &self.open
+        {
+            self.specifications.entry(name.clone()).or_default().add(&words);
+        }
+    }
+
+    fn row(&mut self, line: &str) {
+        let cells: Vec<&str> = line.split(',').map(str::trim).collect();
+        let cell = |name: &str| self.columns.get(name).and_then(|i| cells.get(*i)).copied();
+        match cells[0] {
+            "ALL" => {
+                let run = run(&cell);
+                self.close();
+                self.run = Some(run);
+            }
+            "DISK" if self.run.is_some() => {
+                self.queues += 1;
+                self.depth =
+                    self.depth.saturating_add(cell("Queue Depth").and_then(measure::whole).unwrap_or(0));
+                if let Some(name) = cell("Target Name").filter(|_| self.targets.len() < MOST_TARGETS)
+                    && !self.targets.iter().any(|t| t == name)
+                {
+                    self.targets.push(name.to_string());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The run of the row `ALL` that was seen last, with what the rows of disks after it said.
+    fn close(&mut self) {
+        let (depth, queues) = (std::mem::take(&mut self.depth), std::mem::take(&mut self.queues));
+        let targets = std::mem::take(&mut self.targets);
+        let Some(mut run) = self.run.take() else { return };
+        let specification = self.specifications.get(&run.name).cloned().unwrap_or_default();
+        run.conditions = self.conditions(&specification, depth, queues, targets);
+        for f in [&mut run.read, &mut run.write, &mut run.mixed].into_iter().flatten() {
+            let seconds = f.ios.get().zip(f.iops.get()).filter(|(_, x)| *x > 0.0).map(|(n, x)| n as f64 / x);
+            f.runtime = match seconds {
+                Some(s) => Known::assumed(Nanos((s * 1e9) as u64), "requests over their rate"),
+                None => Known::Unknown,
+            };
+        }
+        if self.runs.len() < super::MOST_RUNS { self.runs.push(run) } else { self.more += 1 }
+    }
+
+    fn conditions(
+        &self,
+        specification: &IometerSpecification,
+        depth: u64,
+        queues: u64,
+        targets: Vec<String>,
+    ) -> Conditions {
+        let even = queues > 0 && depth > 0 && depth.is_multiple_of(queues);
+        Conditions {
+            rw: specification.pattern().map(str::to_string).into(),
+            block: specification.block.into(),
+            engine: "Iometer".to_string().into(),
+            jobs: u32::try_from(queues).ok().filter(|n| *n > 0).into(),
+            iodepth: even.then(|| (depth / queues) as u32).into(),
+            direct: Known::assumed(true, "Iometer opens its targets without the system's cache"),
+            system: Known::assumed("Windows".into(), "Iometer is mostly run there"),
+            targets: Some(targets)
+                .filter(|t| !t.is_empty())
+                .map(|t| t.into_iter().map(Into::into).collect())
+                .into(),
+            time_based: true.into(),
+            runtime: self.runtime.into(),
+            ramp: self.ramp.into(),
+            reads_percent: specification.reads.filter(|p| *p > 0 && *p < 100).into(),
+            pace: match specification.delay {
+                0 => Known::Unknown,
+                ms => crate::record::Pace {
+                    pause_option: Some(format!("a delay of {ms} ms")),
+                    ..Default::default()
+                }
+                .into(),
+            },
+            ..Conditions::default()
+        }
+    }
+}
+
+impl IometerSpecification {
+    /// `size,% of size,% reads,% random,delay,burst,align,reply`.
+    fn add(&mut self, words: &[&str]) {
+        let number = |i: usize| words.get(i).and_then(|w| measure::whole(w));
+        let (Some(size), Some(reads), Some(random)) = (number(0), number(2), number(3)) else { return };
+        let (size, reads, random) = (Bytes(size), reads.min(100) as u32, random.min(100) as u32);
+        self.block = Some(self.block.map_or((size, size), |(low, high)| (low.min(size), high.max(size))));
+        let same = |before: Option<u32>, now: u32| {
+            if self.lines == 0 { Some(now) } else { before.filter(|b| *b == now) }
+        };
+        (self.reads, self.random) = (same(self.reads, reads), same(self.random, random));
+        self.delay = self.delay.max(number(4).unwrap_or(0));
+        self.lines += 1;
+    }
+
+    /// The pattern, where all accesses share it.
+    fn pattern(&self) -> Option<&'static str> {
+        match (self.reads?, self.random?) {
+            (100, 100) => Some("randread"),
+            (100, 0) => Some("read"),
+            (0, 100) => Some("randwrite"),
+            (0, 0) => Some("write"),
+            (_, 100) => Some("randrw"),
+            (_, 0) => Some("rw"),
+            _ => None,
+        }
+    }
+}
+
+/// The row `ALL`. A cell that is no number is not known.
+fn run<'a>(cell: &dyn Fn(&str) -> Option<&'a str>) -> ReportedStep {
+    let number = |name: &str| cell(name).and_then(measure::number);
+    let whole = |name: &str| cell(name).and_then(measure::whole);
+    let direction = |name: &str, ios: &str, bytes: &str| -> Option<ReportedFigures> {
+        let n = whole(ios)?;
+        let response = |of: &str| number(&format!("{of} {name} Response Time")).map(|ms| ms * 1e6);
+        // Rates in bytes have had several names, and bytes over time is finer than all of them.
+        let rate = number(&format!("{name} IOps")).filter(|x| *x > 0.0);
+        let moved = whole(bytes).unwrap_or(0);
+        Some(ReportedFigures {
+            bytes: Bytes(moved),
+            ios: n.into(),
+            iops: rate.into(),
+            bytes_per_second: rate.filter(|_| n > 0).map(|x| moved as f64 / (n as f64 / x)).into(),
+            total: response("Average").map(|mean| ReportedLatency {
+                samples: n.into(),
+                mean,
+                max: Nanos(response("Maximum").unwrap_or(0.0) as u64),
+                ..ReportedLatency::default()
+            }),
+            ..ReportedFigures::default()
+        })
+        .filter(|_| n > 0)
+    };
+    let errors = whole("Errors").filter(|n| *n > 0);
+    ReportedStep {
+        name: cell("Access Specification Name").filter(|n| !n.is_empty()).unwrap_or("results").to_string(),
+        rows: 1,
+        failure: errors.map(|n| ReportedFailure { ios: Some(n), number: 0 }),
+        read: direction("Read", "Read I/Os", "Bytes Read"),
+        write: direction("Write", "Write I/Os", "Bytes Written"),
+        bands: bands(&|name| whole(name)),
+        ..ReportedStep::default()
+    }
+}
+
+/// Columns of latencies by their upper edges in microseconds, of newer versions.
+const BANDS: [(&str, u64); 21] = [
+    ("0 to 50 uS", 50),
+    ("50 to 100 uS", 100),
+    ("100 to 200 uS", 200),
+    ("200 to 500 uS", 500),
+    ("0.5 to 1 mS", 1000),
+    ("1 to 2 mS", 2000),
+    ("2 to 5 mS", 5000),
+    ("5 to 10 mS", 10_000),
+    ("10 to 15 mS", 15_000),
+    ("15 to 20 mS", 20_000),
+    ("20 to 30 mS", 30_000),
+    ("30 to 50 mS", 50_000),
+    ("50 to 100 mS", 100_000),
+    ("100 to 200 mS", 200_000),
+    ("200 to 500 mS", 500_000),
+    ("0.5 to 1 S", 1_000_000),
+    ("1 to 2 s", 2_000_000),
+    ("2 to 4.7 s", 4_700_000),
+    ("4.7 to 5 s", 5_000_000),
+    ("5 to 10 s", 10_000_000),
+    (">= 10 s", u64::MAX / 1000),
+];
+
+fn bands(count: &dyn Fn(&str) -> Option<u64>) -> Vec<Band> {
+    let counts: Vec<u64> = BANDS.iter().map(|(name, _)| count(name).unwrap_or(0)).collect();
+    let total: f64 = counts.iter().map(|n| *n as f64).sum();
+    let mut above = 0;
+    let mut bands = Vec::new();
+    for ((_, edge), n) in BANDS.iter().zip(counts) {
+        let up_to = edge.saturating_mul(1000);
+        if n > 0 {
+            bands.push(Band { above: Nanos(above), up_to: Nanos(up_to), share: n as f64 / total });
+        }
+        above = up_to;
+    }
+    bands
+}
+
+/// `2010-07-05 13:45:10:123`, of which nobody says in which zone: the day alone is used.
+fn moment(text: &str) -> Option<String> {
+    let day = text.split(' ').next()?;
+    day.parse::<jiff::civil::Date>().ok().map(|date| format!("{date}T00:00:00Z"))
+}

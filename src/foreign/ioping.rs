@@ -1,0 +1,392 @@
+//! ioping: its text, and the plain numbers of `-p` and `-B`.
+//!
+//! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
+//! reciprocal of the latency.
+
+use super::{ForeignReport, ForeignReports, LineReader, command, measure, set};
+use crate::record::{
+    Conditions, Known, RateSpread, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+};
+use crate::unit::{Bytes, Nanos};
+
+/// Reads reports of ioping.
+#[derive(Default)]
+pub struct IopingReader {
+    call: Option<IopingCall>,
+    requests: IopingRequests,
+    totals: Option<IopingTotals>,
+    rows: IopingRows,
+}
+
+/// Options of the command line.
+#[derive(Clone, Default)]
+struct IopingCall {
+    direct: bool,
+    cached: bool,
+    writes: bool,
+    linear: bool,
+    /// `-Y`, `-y`: a write returns when it is durable.
+    durable: bool,
+    block: Option<Bytes>,
+}
+
+/// Requests that were printed one by one.
+#[derive(Default)]
+struct IopingRequests {
+    target: Option<String>,
+    block: Option<Bytes>,
+    writes: bool,
+    count: u64,
+    sum: f64,
+    min: u64,
+    max: u64,
+}
+
+/// The statistics at the end, as far as they were seen.
+#[derive(Default)]
+struct IopingTotals {
+    target: Option<String>,
+    count: Option<f64>,
+    time: Option<Nanos>,
+    bytes: Option<Bytes>,
+    writes: Option<bool>,
+    rate: Option<f64>,
+}
+
+/// Rows of plain numbers, one for each period.
+#[derive(Default)]
+struct IopingRows {
+    periods: u64,
+    count: u64,
+    /// Nanoseconds in requests.
+    time: f64,
+    bytes: f64,
+    min: u64,
+    max: u64,
+    /// Least and most bytes a second, their sum and the sum of their squares.
+    rates: (f64, f64, f64, f64),
+    /// Of one period alone.
+    deviation: f64,
+}
+
+impl LineReader for IopingReader {
+    fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        let text = line.trim();
+        if let Some(rest) = text.strip_prefix("--- ")
+            && let Some(target) = rest.strip_suffix(" ioping statistics ---")
+        {
+            if self.totals.is_some() {
+                self.close(None, found);
+            }
+            self.totals =
+                Some(IopingTotals { target: Some(plain_target(target)), ..IopingTotals::default() });
+        } else if let Some(totals) = &mut self.totals
+            && let Some((count, rest)) = text.split_once(" requests completed in ")
+        {
+            totals.completed(count, rest);
+        } else if let Some(values) = text.strip_prefix("min/avg/max/mdev = ")
+            && self.totals.is_some()
+        {
+            self.close(latency(values), found);
+        } else if let Some((head, time)) =
+            text.split_once(" time=").filter(|(head, _)| head.contains(": request="))
+        {
+            if self.totals.is_some() {
+                self.close(None, found);
+            }
+            self.requests.add(head, time);
+        } else if let Some(row) = row(text) {
+            self.rows.add(&row);
+        } else if let Some(arguments) = command::arguments(line, &["ioping"]) {
+            self.end(found);
+            self.call = Some(call(&arguments));
+        }
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        self.close(None, found);
+    }
+}
+
+impl IopingReader {
+    /// The report of what was seen, and a fresh start. `end`: the last line of the statistics.
+    fn close(&mut self, end: Option<ReportedLatency>, found: &mut ForeignReports) {
+        let seen = std::mem::take(self);
+        let call = seen.call.as_ref();
+        let raw = seen.totals.is_none() && seen.rows.periods > 0;
+        let form = if raw { ReportForm::Raw } else { ReportForm::Text };
+        let mut report = ForeignReport::new(ReportProgram::Ioping, "ioping", form);
+        let (mut figures, writes) = match (&seen.totals, end) {
+            (Some(totals), end) => {
+                if end.is_none() {
+                    report.partial = Some("it breaks off within ioping's statistics".into());
+                }
+                (totals.figures(end), totals.writes)
+            }
+            (None, _) if raw => (seen.rows.figures(), None),
+            (None, _) if seen.requests.count > 0 => {
+                report.partial = Some("it breaks off before ioping's statistics".into());
+                (seen.requests.figures(), None)
+            }
+            _ => return,
+        };
+        let block = seen.block(&figures);
+        if figures.bytes.0 == 0
+            && let (Some((block, _)), Some(n)) = (block.get(), figures.ios.get())
+        {
+            figures.bytes = Bytes(n.saturating_mul(block.0));
+        }
+        let printed = (seen.requests.count > 0).then_some(seen.requests.writes);
+        let writes = match writes.or(printed).or(call.map(|c| c.writes)) {
+            Some(writes) => writes.into(),
+            None => {
+                Known::assumed(false, "ioping reads unless -W is given, and the command is not in the report")
+            }
+        };
+        let target = seen.totals.and_then(|t| t.target).or(seen.requests.target);
+        let mut step = ReportedStep {
+            name: "ioping".into(),
+            rows: 1,
+            conditions: conditions(call, &writes, block, target),
+            ..ReportedStep::default()
+        };
+        set(&mut step, writes.get() == Some(false), figures);
+        if step.ios() > 0.0 {
+            report
+                .notes
+                .push("its rate leaves out the pauses between requests: it is one over the latency".into());
+            report.add(step);
+        }
+        found.add(report);
+    }
+
+    /// The block: as printed with a request, of the command, or what bytes over requests come to.
+    fn block(&self, figures: &ReportedFigures) -> Known<(Bytes, Bytes)> {
+        let twice = |b: Bytes| (b, b);
+        let said = self.requests.block.or(self.call.as_ref().and_then(|c| c.block));
+        let exact =
+            |n: u64| (figures.bytes.0 > 0 && n > 0 && figures.bytes.0 % n == 0).then(|| figures.bytes.0 / n);
+        let counted = figures.ios.said().copied().and_then(exact).filter(|b| b.is_multiple_of(512));
+        match (said, counted, &self.call) {
+            (Some(said), ..) => twice(said).into(),
+            (None, Some(bytes), _) => Known::assumed(twice(Bytes(bytes)), "bytes over requests"),
+            (None, None, Some(call)) => {
+                let size = if call.linear { Bytes::kib(256) } else { Bytes::kib(4) };
+                Known::assumed(twice(size), "ioping's default, since the command has no -s")
+            }
+            (None, None, None) => Known::Unknown,
+        }
+    }
+}
+
+fn conditions(
+    call: Option<&IopingCall>,
+    writes: &Known<bool>,
+    block: Known<(Bytes, Bytes)>,
+    target: Option<String>,
+) -> Conditions {
+    let reads = writes.get() == Some(false);
+    let pattern = |linear: bool| match (reads, linear) {
+        (true, false) => "randread",
+        (true, true) => "read",
+        (false, false) => "randwrite",
+        (false, true) => "write",
+    };
+    let rw = match (call, writes) {
+        (Some(call), Known::Said(_)) => Known::Said(pattern(call.linear).to_string()),
+        _ => Known::assumed(
+            pattern(call.is_some_and(|c| c.linear)).into(),
+            "ioping goes to random places unless -L is given, and reads unless -W is",
+        ),
+    };
+    Conditions {
+        rw,
+        block,
+        engine: "ioping".to_string().into(),
+        blocking: true.into(),
+        jobs: 1.into(),
+        direct: match call {
+            Some(call) => (call.direct && !call.cached).into(),
+            None => Known::assumed(
+                false,
+                "ioping goes through the page cache unless -D is given, and the command is not in the report",
+            ),
+        },
+        targets: target.map(|t| vec![t.into()]).into(),
+        fsync: call.map(|c| u32::from(c.durable)).into(),
+        ..Conditions::default()
+    }
+}
+
+impl IopingRequests {
+    fn add(&mut self, head: &str, time: &str) {
+        let warm_up = time.contains("(warmup)");
+        let time = time.split('(').next().unwrap_or_default();
+        let Some(time) = measure::time(time) else { return };
+        for (way, writes) in [(" <<< ", false), (" >>> ", true), (" from ", false), (" to ", true)] {
+            if let Some((size, rest)) = head.split_once(way) {
+                self.block = measure::size(size.trim_end_matches("bytes").trim()).or(self.block);
+                self.target = rest.rsplit_once(": request=").map(|(t, _)| plain_target(t));
+                self.writes = writes;
+                break;
+            }
+        }
+        if !warm_up {
+            self.min = if self.count == 0 { time.0 } else { self.min.min(time.0) };
+            self.max = self.max.max(time.0);
+            self.sum += time.0 as f64;
+            self.count += 1;
+        }
+    }
+
+    /// Of the requests that were printed, where the statistics are missing.
+    fn figures(&self) -> ReportedFigures {
+        let why = "of the requests that the report lists";
+        ReportedFigures {
+            ios: self.count.into(),
+            iops: Known::assumed(1e9 * self.count as f64 / self.sum.max(1.0), why),
+            bytes_per_second: self.block.map_or(Known::Unknown, |b| {
+                Known::assumed(1e9 * b.0 as f64 * self.count as f64 / self.sum.max(1.0), why)
+            }),
+            runtime: Known::assumed(Nanos(self.sum as u64), why),
+            total: Some(ReportedLatency {
+                samples: self.count.into(),
+                min: Nanos(self.min),
+                mean: self.sum / self.count.max(1) as f64,
+                max: Nanos(self.max),
+                ..ReportedLatency::default()
+            }),
+            ..ReportedFigures::default()
+        }
+    }
+}
+
+impl IopingTotals {
+    /// `16.9 us, 16 KiB read, 237.2 k iops, 926.7 MiB/s`.
+    fn completed(&mut self, count: &str, rest: &str) {
+        self.count = measure::count(count);
+        let mut parts = rest.split(", ");
+        self.time = parts.next().and_then(measure::time);
+        for part in parts {
+            if let Some(rate) = part.strip_suffix(" iops") {
+                self.rate = measure::count(rate);
+            } else if let Some(size) = part.strip_suffix(" read") {
+                (self.bytes, self.writes) = (measure::size(size), Some(false));
+            } else if let Some(size) = part.strip_suffix(" written") {
+                (self.bytes, self.writes) = (measure::size(size), Some(true));
+            }
+        }
+    }
+
+    fn figures(&self, latency: Option<ReportedLatency>) -> ReportedFigures {
+        let ios = match self.count {
+            Some(n) if n < 1000.0 => Known::Said(n as u64),
+            Some(n) => Known::assumed(n as u64, "a count that is printed to three digits"),
+            None => Known::Unknown,
+        };
+        let per_second = |b: Bytes| self.time.filter(|t| t.0 > 0).map(|t| b.0 as f64 / t.as_seconds());
+        ReportedFigures {
+            bytes: self.bytes.unwrap_or_default(),
+            total: latency.map(|l| ReportedLatency { samples: ios.clone(), ..l }),
+            ios,
+            iops: self.rate.into(),
+            bytes_per_second: self.bytes.and_then(per_second).into(),
+            runtime: self.time.into(),
+            ..ReportedFigures::default()
+        }
+    }
+}
+
+/// `2.80 us / 4.21 us / 7.83 us / 2.09 us`.
+fn latency(values: &str) -> Option<ReportedLatency> {
+    let times: Vec<Nanos> = values.split(" / ").take(5).map_while(measure::time).collect();
+    let [min, mean, max, deviation] = times[..] else { return None };
+    let (mean, deviation) = (mean.0 as f64, deviation.0 as f64);
+    Some(ReportedLatency { min, mean, deviation, max, ..ReportedLatency::default() })
+}
+
+/// The ten columns of a period: requests, nanoseconds in them, requests and bytes a second, min, mean, max and mdev in nanoseconds, and
+/// requests and nanoseconds with those that are not counted. Ten numbers of which the rate does not fit are something else.
+fn row(line: &str) -> Option<[u64; 10]> {
+    if !line.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    let mut row = [0; 10];
+    let mut words = line.split(' ');
+    for column in &mut row {
+        *column = measure::whole(words.next()?).filter(|n| *n < 1 << 60)?;
+    }
+    let [n, time, rate, _, min, mean, max, _, all, all_time] = row;
+    let by_time = n as f64 * 1e9 / time.max(1) as f64;
+    let fits = words.next().is_none()
+        && n > 0
+        && n <= all
+        && time <= all_time
+        && min <= mean
+        && mean <= max
+        && (by_time - rate as f64).abs() <= 1.0 + 0.01 * by_time;
+    fits.then_some(row)
+}
+
+impl IopingRows {
+    fn add(&mut self, row: &[u64; 10]) {
+        let [n, time, _, bytes, min, _, max, deviation, ..] = *row;
+        let bytes = bytes as f64;
+        self.min = if self.periods == 0 { min } else { self.min.min(min) };
+        self.max = self.max.max(max);
+        self.periods += 1;
+        self.count = self.count.saturating_add(n);
+        self.time += time as f64;
+        self.bytes += bytes * time as f64 / 1e9;
+        let (least, most, sum, squares) = self.rates;
+        let least = if self.periods == 1 { bytes } else { least.min(bytes) };
+        self.rates = (least, most.max(bytes), sum + bytes, squares + bytes * bytes);
+        self.deviation = if self.periods == 1 { deviation as f64 } else { 0.0 };
+    }
+
+    fn figures(&self) -> ReportedFigures {
+        let seconds = (self.time / 1e9).max(1e-9);
+        let n = self.periods as f64;
+        let (least, most, sum, squares) = self.rates;
+        let variance = (squares - sum * sum / n) / (n - 1.0).max(1.0);
+        ReportedFigures {
+            ios: self.count.into(),
+            iops: (self.count as f64 / seconds).into(),
+            bytes_per_second: (self.bytes / seconds).into(),
+            runtime: Nanos(self.time as u64).into(),
+            total: Some(ReportedLatency {
+                samples: self.count.into(),
+                min: Nanos(self.min),
+                mean: self.time / self.count.max(1) as f64,
+                deviation: self.deviation,
+                max: Nanos(self.max),
+                ..ReportedLatency::default()
+            }),
+            rate_spread: (self.periods > 1).then(|| RateSpread {
+                min: least,
+                max: most,
+                mean: sum / n,
+                deviation: variance.max(0.0).sqrt(),
+                samples: self.periods.into(),
+            }),
+            ..ReportedFigures::default()
+        }
+    }
+}
+
+/// The target without its file system and device: `scratch (ext4 /dev/vda 252.0 GiB)`.
+fn plain_target(text: &str) -> String {
+    text.rsplit_once(" (").map_or(text, |(name, _)| name).to_string()
+}
+
+fn call(arguments: &[&str]) -> IopingCall {
+    let has = |letter: char, word: &str| command::flag(arguments, letter) || arguments.contains(&word);
+    IopingCall {
+        direct: has('D', "-direct"),
+        cached: has('C', "-cached"),
+        writes: has('W', "-write"),
+        linear: has('L', "-linear"),
+        durable: has('Y', "-sync") || has('y', "-dsync"),
+        block: command::value(arguments, 's').and_then(measure::size),
+    }
+}

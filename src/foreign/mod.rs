@@ -1,0 +1,168 @@
+//! Reports of other load generators than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer.
+//!
+//! Each reader is one file. It gets the text line by line, keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
+//! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
+//! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
+
+mod command;
+mod dd;
+mod diskspd;
+mod diskspd_xml;
+mod iometer;
+mod ioping;
+mod measure;
+mod pg_test_fsync;
+mod sysbench;
+
+use crate::record::{
+    Known, Record, Report, ReportForm, ReportProgram, ReportedFigures, ReportedStep, StepNames, StepRecord,
+};
+use crate::unit::grouped;
+
+/// More reports of one text are counted and not kept.
+const MOST_REPORTS: usize = 1024;
+/// More runs of one report are counted and not kept.
+const MOST_RUNS: usize = 4096;
+/// No line of a report is longer: of longer ones the rest is not read.
+const LONGEST_LINE: usize = 16 * 1024;
+
+/// A report of another tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ForeignReport {
+    /// The tool as it names itself.
+    pub tool: String,
+    /// Which program that is.
+    pub program: ReportProgram,
+    /// In which form the report came.
+    pub form: Option<ReportForm>,
+    /// When it was written, RFC 3339, UTC.
+    pub written: Option<String>,
+    /// The report breaks off: why.
+    pub partial: Option<String>,
+    /// Facts that no figure holds, and what looked wrong.
+    pub notes: Vec<String>,
+    /// The runs in it.
+    pub runs: Vec<ReportedStep>,
+    /// Runs that were not kept.
+    more_runs: usize,
+}
+
+impl ForeignReport {
+    fn new(program: ReportProgram, tool: impl Into<String>, form: ReportForm) -> ForeignReport {
+        ForeignReport { tool: tool.into(), program, form: Some(form), ..ForeignReport::default() }
+    }
+
+    fn add(&mut self, run: ReportedStep) {
+        if self.runs.len() < MOST_RUNS { self.runs.push(run) } else { self.more_runs += 1 }
+    }
+
+    /// Runs in it, those that were not kept too.
+    pub fn count(&self) -> usize {
+        self.runs.len() + self.more_runs
+    }
+
+    /// The report as a Record, without doubts about its test.
+    pub fn to_record(&self) -> Record {
+        let report = Report {
+            tool: self.tool.clone(),
+            program: self.program,
+            form: self.form.unwrap_or(ReportForm::Text),
+            written: self.written.clone().into(),
+            partial: self.partial.clone(),
+            runs: (self.more_runs > 0).then(|| self.count()),
+            notes: self.notes.clone(),
+        };
+        let started = match &self.written {
+            Some(at) => Known::assumed(at.clone(), "the start that the report names"),
+            None => Known::Unknown,
+        };
+        let mut record = Record::of_report(report, started);
+        let mut names = StepNames::default();
+        for run in &self.runs {
+            let mut step = StepRecord::of_report(run.clone(), None);
+            step.name = names.unused(&run.name, None);
+            record.steps.push(step);
+        }
+        record
+    }
+}
+
+/// The reports of a text, in the order of their ends.
+#[derive(Default)]
+pub struct ForeignReports {
+    /// Those that are kept.
+    pub reports: Vec<ForeignReport>,
+    /// How many more there were.
+    pub more: usize,
+}
+
+impl ForeignReports {
+    fn add(&mut self, mut report: ForeignReport) {
+        if self.reports.len() >= MOST_REPORTS {
+            self.more += 1;
+            return;
+        }
+        if report.more_runs > 0 {
+            report
+                .notes
+                .push(format!("{} more runs are in it and not read", grouped(report.more_runs as u64)));
+        }
+        self.reports.push(report);
+    }
+}
+
+/// A reader of one tool's reports, which are given line by line.
+trait LineReader {
+    /// The next line, without its end.
+    fn line(&mut self, line: &str, found: &mut ForeignReports);
+    /// The text is over.
+    fn end(&mut self, found: &mut ForeignReports);
+}
+
+/// All reports in a text, which has no quoting or log prefixes any more (`fio::paste::plain`).
+pub fn reports(text: &[u8]) -> ForeignReports {
+    let mut readers: [Box<dyn LineReader>; 7] = [
+        Box::new(dd::DdReader::default()),
+        Box::new(sysbench::SysbenchReader::default()),
+        Box::new(ioping::IopingReader::default()),
+        Box::new(pg_test_fsync::PgReader::default()),
+        Box::new(diskspd::DiskspdReader::default()),
+        Box::new(diskspd_xml::XmlReader::default()),
+        Box::new(iometer::IometerReader::default()),
+    ];
+    let mut found = ForeignReports::default();
+    for line in text.split(|b| *b == b'\n') {
+        // Progress overwrites its line: only what stands last in it counts, and a report may stand there.
+        for part in line.split(|b| *b == b'\r').filter(|part| !part.is_empty() || !line.contains(&b'\r')) {
+            let part = String::from_utf8_lossy(&part[..part.len().min(LONGEST_LINE)]);
+            readers.iter_mut().for_each(|r| r.line(&part, &mut found));
+        }
+    }
+    readers.iter_mut().for_each(|r| r.end(&mut found));
+    found
+}
+
+/// Puts the figures of a direction where they belong.
+fn set(step: &mut ReportedStep, reads: bool, figures: ReportedFigures) {
+    *(if reads { &mut step.read } else { &mut step.write }) = Some(figures);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn nothing_breaks_the_readers(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            reports(&bytes);
+        }
+
+        #[test]
+        fn fragments_of_reports_break_nothing(text in "(records (in|out)|[0-9]{0,20}\\+[0-9]{0,20} |bytes |copied, |\\$ dd bs=|[0-9.]{0,30}|sysbench 1.0|Doing random r/w test| 95th percentile: | completed in |k iops|min/avg/max/mdev = | ops/sec |usecs/op|Command Line: |\\| |total:|'Results|,|<Results>|</TimeSpan>|<BytesCount>|\r|\n| ){0,40}") {
+            for report in reports(text.as_bytes()).reports {
+                report.to_record();
+            }
+        }
+    }
+}

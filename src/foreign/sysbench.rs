@@ -1,0 +1,328 @@
+//! `sysbench fileio` of versions 0.4, 0.5, 1.0 and 1.1.
+//!
+//! Its latencies are of all requests together, flushes among them since 1.0; they are told of one direction only where that had all of the
+//! requests. Blocks go through the page cache unless `--file-extra-flags=direct` is given.
+
+use super::{ForeignReport, ForeignReports, LineReader, measure, set};
+use crate::record::{
+    Conditions, Known, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
+};
+use crate::unit::{Bytes, Nanos, grouped, significant};
+
+/// Printed to 0.01 MiB/s, a smaller rate is cut by more than 0.1 %.
+const CUT_MIB: f64 = 10.0;
+/// `O_DIRECT` as 0.4 prints the flags of `open`, on x86.
+const O_DIRECT: u64 = 0o40000;
+
+/// Reads reports of `sysbench fileio`.
+#[derive(Default)]
+pub struct SysbenchReader {
+    run: Option<SysbenchRun>,
+}
+
+/// What was seen since the banner.
+#[derive(Default)]
+struct SysbenchRun {
+    version: String,
+    pattern: Option<&'static str>,
+    threads: Option<u32>,
+    block: Option<Bytes>,
+    total: Option<Bytes>,
+    direct: Option<bool>,
+    mode: Option<String>,
+    flush_every: Option<u32>,
+    flush_at_end: bool,
+    /// Requests that the run was limited to; 0 for none.
+    limit: Option<u64>,
+    mix: Option<f64>,
+    /// Reads, writes and flushes a second.
+    rates: [Option<f64>; 3],
+    /// Reads, writes and flushes.
+    counts: [Option<u64>; 3],
+    /// MiB read and written a second.
+    mib: [Option<f64>; 2],
+    /// The last heading of a direction (1.1).
+    time: Option<Nanos>,
+    events: Option<u64>,
+    latency: ReportedLatency,
+    /// Time of all requests together, nanoseconds.
+    sum: Option<f64>,
+    fair: bool,
+    errors: Option<String>,
+}
+
+impl LineReader for SysbenchReader {
+    fn line(&mut self, line: &str, found: &mut ForeignReports) {
+        if let Some(version) = line.strip_prefix("sysbench ").and_then(|rest| rest.split([' ', ':']).next())
+            && version.starts_with(|c: char| c.is_ascii_digit())
+        {
+            self.end(found);
+            self.run = Some(SysbenchRun { version: version.into(), ..SysbenchRun::default() });
+        } else if let Some(run) = &mut self.run {
+            run.line(line.trim());
+        }
+    }
+
+    fn end(&mut self, found: &mut ForeignReports) {
+        // Other tests of sysbench (cpu, memory) have no pattern.
+        if let Some(run) = self.run.take().filter(|run| run.pattern.is_some()) {
+            found.add(run.report());
+        }
+    }
+}
+
+impl SysbenchRun {
+    fn line(&mut self, line: &str) {
+        if let Some(doing) = line.strip_prefix("Doing ").and_then(|rest| rest.strip_suffix(" test")) {
+            self.pattern = match doing {
+                "sequential read" => Some("read"),
+                "sequential write" | "sequential write (creation)" | "sequential rewrite" => Some("write"),
+                "random read" => Some("randread"),
+                "random write" => Some("randwrite"),
+                "random r/w" | "combined random r/w" => Some("randrw"),
+                _ => None,
+            };
+        } else if let Some(size) = line.strip_prefix("Block size ") {
+            self.block = measure::size(size);
+        } else if let Some(size) = line.strip_suffix(" total file size") {
+            self.total = measure::size(size);
+        } else if let Some(rest) = line.strip_prefix("Using ") {
+            self.mode = rest.strip_suffix(" I/O mode").map(str::to_string);
+        } else if let Some(rest) = line.strip_prefix("Periodic FSYNC enabled, calling fsync() each ") {
+            self.flush_every = rest.split(' ').next().and_then(measure::whole).map(|n| n as u32);
+        } else if line.starts_with("Calling fsync() after each write") {
+            self.flush_every = Some(1);
+        } else if line.starts_with("Calling fsync() at the end of test, Enabled") {
+            self.flush_at_end = true;
+        } else if let Some(rest) = line.strip_prefix("FATAL: ") {
+            self.errors.get_or_insert_with(|| rest.to_string());
+        } else if let Some(counts) = line.strip_prefix("Operations performed:") {
+            self.old_counts(counts);
+        } else if line.starts_with("Read ") && line.contains("Written ") {
+            self.old_bytes(line);
+        } else if let Some((key, value)) = line.split_once(':') {
+            self.pair(key.trim(), value.trim());
+        }
+    }
+
+    fn pair(&mut self, key: &str, value: &str) {
+        let milliseconds = || measure::milliseconds(value);
+        match key {
+            "Number of threads" => self.threads = measure::whole(value).map(|n| n as u32),
+            "Extra file open flags" => {
+                let has = value.split([' ', ',']).any(|flag| flag == "directio" || flag == "direct");
+                let bits = measure::whole(value).filter(|bits| bits & O_DIRECT != 0);
+                self.direct = Some(has || bits.is_some());
+            }
+            "Number of IO requests" | "Number of random requests for random IO" => {
+                self.limit = measure::whole(value);
+            }
+            "Read/Write ratio for combined random IO test" => self.mix = measure::number(value),
+            "reads/s" => self.rates[0] = measure::number(value),
+            "writes/s" => self.rates[1] = measure::number(value),
+            "fsyncs/s" => self.rates[2] = measure::number(value),
+            "read, MiB/s" => self.mib[0] = measure::number(value),
+            "written, MiB/s" => self.mib[1] = measure::number(value),
+            "read" | "write" | "fsync" if value.starts_with("IOPS=") => self.rate_of_1_1(key, value),
+            "total time" | "time elapsed" => self.time = measure::time(value),
+            "total number of events" => self.events = measure::whole(value),
+            "total time taken by event execution" => {
+                self.sum = measure::with_unit(value).map(|(s, _)| s * 1e9);
+            }
+            "sum" => self.sum = milliseconds(),
+            "min" => self.latency.min = Nanos(milliseconds().unwrap_or(0.0) as u64),
+            "avg" => self.latency.mean = milliseconds().unwrap_or(0.0),
+            "max" => self.latency.max = Nanos(milliseconds().unwrap_or(0.0) as u64),
+            "Threads fairness" => self.fair = true,
+            _ => {
+                let name = key.strip_prefix("approx.").unwrap_or(key).trim();
+                let share = name.strip_suffix("percentile").map(|p| p.trim().trim_end_matches("th"));
+                if let (Some(p), Some(ns)) = (share.and_then(measure::percentile), milliseconds()) {
+                    self.latency.percentiles.insert(p, Nanos(ns as u64));
+                }
+            }
+        }
+    }
+
+    /// `IOPS=18441.11 288.14 MiB/s (302.14 MB/s)`.
+    fn rate_of_1_1(&mut self, key: &str, value: &str) {
+        let mut words = value.trim_start_matches("IOPS=").split_ascii_whitespace();
+        let at = ["read", "write", "fsync"].iter().position(|k| *k == key).unwrap_or(0);
+        self.rates[at] = words.next().and_then(measure::number);
+        if at < 2 {
+            self.mib[at] = words.next().and_then(measure::number);
+        }
+    }
+
+    /// `6000 Read, 4000 Write, 12800 Other = 22800 Total`.
+    fn old_counts(&mut self, text: &str) {
+        let counts = text.split(['=', ',']).filter_map(|part| {
+            let (n, word) = part.trim().split_once(' ')?;
+            let at = match word.to_ascii_lowercase().as_str() {
+                "read" | "reads" => 0,
+                "write" | "writes" => 1,
+                "other" => 2,
+                _ => return None,
+            };
+            Some((at, measure::whole(n)?))
+        });
+        for (at, n) in counts {
+            self.counts[at] = Some(n);
+        }
+    }
+
+    /// `Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (3.0459Mb/sec)`, which the time of the run makes a rate.
+    fn old_bytes(&mut self, line: &str) {
+        let mut words = line.split_ascii_whitespace();
+        while let (Some(word), Some(next)) = (words.next(), words.clone().next()) {
+            let at = match word {
+                "Read" => 0,
+                "Written" => 1,
+                _ => continue,
+            };
+            self.mib[at] = measure::size(next).map(|b| b.0 as f64 / 1_048_576.0);
+        }
+    }
+
+    fn report(mut self) -> ForeignReport {
+        let tool = format!("sysbench {} fileio", self.version);
+        let mut report = ForeignReport::new(ReportProgram::Sysbench, tool, ReportForm::Text);
+        let complete = self.time.is_some() && (self.fair || self.latency.max.0 > 0);
+        if let Some(why) = &self.errors {
+            report.notes.push(format!("sysbench says: {why}"));
+        }
+        if !complete {
+            report.partial = Some("it breaks off before the end of sysbench's results".into());
+        }
+        // Sum over number is finer than a mean of two decimals.
+        if let (Some(sum), Some(n)) = (self.sum, self.events.filter(|n| *n > 0)) {
+            self.latency.mean = sum / n as f64;
+        }
+        self.latency.samples = self.events.into();
+        let step = self.step(&mut report.notes);
+        if step.ios() > 0.0 || step.parts().iter().any(|(_, f)| f.iops.is_known()) {
+            report.add(step);
+        }
+        report
+    }
+
+    /// The run with what its report says; what fits no figure goes to the notes.
+    fn step(&self, notes: &mut Vec<String>) -> ReportedStep {
+        let mut step = ReportedStep {
+            name: self.pattern.unwrap_or("fileio").into(),
+            rows: 1,
+            conditions: self.conditions(),
+            ..ReportedStep::default()
+        };
+        let figures = [self.figures(0), self.figures(1)];
+        let flushes = self.rate(2).get().filter(|x| *x > 0.0);
+        let moved: f64 = figures.iter().flatten().map(ReportedFigures::count).sum();
+        let events = self.events.map(|n| n as f64);
+        let only_data = events.is_some_and(|n| (n - moved).abs() <= 1.0 + 0.01 * n);
+        let has_latency = self.latency.mean > 0.0;
+        let one = figures.iter().flatten().count() == 1;
+        for (at, mut f) in figures.into_iter().enumerate().filter_map(|(at, f)| Some((at, f?))) {
+            if one && only_data && has_latency {
+                f.ios = self.events.map_or(f.ios, Known::Said);
+                f.total = Some(self.latency.clone());
+            }
+            set(&mut step, at == 0, f);
+        }
+        if !(one && only_data) && has_latency {
+            let rate = events.zip(self.time).map(|(n, t)| n / t.as_seconds().max(1e-9));
+            step.mixed = Some(ReportedFigures {
+                ios: self.events.into(),
+                iops: rate.into(),
+                runtime: self.time.into(),
+                total: Some(self.latency.clone()),
+                ..ReportedFigures::default()
+            });
+        }
+        if let Some(x) = flushes {
+            let mixed = if only_data { "" } else { ", which is among the latencies of all requests" };
+            notes.push(format!(
+                "{} flushes a second; sysbench does not tell their own time{mixed}",
+                if x >= 100.0 { grouped(x.round() as u64) } else { significant(x) }
+            ));
+        }
+        step
+    }
+
+    /// Reads (0), writes (1) or flushes (2) a second.
+    fn rate(&self, at: usize) -> Known<f64> {
+        match (self.rates[at], self.counts[at], self.time.filter(|t| t.0 > 0)) {
+            (Some(rate), ..) => rate.into(),
+            (None, Some(n), Some(time)) => Known::Said(n as f64 / time.as_seconds()),
+            _ => Known::Unknown,
+        }
+    }
+
+    /// The figures of reads (0) or writes (1), where there were any.
+    fn figures(&self, at: usize) -> Option<ReportedFigures> {
+        let iops = self.rate(at);
+        let rate = iops.get().filter(|x| *x > 0.0);
+        let counted = self.counts[at].filter(|n| *n > 0);
+        if rate.is_none() && counted.is_none() {
+            return None;
+        }
+        let ios = match (counted, rate.zip(self.time)) {
+            (Some(n), _) => n.into(),
+            (None, Some((x, time))) => {
+                Known::assumed((x * time.as_seconds()).round() as u64, "rate times time")
+            }
+            (None, None) => Known::Unknown,
+        };
+        let seconds = self.time.map(Nanos::as_seconds).filter(|s| *s > 0.0);
+        // The old form tells what was moved, the new one a rate.
+        let mib = match self.counts[at] {
+            Some(_) => self.mib[at].zip(seconds).map(|(mib, s)| mib / s),
+            None => self.mib[at],
+        };
+        let by_blocks = rate.zip(self.block).map(|(x, b)| x * b.0 as f64);
+        Some(ReportedFigures {
+            ios,
+            bytes_per_second: match (mib, by_blocks) {
+                (Some(mib), _) if mib >= CUT_MIB => Known::Said(mib * 1_048_576.0),
+                (_, Some(bytes)) => Known::assumed(bytes, "requests times block size"),
+                (mib, None) => mib.map(|mib| mib * 1_048_576.0).into(),
+            },
+            iops,
+            runtime: self.time.into(),
+            ..ReportedFigures::default()
+        })
+    }
+
+    fn conditions(&self) -> Conditions {
+        let sync = self.mode.as_deref().map(|mode| mode.starts_with("synchronous"));
+        let every =
+            if self.pattern.is_some_and(|p| p.ends_with("read")) { Some(0) } else { self.flush_every };
+        // A fraction of reads for each write.
+        let share = self.mix.filter(|x| *x > 0.0).map(|x| (100.0 * x / (1.0 + x)).round() as u32);
+        let mixed = self.pattern == Some("randrw");
+        Conditions {
+            rw: self.pattern.map(str::to_string).into(),
+            block: self.block.map(|b| (b, b)).into(),
+            engine: self.mode.as_ref().map(|mode| format!("sysbench, {mode} I/O")).into(),
+            blocking: sync.filter(|sync| *sync).into(),
+            jobs: self.threads.into(),
+            direct: match self.direct {
+                Some(direct) => direct.into(),
+                None => Known::assumed(
+                    false,
+                    "sysbench goes through the page cache unless --file-extra-flags=direct is given",
+                ),
+            },
+            own_files: false.into(),
+            // All files together are what the threads share.
+            size: self.total.into(),
+            time_based: self.limit.map(|n| n == 0).into(),
+            reads_percent: share.filter(|_| mixed).into(),
+            fsync: match every {
+                Some(n) => n.into(),
+                None if self.flush_at_end => 0.into(),
+                None => Known::Unknown,
+            },
+            ..Conditions::default()
+        }
+    }
+}
