@@ -61,6 +61,7 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
         // A rate that a status line tells leaves the other options unknown.
         pace_known: conditions.runtime.is_known(),
         asked,
+        on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
         flushes: told
             .sync

@@ -114,6 +114,8 @@ pub struct Summary {
     pub pace_known: bool,
     /// Requests that were to be in flight.
     pub asked: Option<f64>,
+    /// It was measured on Windows, where advice for Linux is no help.
+    pub on_windows: bool,
     /// Load threads.
     pub jobs: Option<f64>,
     /// Flushes between the I/Os.
@@ -248,6 +250,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
         pauses: conditions.pace.as_ref().and_then(|p| p.pause_option.clone()),
         pace_known: true,
         asked: step.in_flight_asked.get(),
+        on_windows: conditions.on_windows(),
         jobs: conditions.jobs.get().map(f64::from),
         flushes: step
             .sync

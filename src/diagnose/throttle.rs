@@ -239,6 +239,9 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let advice = match s.blocking {
+        _ if s.on_windows => {
+            "this shows latency, not what the volume can do: raise the number of outstanding I/Os (-o of DiskSpd) for its rate"
+        }
         // Such an engine does one I/O at a time whatever its depth.
         Some(true) => {
             "this shows latency, not what the volume can do: for its rate use an engine that keeps several I/Os in flight (io_uring, libaio) with --iodepth, or more --numjobs"

@@ -23,7 +23,7 @@ pub enum LoadError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// It is something else.
-    #[error("{} is not a volproof Record, and no report of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer either", path.display())]
+    #[error("{} is not a volproof Record, and no report of another tool either", path.display())]
     Neither {
         /// The file.
         path: PathBuf,

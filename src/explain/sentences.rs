@@ -267,18 +267,18 @@ const ETCD_RATES: [f64; 2] = [50.0, 500.0];
 
 /// The rule of etcd, for a run with flushes.
 pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String> {
+    let [least, heavy] = ETCD_RATES;
+    let rule = format!("99 % of flushes within {ETCD_P99}, {least} a second ({heavy} under a heavy load)");
+    if let Some((latency, a_second)) = step.reported.as_deref().and_then(durable_writes) {
+        let answer = etcd_of_mean(latency, a_second);
+        return Some(format!("asks for {rule}; of a write and its flush together: {answer}"));
+    }
     let p99 = match &step.reported {
         Some(told) => told.sync.as_ref()?.latency.percentiles.get("99").copied(),
         None => step.sync.as_ref()?.service_latency_ns.percentiles.get("99").copied(),
     };
     let count = s.flushes?.count.or_else(|| found.find("flushes")?.numbers.get("flushes").copied());
     let a_second = count.zip(s.window).map(|(n, t)| n / t.as_seconds()).filter(|x| x.is_finite());
-    let [least, heavy] = ETCD_RATES;
-    let rule = format!("99 % of flushes within {ETCD_P99}, {least} a second ({heavy} under a heavy load)");
-    if let (None, Some(told), Some(x)) = (p99, step.reported.as_deref().and_then(|r| r.sync.as_ref()), a_second)
-    {
-        return Some(format!("asks for {rule}: {}", etcd_of_mean(&told.latency, x)));
-    }
     let (Some(p99), Some(x)) = (p99, a_second) else {
         let missing = if p99.is_none() { "percentiles" } else { "count" };
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
@@ -292,7 +292,15 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
     Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}", figure(x)))
 }
 
-/// What a mean, and the longest where it is told, make of the rule. So many flushes a second were done.
+/// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.
+fn durable_writes(told: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
+    let c = &told.conditions;
+    let each = c.fsync.get() == Some(1) && c.in_flight() == Some(1) && told.sync.is_none();
+    let write = told.write.as_ref().filter(|_| each && told.read.is_none())?;
+    Some((write.latency()?.1, write.iops.get()?))
+}
+
+/// The rule by a mean, and by the longest where it is told. So many flushes a second were done.
 fn etcd_of_mean(l: &ReportedLatency, a_second: f64) -> String {
     let [least, heavy] = ETCD_RATES;
     let rate = figure(a_second);
@@ -306,7 +314,10 @@ fn etcd_of_mean(l: &ReportedLatency, a_second: f64) -> String {
     if l.max.0 > 0 && l.max <= ETCD_P99 {
         format!("all within {} and {rate} a second are enough for etcd, {enough}", l.max)
     } else if longer <= 0.01 {
-        format!("a mean of {mean} leaves no more than {} % above {ETCD_P99}, and {rate} a second are enough, {enough}", significant(100.0 * longer))
+        format!(
+            "a mean of {mean} leaves no more than {} % above {ETCD_P99}, and {rate} a second are enough, {enough}",
+            significant(100.0 * longer)
+        )
     } else {
         format!(
             "{rate} a second are enough, {enough}; a mean of {mean} does not tell how long 99 % took (up to {} % may have taken {ETCD_P99} or longer)",

@@ -133,7 +133,8 @@ fn sentence(text: &str) -> String {
 }
 
 fn better(b: &Better) -> String {
-    wrap("    ", &format!("for {}:", b.shows.words())) + &command(&b.fio) + &command(&b.volproof)
+    let commands: String = b.commands().map(|line| command(line)).collect();
+    wrap("    ", &format!("for {}:", b.shows.words())) + &commands
 }
 
 /// A command over several lines that is still one when it is copied.

@@ -149,7 +149,9 @@ fn composed(text: &str) -> Option<usize> {
     let (name, _) = text.split_once(" | ")?;
     let word = name.trim_end();
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (!word.is_empty() && word.chars().all(plain)).then_some(name.len() + 3)
+    // Tables of DiskSpd begin with `thread |` and `3-nines |`.
+    let table = word == "thread" || word.ends_with("-nines");
+    (!word.is_empty() && !table && word.chars().all(plain)).then_some(name.len() + 3)
 }
 
 /// `[pod/fio-x/fio] `.
@@ -257,6 +259,8 @@ mod tests {
             "3;fio-3.33;a;0;0",
             "<10.0.0.1> read: IOPS=1",
             "{ \"log\" : 1 }",
+            "thread |       bytes     |     I/Os     |",
+            "3-nines |     53.694 |      1.396 |     52.331",
         ] {
             assert_eq!(told(line), line);
         }

@@ -148,10 +148,11 @@ impl IometerFile {
                 self.queues += 1;
                 self.depth =
                     self.depth.saturating_add(cell("Queue Depth").and_then(measure::whole).unwrap_or(0));
-                if let Some(name) = cell("Target Name").filter(|_| self.targets.len() < MOST_TARGETS)
-                    && !self.targets.iter().any(|t| t == name)
+                if let Some(name) = cell("Target Name").map(target)
+                    && self.targets.len() < MOST_TARGETS
+                    && !self.targets.contains(&name)
                 {
-                    self.targets.push(name.to_string());
+                    self.targets.push(name);
                 }
             }
             _ => {}
@@ -238,6 +239,15 @@ impl IometerSpecification {
             (_, 0) => Some("rw"),
             _ => None,
         }
+    }
+}
+
+/// The target as DiskSpd would name it: `E: "label"` is the volume E:, `0: "model"` the disk #0.
+fn target(name: &str) -> String {
+    match name.split_once(": ") {
+        Some((disk, _)) if measure::whole(disk).is_some() => format!("#{disk}"),
+        Some((letter, _)) if letter.len() == 1 => format!("{letter}:"),
+        _ => name.to_string(),
     }
 }
 

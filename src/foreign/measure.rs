@@ -64,7 +64,7 @@ pub fn size(text: &str) -> Option<Bytes> {
     let (x, unit) = with_unit(text)?;
     let scale = match unit {
         "" | "B" | "b" => 0,
-        "KiB" | "Kb" | "KB" | "K" | "k" => 10,
+        "KiB" | "Kb" | "KB" | "kB" | "K" | "k" => 10,
         "MiB" | "Mb" | "MB" | "M" | "m" => 20,
         "GiB" | "Gb" | "GB" | "G" | "g" => 30,
         "TiB" | "Tb" | "TB" | "T" | "t" => 40,

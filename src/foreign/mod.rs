@@ -52,7 +52,9 @@ impl ForeignReport {
         ForeignReport { tool: tool.into(), program, form: Some(form), ..ForeignReport::default() }
     }
 
-    fn add(&mut self, run: ReportedStep) {
+    fn add(&mut self, mut run: ReportedStep) {
+        // Runs of other tools follow each other: none has company.
+        run.group = self.count() as u32;
         if self.runs.len() < MOST_RUNS { self.runs.push(run) } else { self.more_runs += 1 }
     }
 

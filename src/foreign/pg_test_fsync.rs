@@ -6,7 +6,6 @@
 use super::{ForeignReport, ForeignReports, LineReader, measure};
 use crate::record::{
     Conditions, Known, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
-    ReportedSync,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -100,8 +99,6 @@ impl PgReport {
             PgSection::Sizes => sizes(name).unwrap_or((1, Bytes(0))),
             PgSection::Descriptors | PgSection::NotFlushed => (1, Bytes::kib(8)),
         };
-        let by_write = name.starts_with("open_") || section == PgSection::Sizes;
-        let flushed = section != PgSection::NotFlushed;
         let iops = rate * writes as f64;
         let seconds = self.seconds.filter(|s| *s > 0.0);
         let latency = ReportedLatency { mean: time, ..ReportedLatency::default() };
@@ -115,8 +112,7 @@ impl PgReport {
             iops: iops.into(),
             bytes_per_second: Known::assumed(iops * block.0 as f64, "writes times block size"),
             runtime: seconds.map(|s| Nanos((s * 1e9) as u64)).into(),
-            // The write itself is durable, or is not meant to be.
-            total: (writes == 1 && (by_write || !flushed)).then(|| latency.clone()),
+            total: (writes == 1).then_some(latency),
             ..ReportedFigures::default()
         };
         ReportedStep {
@@ -129,7 +125,6 @@ impl PgReport {
             rows: 1,
             conditions: self.conditions(section, writes, block, name),
             write: Some(write),
-            sync: (flushed && !by_write).then(|| ReportedSync { count: count(rate), latency }),
             ..ReportedStep::default()
         }
     }
@@ -139,7 +134,15 @@ impl PgReport {
         Conditions {
             rw: Known::assumed("write".into(), "pg_test_fsync writes the same place again and again"),
             block: Some(block).filter(|b| b.0 > 0).map(|b| (b, b)).into(),
-            engine: "pg_test_fsync".to_string().into(),
+            engine: match section {
+                PgSection::NotFlushed => "pg_test_fsync, without a flush".to_string(),
+                _ if by_write => "pg_test_fsync, each write durable by itself".to_string(),
+                _ => format!(
+                    "pg_test_fsync, a flush after {writes} write{}",
+                    if writes == 1 { "" } else { "s" }
+                ),
+            }
+            .into(),
             blocking: true.into(),
             jobs: 1.into(),
             direct: (by_write && self.direct).into(),

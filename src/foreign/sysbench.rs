@@ -41,7 +41,7 @@ struct SysbenchRun {
     counts: [Option<u64>; 3],
     /// MiB read and written a second.
     mib: [Option<f64>; 2],
-    /// The last heading of a direction (1.1).
+    /// Length of the run.
     time: Option<Nanos>,
     events: Option<u64>,
     latency: ReportedLatency,
@@ -134,6 +134,11 @@ impl SysbenchRun {
             "avg" => self.latency.mean = milliseconds().unwrap_or(0.0),
             "max" => self.latency.max = Nanos(milliseconds().unwrap_or(0.0) as u64),
             "Threads fairness" => self.fair = true,
+            // 1.1 prints no time of the whole: that of its threads stands for it.
+            "execution time (avg/stddev)" if self.time.is_none() => {
+                let mean = value.split('/').next().and_then(measure::number);
+                self.time = mean.map(|s| Nanos((s * 1e9) as u64));
+            }
             _ => {
                 let name = key.strip_prefix("approx.").unwrap_or(key).trim();
                 let share = name.strip_suffix("percentile").map(|p| p.trim().trim_end_matches("th"));

@@ -98,7 +98,7 @@ impl ReportProgram {
             ReportProgram::Dd => "oflag=direct (iflag=direct for reads)",
             ReportProgram::Sysbench => "--file-extra-flags=direct",
             ReportProgram::Ioping => "-D",
-            ReportProgram::PgTestFsync => "a method with O_DIRECT (open_datasync)",
+            ReportProgram::PgTestFsync => "O_DIRECT",
             ReportProgram::Diskspd => "-Sh",
             ReportProgram::Iometer => "a target that is a disk without a file system",
         }

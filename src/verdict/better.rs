@@ -1,8 +1,9 @@
-//! The test that would be right, in fio's words and in volproof's.
+//! The test that would be right, in fio's words and in volproof's; on Windows in DiskSpd's.
 
 use serde::Serialize;
 
 use crate::diagnose::Summary;
+use crate::plan::Pattern;
 use crate::record::{Conditions, Diagnosis};
 use crate::stats::little::depth_needed;
 use crate::unit::Bytes;
@@ -54,9 +55,26 @@ pub struct Better {
     /// Its purpose.
     pub shows: Shows,
     /// fio's command.
-    pub fio: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fio: Option<String>,
     /// Ours.
-    pub volproof: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volproof: Option<String>,
+    /// DiskSpd's, for a volume on Windows, where volproof does not run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diskspd: Option<String>,
+}
+
+impl Better {
+    /// The command in each of its languages.
+    pub fn commands(&self) -> impl Iterator<Item = &String> {
+        [&self.fio, &self.volproof, &self.diskspd].into_iter().flatten()
+    }
+
+    /// The one command that is told where there is room for one.
+    pub fn command(&self) -> Option<&String> {
+        self.volproof.as_ref().or(self.diskspd.as_ref())
+    }
 }
 
 /// The tests that would be right: one for the rate, and one for the latency where this one shows only its queue.
@@ -64,7 +82,8 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
     let Some(pattern) = c.pattern().filter(|_| !c.is_null()) else { return Vec::new() };
     let target = c.targets.as_ref().and_then(|t| t.first());
     let target = target.map_or("TARGET".into(), |t| t.display().to_string());
-    let block = c.single_block().unwrap_or(Bytes::kib(4));
+    // Direct I/O is of whole sectors.
+    let block = c.single_block().filter(|b| b.0 > 0 && b.0.is_multiple_of(512)).unwrap_or(Bytes::kib(4));
     let engine = match c.engine.as_ref() {
         Some(e) if !c.one_at_a_time() => e.clone(),
         _ => "io_uring".into(),
@@ -75,6 +94,10 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
     let jobs = c.jobs.get().unwrap_or(1);
     let reads = c.reads_percent.get().filter(|_| pattern.directions().len() > 1);
     let command = |shows: Shows, depth: u32, jobs: u32| {
+        if c.on_windows() {
+            let diskspd = diskspd(pattern, reads, block, (depth, jobs), &target);
+            return Better { shows, fio: None, volproof: None, diskspd: Some(diskspd) };
+        }
         let (what, durable) = (shows.job(), shows == Shows::Durable);
         let mut fio: Vec<String> =
             ["fio".into(), format!("--name={what}"), format!("--filename={target}")].into();
@@ -107,7 +130,7 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
         }
         ours.push("--runtime 300s --ramp 10s".into());
         ours.extend(promise.iter().cloned());
-        Better { shows, fio: fio.join(" "), volproof: ours.join(" ") }
+        Better { shows, fio: Some(fio.join(" ")), volproof: Some(ours.join(" ")), diskspd: None }
     };
     let deep = c.in_flight().is_some_and(|n| n > DEEP) && s.mean_ns.is_some();
     let mut all = Vec::new();
@@ -120,6 +143,27 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
         all.push(command(Shows::Durable, 1, 1));
     }
     all
+}
+
+/// DiskSpd's command, with `-Sh`: neither the software's nor the disk's cache, so that each write is durable. Depth and threads in a pair.
+fn diskspd(
+    pattern: Pattern,
+    reads: Option<u32>,
+    block: Bytes,
+    (depth, jobs): (u32, u32),
+    target: &str,
+) -> String {
+    let writes = match reads {
+        Some(reads) => 100 - reads.min(100),
+        None if pattern.changes_data() => 100,
+        None => 0,
+    };
+    let access = if pattern.is_random() { "-r" } else { "-s" };
+    let quoted = if target.contains(' ') { format!("\"{target}\"") } else { target.to_string() };
+    format!(
+        "diskspd -b{} {access} -w{writes} -o{depth} -t{jobs} -Sh -L -W10 -d300 {quoted}",
+        block.exact().trim_end_matches("iB")
+    )
 }
 
 /// The depth of each job at which a rate can show: what was asked for, and where that was one or two in flight or cannot reach the

@@ -122,7 +122,7 @@ impl Judge<'_> {
     pub(super) fn better(&self, shows: Shows) -> Option<String> {
         let all = better::better(self.conditions, &self.summary(), self.diagnosis, &self.claimed.options);
         let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
-        Some(found.volproof.clone())
+        found.command().cloned()
     }
 }
 

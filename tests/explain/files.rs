@@ -38,9 +38,9 @@ fn a_report_that_breaks_off_says_so_and_still_explains() {
 fn what_is_no_result_is_refused() {
     let refused =
         |bytes: &[u8]| format!("{:#}", explained("x".as_ref(), bytes, &ClaimArgs::default()).unwrap_err());
-    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither text, JSON or terse lines of fio nor a Record"#);
+    insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
-    insta::assert_snapshot!(refused(b""), @r#"it is no result: neither text, JSON or terse lines of fio nor a Record"#);
+    insta::assert_snapshot!(refused(b""), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     let missing =
         ExplainArgs { files: vec!["/nonexistent/x".into()], claim: ClaimArgs::default(), json: false };
     insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
@@ -159,7 +159,7 @@ fn nothing_of_several_reports_or_files_vanishes() {
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
     insta::assert_snapshot!(told.refused.join("\n"), @r#"
     cannot read /nonexistent/x: No such file or directory (os error 2)
-    cannot explain Cargo.toml: it is no result: neither text, JSON or terse lines of fio nor a Record
+    cannot explain Cargo.toml: it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record
     "#);
 }
 

@@ -168,7 +168,10 @@ fn inputs_come_from_files_and_from_standard_input() {
     std::fs::write(bench.path().join("notes"), "something else\n").unwrap();
     for command in ["show", "report", "verdict"] {
         let ran = bench.run(&[command, "notes"]).ended(2);
-        assert_eq!(ran.err, "volproof: notes is not a volproof Record, and no report of fio either\n");
+        assert_eq!(
+            ran.err,
+            "volproof: notes is not a volproof Record, and no report of another tool either\n"
+        );
         let ran = bench.run(&[command, "none.json"]).ended(2);
         assert_eq!(ran.err.matches("os error 2").count(), 1, "{}", ran.err);
     }
