@@ -3,7 +3,7 @@
 //! dd copies block after block and says nothing of latencies: bytes, time and records are all there is. Without `oflag=direct` and without
 //! a flush a write ends in the page cache.
 
-use super::{ForeignReport, ForeignReports, LineReader, command, measure, set};
+use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedStep,
 };
@@ -208,7 +208,7 @@ impl DdCall {
 }
 
 fn call(line: &str) -> Option<DdCall> {
-    let words = command::arguments(line, &["dd", "gdd"])?;
+    let words = pasted_command::arguments(line, &["dd", "gdd"])?;
     if !words.iter().any(|w| w.starts_with("if=") || w.starts_with("of=")) {
         return None;
     }
@@ -234,7 +234,7 @@ fn call(line: &str) -> Option<DdCall> {
 /// A size in dd's words: `4k`, `1M`, `1MB` (decimal), `512c`, `2w`, `1b`.
 fn block_size(text: &str) -> Option<Bytes> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let n = measure::whole(text.get(..end).filter(|n| !n.is_empty())?)?;
+    let n = printed::whole(text.get(..end).filter(|n| !n.is_empty())?)?;
     let scale: u64 = match &text[end..] {
         "" | "c" => 1,
         "w" => 2,
@@ -242,7 +242,7 @@ fn block_size(text: &str) -> Option<Bytes> {
         "kB" | "KB" => 1000,
         "MB" => 1_000_000,
         "GB" => 1_000_000_000,
-        unit => measure::size(&format!("1{unit}"))?.0,
+        unit => printed::size(&format!("1{unit}"))?.0,
     };
     n.checked_mul(scale).map(Bytes).filter(|b| b.0 > 0)
 }
@@ -251,7 +251,7 @@ fn block_size(text: &str) -> Option<Bytes> {
 fn records(line: &str, way: &str) -> Option<DdRecords> {
     let (count, rest) = line.trim().split_once(" records ")?;
     let (whole, part) = count.split_once('+').filter(|_| rest.trim() == way)?;
-    Some(DdRecords { whole: measure::whole(whole)?, part: measure::whole(part)? })
+    Some(DdRecords { whole: printed::whole(whole)?, part: printed::whole(part)? })
 }
 
 /// `67108864 bytes (67 MB, 64 MiB) copied, 0.0472007 s, 1.4 GB/s`; BSD: `67108864 bytes transferred in 0.012 secs (5 bytes/sec)`.
@@ -261,7 +261,7 @@ fn totals(line: &str) -> Option<DdTotals> {
         Some((_, rest)) => rest.split(',').next()?,
         None => rest.strip_prefix("transferred in ")?.split('(').next()?,
     };
-    Some(DdTotals { bytes: measure::whole(bytes)?, time: measure::time(time)? })
+    Some(DdTotals { bytes: printed::whole(bytes)?, time: printed::time(time)? })
 }
 
 /// The number of an error, where its words are known.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ForeignReport, ForeignReports, LineReader, measure, set};
+use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
     Conditions, Known, Pace, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
@@ -115,12 +115,12 @@ fn starts_results(text: &str) -> bool {
 impl DiskspdReader {
     fn report_line(&mut self, text: &str) {
         if let Some(n) = text.strip_prefix("timespan:") {
-            if measure::whole(n).is_some() && self.spans.len() < super::MOST_RUNS {
+            if printed::whole(n).is_some() && self.spans.len() < super::MOST_RUNS {
                 self.spans.push(DiskspdSpan::default());
             }
         } else if starts_results(text) {
             let n = text.trim_start_matches("Results for timespan ").trim_end_matches(':');
-            let at = measure::whole(n).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)).unwrap_or(0);
+            let at = printed::whole(n).and_then(|n| usize::try_from(n).ok()?.checked_sub(1)).unwrap_or(0);
             if at >= self.spans.len() && self.spans.len() < super::MOST_RUNS {
                 // The parameters were cut off.
                 self.spans.push(DiskspdSpan::default());
@@ -162,11 +162,11 @@ impl DiskspdSpan {
                 self.targets.push(DiskspdTarget { path, ..DiskspdTarget::default() });
             }
         } else if let Some(rest) = text.strip_prefix("duration: ") {
-            self.duration = measure::whole(rest.trim_end_matches('s'));
+            self.duration = printed::whole(rest.trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("warm up time: ") {
-            self.warm_up = measure::whole(rest.trim_end_matches('s'));
+            self.warm_up = printed::whole(rest.trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("thread pool with ") {
-            self.pool = rest.split(' ').next().and_then(measure::whole).map(|n| n as u32);
+            self.pool = rest.split(' ').next().and_then(printed::whole).map(|n| n as u32);
         } else if let Some(target) = self.targets.last_mut() {
             target.parameter(text);
         }
@@ -174,9 +174,9 @@ impl DiskspdSpan {
 
     fn result(&mut self, text: &str) {
         if let Some(rest) = text.strip_prefix("actual test time:") {
-            self.test_time = measure::number(rest.trim().trim_end_matches('s'));
+            self.test_time = printed::number(rest.trim().trim_end_matches('s'));
         } else if let Some(rest) = text.strip_prefix("thread count:") {
-            self.threads = measure::whole(rest).map(|n| n as u32);
+            self.threads = printed::whole(rest).map(|n| n as u32);
         } else if text.starts_with("The test was interrupted before") {
             self.interrupted = true;
         }
@@ -191,7 +191,7 @@ impl DiskspdSpan {
             columns.iter().position(|c| c == name).and_then(|i| cells.get(i.checked_sub(1)?)).copied()
         };
         let (Some(bytes), Some(ios)) =
-            (cell("bytes").and_then(measure::whole), cell("I/Os").and_then(measure::whole))
+            (cell("bytes").and_then(printed::whole), cell("I/Os").and_then(printed::whole))
         else {
             return;
         };
@@ -199,11 +199,11 @@ impl DiskspdSpan {
             self.rows[table] = self.rows[table].saturating_add(ios);
             let size =
                 cells.last().and_then(|c| c.rsplit_once('(')).map(|(_, size)| size.trim_end_matches(')'));
-            let size = size.and_then(measure::size).filter(|b| b.0 > 0);
+            let size = size.and_then(printed::size).filter(|b| b.0 > 0);
             self.size = [self.size, size].into_iter().flatten().min();
             return;
         }
-        let number = |name: &str| cell(name).and_then(measure::number);
+        let number = |name: &str| cell(name).and_then(printed::number);
         self.totals[table] = Some(DiskspdTotals {
             bytes,
             ios,
@@ -220,9 +220,9 @@ impl DiskspdSpan {
             "min" => "0".to_string(),
             "max" => "100".to_string(),
             name => {
-                match name.strip_suffix("-nines").and_then(measure::whole).filter(|n| (3..=12).contains(n)) {
+                match name.strip_suffix("-nines").and_then(printed::whole).filter(|n| (3..=12).contains(n)) {
                     Some(n) => format!("99.{}", "9".repeat(n as usize - 2)),
-                    None => match measure::percentile(name.trim_end_matches("th")) {
+                    None => match printed::percentile(name.trim_end_matches("th")) {
                         Some(p) => p,
                         None => return,
                     },
@@ -230,7 +230,7 @@ impl DiskspdSpan {
             }
         };
         for (kind, cell) in self.percentiles.iter_mut().zip(cells) {
-            kind.extend(measure::number(cell).map(|ms| (name.clone(), ms)));
+            kind.extend(printed::number(cell).map(|ms| (name.clone(), ms)));
         }
     }
 }
@@ -238,7 +238,7 @@ impl DiskspdSpan {
 impl DiskspdTarget {
     fn parameter(&mut self, text: &str) {
         let number_after =
-            |start: &str| text.strip_prefix(start)?.split([' ', '/', 'm']).next().and_then(measure::whole);
+            |start: &str| text.strip_prefix(start)?.split([' ', '/', 'm']).next().and_then(printed::whole);
         match text {
             "software cache disabled" => self.direct = Some(true),
             "using software cache" => self.direct = Some(false),
@@ -255,14 +255,14 @@ impl DiskspdTarget {
             _ => {
                 if let Some(rest) = text.strip_prefix("performing mix test (read/write ratio: ") {
                     let share =
-                        rest.trim_end_matches(')').split_once('/').and_then(|(_, w)| measure::whole(w));
+                        rest.trim_end_matches(')').split_once('/').and_then(|(_, w)| printed::whole(w));
                     self.write_percent = share.map(|w| w as u32);
                 } else if let Some(size) = text.strip_prefix("block size: ") {
-                    self.block = measure::size(size);
+                    self.block = printed::size(size);
                 } else if let Some(rest) = text.strip_prefix("using mixed random/sequential I/O (") {
-                    self.random = rest.split('%').next().and_then(measure::whole).map(|n| n as u32);
+                    self.random = rest.split('%').next().and_then(printed::whole).map(|n| n as u32);
                 } else if let Some((_, n)) = text.split_once("number of outstanding I/O operations") {
-                    let n = n.rsplit(':').next().and_then(measure::whole);
+                    let n = n.rsplit(':').next().and_then(printed::whole);
                     self.outstanding = n.map(|n| n as u32);
                 } else if let Some(n) = number_after("threads per file: ") {
                     self.threads = Some(n as u32);

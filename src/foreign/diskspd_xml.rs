@@ -1,7 +1,7 @@
 //! DiskSpd's XML (`-Rxml`): its elements in order of appearance, without a tree of them.
 
 use super::diskspd::{DiskspdSpan, DiskspdTarget, DiskspdTotals, moment, report};
-use super::{ForeignReports, LineReader, measure};
+use super::{ForeignReports, LineReader, printed};
 use crate::record::ReportForm;
 use crate::unit::Bytes;
 
@@ -129,8 +129,8 @@ impl XmlReader {
     /// The innermost element ends with this text.
     fn close(&mut self, text: &str) {
         let place = self.place();
-        let number = || measure::number(text);
-        let whole = || measure::whole(text);
+        let number = || printed::number(text);
+        let whole = || printed::whole(text);
         match place.as_str() {
             "System/Tool/Version" => self.version = Some(text.to_string()),
             "System/RunTime" => self.written = moment(text),
@@ -183,11 +183,11 @@ impl XmlReader {
 
 /// A setting of a target.
 fn setting(target: &mut DiskspdTarget, name: &str, text: &str, attributes: &str) {
-    let number = || measure::whole(text).map(|n| n.min(u64::from(u32::MAX)) as u32);
+    let number = || printed::whole(text).map(|n| n.min(u64::from(u32::MAX)) as u32);
     let yes = text == "true";
     match name {
         "Path" => target.path = unescaped(text),
-        "BlockSize" => target.block = measure::whole(text).map(Bytes),
+        "BlockSize" => target.block = printed::whole(text).map(Bytes),
         "DisableOSCache" | "DisableAllCache" if yes => target.direct = Some(true),
         // A share of another machine may still cache.
         "DisableLocalCache" if yes => target.direct = None,
@@ -196,9 +196,9 @@ fn setting(target: &mut DiskspdTarget, name: &str, text: &str, attributes: &str)
         "RequestCount" => target.outstanding = number(),
         "WriteRatio" => target.write_percent = number(),
         "ThreadsPerFile" => target.threads = number(),
-        "ThinkTime" => target.think = measure::whole(text),
+        "ThinkTime" => target.think = printed::whole(text),
         "WriteBufferContent/Pattern" => target.zeros = Some(text == "zero"),
-        "Throughput" => match measure::whole(text).filter(|n| *n > 0) {
+        "Throughput" => match printed::whole(text).filter(|n| *n > 0) {
             limit if attributes.contains("IOPS") => target.limit_iops = limit,
             limit => target.limit_bytes = limit,
         },

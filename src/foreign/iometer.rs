@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use super::{ForeignReport, ForeignReports, LineReader, measure};
+use super::{ForeignReport, ForeignReports, LineReader, printed};
 use crate::record::{
     Band, Conditions, Known, ReportForm, ReportProgram, ReportedFailure, ReportedFigures, ReportedLatency,
     ReportedStep,
@@ -115,7 +115,7 @@ impl IometerFile {
         } else if heading.starts_with("time stamp") {
             self.written = self.written.take().or_else(|| moment(first));
         } else if heading.starts_with("hours") || heading.starts_with("run time") {
-            let units: Vec<u64> = words.iter().filter_map(|w| measure::whole(w)).take(3).collect();
+            let units: Vec<u64> = words.iter().filter_map(|w| printed::whole(w)).take(3).collect();
             if let [hours, minutes, seconds] = units[..] {
                 let total = hours
                     .saturating_mul(3600)
@@ -124,7 +124,7 @@ impl IometerFile {
                 self.runtime = Some(Nanos(total.saturating_mul(1_000_000_000)));
             }
         } else if heading.starts_with("ramp up time") {
-            self.ramp = measure::whole(first).map(|s| Nanos(s.saturating_mul(1_000_000_000)));
+            self.ramp = printed::whole(first).map(|s| Nanos(s.saturating_mul(1_000_000_000)));
         } else if heading.starts_with("access specification name") {
             self.open = Some(first.to_string()).filter(|_| self.specifications.len() < MOST_SPECIFICATIONS);
             self.heading = String::new();
@@ -147,7 +147,7 @@ impl IometerFile {
             "DISK" if self.run.is_some() => {
                 self.queues += 1;
                 self.depth =
-                    self.depth.saturating_add(cell("Queue Depth").and_then(measure::whole).unwrap_or(0));
+                    self.depth.saturating_add(cell("Queue Depth").and_then(printed::whole).unwrap_or(0));
                 if let Some(name) = cell("Target Name").map(target)
                     && self.targets.len() < MOST_TARGETS
                     && !self.targets.contains(&name)
@@ -216,7 +216,7 @@ impl IometerFile {
 impl IometerSpecification {
     /// `size,% of size,% reads,% random,delay,burst,align,reply`.
     fn add(&mut self, words: &[&str]) {
-        let number = |i: usize| words.get(i).and_then(|w| measure::whole(w));
+        let number = |i: usize| words.get(i).and_then(|w| printed::whole(w));
         let (Some(size), Some(reads), Some(random)) = (number(0), number(2), number(3)) else { return };
         let (size, reads, random) = (Bytes(size), reads.min(100) as u32, random.min(100) as u32);
         self.block = Some(self.block.map_or((size, size), |(low, high)| (low.min(size), high.max(size))));
@@ -245,7 +245,7 @@ impl IometerSpecification {
 /// The target as DiskSpd would name it: `E: "label"` is the volume E:, `0: "model"` the disk #0.
 fn target(name: &str) -> String {
     match name.split_once(": ") {
-        Some((disk, _)) if measure::whole(disk).is_some() => format!("#{disk}"),
+        Some((disk, _)) if printed::whole(disk).is_some() => format!("#{disk}"),
         Some((letter, _)) if letter.len() == 1 => format!("{letter}:"),
         _ => name.to_string(),
     }
@@ -253,8 +253,8 @@ fn target(name: &str) -> String {
 
 /// The row `ALL`. A cell that is no number is not known.
 fn run<'a>(cell: &dyn Fn(&str) -> Option<&'a str>) -> ReportedStep {
-    let number = |name: &str| cell(name).and_then(measure::number);
-    let whole = |name: &str| cell(name).and_then(measure::whole);
+    let number = |name: &str| cell(name).and_then(printed::number);
+    let whole = |name: &str| cell(name).and_then(printed::whole);
     let direction = |name: &str, ios: &str, bytes: &str| -> Option<ReportedFigures> {
         let n = whole(ios)?;
         let response = |of: &str| number(&format!("{of} {name} Response Time")).map(|ms| ms * 1e6);

@@ -3,7 +3,7 @@
 //! One request at a time. Rates of ioping are requests over the time that they took, without the pauses between them, so they are the
 //! reciprocal of the latency.
 
-use super::{ForeignReport, ForeignReports, LineReader, command, measure, set};
+use super::{ForeignReport, ForeignReports, LineReader, pasted_command, printed, set};
 use crate::record::{
     Conditions, Known, RateSpread, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
@@ -97,7 +97,7 @@ impl LineReader for IopingReader {
             self.requests.add(head, time);
         } else if let Some(row) = row(text) {
             self.rows.add(&row);
-        } else if let Some(arguments) = command::arguments(line, &["ioping"]) {
+        } else if let Some(arguments) = pasted_command::arguments(line, &["ioping"]) {
             self.end(found);
             self.call = Some(call(&arguments));
         }
@@ -222,10 +222,10 @@ impl IopingRequests {
     fn add(&mut self, head: &str, time: &str) {
         let warm_up = time.contains("(warmup)");
         let time = time.split('(').next().unwrap_or_default();
-        let Some(time) = measure::time(time) else { return };
+        let Some(time) = printed::time(time) else { return };
         for (way, writes) in [(" <<< ", false), (" >>> ", true), (" from ", false), (" to ", true)] {
             if let Some((size, rest)) = head.split_once(way) {
-                self.block = measure::size(size.trim_end_matches("bytes").trim()).or(self.block);
+                self.block = printed::size(size.trim_end_matches("bytes").trim()).or(self.block);
                 self.target = rest.rsplit_once(": request=").map(|(t, _)| plain_target(t));
                 self.writes = writes;
                 break;
@@ -264,16 +264,16 @@ impl IopingRequests {
 impl IopingTotals {
     /// `16.9 us, 16 KiB read, 237.2 k iops, 926.7 MiB/s`.
     fn completed(&mut self, count: &str, rest: &str) {
-        self.count = measure::count(count);
+        self.count = printed::count(count);
         let mut parts = rest.split(", ");
-        self.time = parts.next().and_then(measure::time);
+        self.time = parts.next().and_then(printed::time);
         for part in parts {
             if let Some(rate) = part.strip_suffix(" iops") {
-                self.rate = measure::count(rate);
+                self.rate = printed::count(rate);
             } else if let Some(size) = part.strip_suffix(" read") {
-                (self.bytes, self.writes) = (measure::size(size), Some(false));
+                (self.bytes, self.writes) = (printed::size(size), Some(false));
             } else if let Some(size) = part.strip_suffix(" written") {
-                (self.bytes, self.writes) = (measure::size(size), Some(true));
+                (self.bytes, self.writes) = (printed::size(size), Some(true));
             }
         }
     }
@@ -299,7 +299,7 @@ impl IopingTotals {
 
 /// `2.80 us / 4.21 us / 7.83 us / 2.09 us`.
 fn latency(values: &str) -> Option<ReportedLatency> {
-    let times: Vec<Nanos> = values.split(" / ").take(5).map_while(measure::time).collect();
+    let times: Vec<Nanos> = values.split(" / ").take(5).map_while(printed::time).collect();
     let [min, mean, max, deviation] = times[..] else { return None };
     let (mean, deviation) = (mean.0 as f64, deviation.0 as f64);
     Some(ReportedLatency { min, mean, deviation, max, ..ReportedLatency::default() })
@@ -314,7 +314,7 @@ fn row(line: &str) -> Option<[u64; 10]> {
     let mut row = [0; 10];
     let mut words = line.split(' ');
     for column in &mut row {
-        *column = measure::whole(words.next()?).filter(|n| *n < 1 << 60)?;
+        *column = printed::whole(words.next()?).filter(|n| *n < 1 << 60)?;
     }
     let [n, time, rate, _, min, mean, max, _, all, all_time] = row;
     let by_time = n as f64 * 1e9 / time.max(1) as f64;
@@ -380,13 +380,13 @@ fn plain_target(text: &str) -> String {
 }
 
 fn call(arguments: &[&str]) -> IopingCall {
-    let has = |letter: char, word: &str| command::flag(arguments, letter) || arguments.contains(&word);
+    let has = |letter: char, word: &str| pasted_command::flag(arguments, letter) || arguments.contains(&word);
     IopingCall {
         direct: has('D', "-direct"),
         cached: has('C', "-cached"),
         writes: has('W', "-write"),
         linear: has('L', "-linear"),
         durable: has('Y', "-sync") || has('y', "-dsync"),
-        block: command::value(arguments, 's').and_then(measure::size),
+        block: pasted_command::value(arguments, 's').and_then(printed::size),
     }
 }

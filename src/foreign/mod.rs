@@ -4,14 +4,14 @@
 //! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
-mod command;
 mod dd;
 mod diskspd;
 mod diskspd_xml;
 mod iometer;
 mod ioping;
-mod measure;
+mod pasted_command;
 mod pg_test_fsync;
+mod printed;
 mod sysbench;
 
 use crate::record::{

@@ -3,7 +3,7 @@
 //! It prints a rate and its reciprocal for each method, and no percentile. The time of an operation is that of its writes and their flush
 //! together.
 
-use super::{ForeignReport, ForeignReports, LineReader, measure};
+use super::{ForeignReport, ForeignReports, LineReader, printed};
 use crate::record::{
     Conditions, Known, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
@@ -45,7 +45,7 @@ impl LineReader for PgReader {
             && unit.starts_with("second")
         {
             self.end(found);
-            self.report = Some(PgReport { seconds: measure::number(n), ..PgReport::default() });
+            self.report = Some(PgReport { seconds: printed::number(n), ..PgReport::default() });
         } else if let Some(section) = section(text) {
             // The methods come first, so a report may be cut off at its head.
             self.report.get_or_insert_with(PgReport::default).section = Some(section);
@@ -163,8 +163,8 @@ impl PgReport {
 fn row(line: &str) -> Option<(&str, f64, f64)> {
     let (left, right) = line.split_once(" ops/sec")?;
     let (name, rate) = left.trim().rsplit_once(' ')?;
-    let rate = measure::number(rate).filter(|x| *x > 0.0)?;
-    let time = right.trim().strip_suffix("usecs/op").and_then(|t| measure::number(t.trim()));
+    let rate = printed::number(rate).filter(|x| *x > 0.0)?;
+    let time = right.trim().strip_suffix("usecs/op").and_then(|t| printed::number(t.trim()));
     // The reciprocal of the rate has more digits than whole microseconds.
     let by_rate = 1e9 / rate;
     let time =
@@ -175,6 +175,6 @@ fn row(line: &str) -> Option<(&str, f64, f64)> {
 /// Writes and their size: `4 *  4kB open_sync writes`.
 fn sizes(name: &str) -> Option<(u64, Bytes)> {
     let (count, rest) = name.split_once('*')?;
-    let count = measure::whole(count).filter(|n| (1..=64).contains(n))?;
-    Some((count, measure::size(rest.split_ascii_whitespace().next()?)?))
+    let count = printed::whole(count).filter(|n| (1..=64).contains(n))?;
+    Some((count, printed::size(rest.split_ascii_whitespace().next()?)?))
 }

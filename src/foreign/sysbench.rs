@@ -3,7 +3,7 @@
 //! Its latencies are of all requests together, flushes among them since 1.0; they are told of one direction only where that had all of the
 //! requests. Blocks go through the page cache unless `--file-extra-flags=direct` is given.
 
-use super::{ForeignReport, ForeignReports, LineReader, measure, set};
+use super::{ForeignReport, ForeignReports, LineReader, printed, set};
 use crate::record::{
     Conditions, Known, ReportForm, ReportProgram, ReportedFigures, ReportedLatency, ReportedStep,
 };
@@ -20,7 +20,7 @@ pub struct SysbenchReader {
     run: Option<SysbenchRun>,
 }
 
-/// What was seen since the banner.
+/// The lines since the banner.
 #[derive(Default)]
 struct SysbenchRun {
     version: String,
@@ -83,13 +83,13 @@ impl SysbenchRun {
                 _ => None,
             };
         } else if let Some(size) = line.strip_prefix("Block size ") {
-            self.block = measure::size(size);
+            self.block = printed::size(size);
         } else if let Some(size) = line.strip_suffix(" total file size") {
-            self.total = measure::size(size);
+            self.total = printed::size(size);
         } else if let Some(rest) = line.strip_prefix("Using ") {
             self.mode = rest.strip_suffix(" I/O mode").map(str::to_string);
         } else if let Some(rest) = line.strip_prefix("Periodic FSYNC enabled, calling fsync() each ") {
-            self.flush_every = rest.split(' ').next().and_then(measure::whole).map(|n| n as u32);
+            self.flush_every = rest.split(' ').next().and_then(printed::whole).map(|n| n as u32);
         } else if line.starts_with("Calling fsync() after each write") {
             self.flush_every = Some(1);
         } else if line.starts_with("Calling fsync() at the end of test, Enabled") {
@@ -106,28 +106,28 @@ impl SysbenchRun {
     }
 
     fn pair(&mut self, key: &str, value: &str) {
-        let milliseconds = || measure::milliseconds(value);
+        let milliseconds = || printed::milliseconds(value);
         match key {
-            "Number of threads" => self.threads = measure::whole(value).map(|n| n as u32),
+            "Number of threads" => self.threads = printed::whole(value).map(|n| n as u32),
             "Extra file open flags" => {
                 let has = value.split([' ', ',']).any(|flag| flag == "directio" || flag == "direct");
-                let bits = measure::whole(value).filter(|bits| bits & O_DIRECT != 0);
+                let bits = printed::whole(value).filter(|bits| bits & O_DIRECT != 0);
                 self.direct = Some(has || bits.is_some());
             }
             "Number of IO requests" | "Number of random requests for random IO" => {
-                self.limit = measure::whole(value);
+                self.limit = printed::whole(value);
             }
-            "Read/Write ratio for combined random IO test" => self.mix = measure::number(value),
-            "reads/s" => self.rates[0] = measure::number(value),
-            "writes/s" => self.rates[1] = measure::number(value),
-            "fsyncs/s" => self.rates[2] = measure::number(value),
-            "read, MiB/s" => self.mib[0] = measure::number(value),
-            "written, MiB/s" => self.mib[1] = measure::number(value),
+            "Read/Write ratio for combined random IO test" => self.mix = printed::number(value),
+            "reads/s" => self.rates[0] = printed::number(value),
+            "writes/s" => self.rates[1] = printed::number(value),
+            "fsyncs/s" => self.rates[2] = printed::number(value),
+            "read, MiB/s" => self.mib[0] = printed::number(value),
+            "written, MiB/s" => self.mib[1] = printed::number(value),
             "read" | "write" | "fsync" if value.starts_with("IOPS=") => self.rate_of_1_1(key, value),
-            "total time" | "time elapsed" => self.time = measure::time(value),
-            "total number of events" => self.events = measure::whole(value),
+            "total time" | "time elapsed" => self.time = printed::time(value),
+            "total number of events" => self.events = printed::whole(value),
             "total time taken by event execution" => {
-                self.sum = measure::with_unit(value).map(|(s, _)| s * 1e9);
+                self.sum = printed::with_unit(value).map(|(s, _)| s * 1e9);
             }
             "sum" => self.sum = milliseconds(),
             "min" => self.latency.min = Nanos(milliseconds().unwrap_or(0.0) as u64),
@@ -136,13 +136,13 @@ impl SysbenchRun {
             "Threads fairness" => self.fair = true,
             // 1.1 prints no time of the whole: that of its threads stands for it.
             "execution time (avg/stddev)" if self.time.is_none() => {
-                let mean = value.split('/').next().and_then(measure::number);
+                let mean = value.split('/').next().and_then(printed::number);
                 self.time = mean.map(|s| Nanos((s * 1e9) as u64));
             }
             _ => {
                 let name = key.strip_prefix("approx.").unwrap_or(key).trim();
                 let share = name.strip_suffix("percentile").map(|p| p.trim().trim_end_matches("th"));
-                if let (Some(p), Some(ns)) = (share.and_then(measure::percentile), milliseconds()) {
+                if let (Some(p), Some(ns)) = (share.and_then(printed::percentile), milliseconds()) {
                     self.latency.percentiles.insert(p, Nanos(ns as u64));
                 }
             }
@@ -153,9 +153,9 @@ impl SysbenchRun {
     fn rate_of_1_1(&mut self, key: &str, value: &str) {
         let mut words = value.trim_start_matches("IOPS=").split_ascii_whitespace();
         let at = ["read", "write", "fsync"].iter().position(|k| *k == key).unwrap_or(0);
-        self.rates[at] = words.next().and_then(measure::number);
+        self.rates[at] = words.next().and_then(printed::number);
         if at < 2 {
-            self.mib[at] = words.next().and_then(measure::number);
+            self.mib[at] = words.next().and_then(printed::number);
         }
     }
 
@@ -169,7 +169,7 @@ impl SysbenchRun {
                 "other" => 2,
                 _ => return None,
             };
-            Some((at, measure::whole(n)?))
+            Some((at, printed::whole(n)?))
         });
         for (at, n) in counts {
             self.counts[at] = Some(n);
@@ -185,7 +185,7 @@ impl SysbenchRun {
                 "Written" => 1,
                 _ => continue,
             };
-            self.mib[at] = measure::size(next).map(|b| b.0 as f64 / 1_048_576.0);
+            self.mib[at] = printed::size(next).map(|b| b.0 as f64 / 1_048_576.0);
         }
     }
 
