@@ -20,7 +20,7 @@ fn a_report_that_breaks_off_is_a_part() {
         ("sysbench-rndrw.txt", 28, 0),
         ("ioping-direct.txt", 5, 1),
         ("ioping-direct.txt", 9, 1),
-        ("pg_test_fsync.txt", 9, 2),
+        ("pg_test_fsync.txt", 9, 3),
         ("diskspd-mix.txt", 40, 0),
         ("diskspd-mix.txt", 54, 1),
         ("diskspd.xml", 80, 0),
