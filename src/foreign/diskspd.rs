@@ -297,7 +297,7 @@ pub(super) fn report(
         }
         let asked = |reads: bool| span.write_share().is_none_or(|w| if reads { w < 100 } else { w > 0 });
         let missing = (asked(true) && span.totals[1].is_none()) || (asked(false) && span.totals[2].is_none());
-        if span.totals[0].is_none() {
+        if span.totals[0].is_none_or(|t| t.ios == 0) {
             report.partial.get_or_insert_with(|| format!("it breaks off before the totals of timespan {n}"));
             continue;
         }
