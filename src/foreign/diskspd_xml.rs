@@ -117,10 +117,8 @@ impl XmlReader {
                     });
                 }
             }
-            "TimeSpan" => {
-                if self.results >= self.spans.len() && self.spans.len() < super::MOST_RUNS {
-                    self.spans.push(DiskspdSpan::default());
-                }
+            "TimeSpan" if self.results >= self.spans.len() && self.spans.len() < super::MOST_RUNS => {
+                self.spans.push(DiskspdSpan::default());
             }
             _ => {}
         }

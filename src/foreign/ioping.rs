@@ -164,8 +164,9 @@ impl IopingReader {
     fn block(&self, figures: &ReportedFigures) -> Known<(Bytes, Bytes)> {
         let twice = |b: Bytes| (b, b);
         let said = self.requests.block.or(self.call.as_ref().and_then(|c| c.block));
-        let exact =
-            |n: u64| (figures.bytes.0 > 0 && n > 0 && figures.bytes.0 % n == 0).then(|| figures.bytes.0 / n);
+        let exact = |n: u64| {
+            (figures.bytes.0 > 0 && n > 0 && figures.bytes.0.is_multiple_of(n)).then(|| figures.bytes.0 / n)
+        };
         let counted = figures.ios.said().copied().and_then(exact).filter(|b| b.is_multiple_of(512));
         match (said, counted, &self.call) {
             (Some(said), ..) => twice(said).into(),
