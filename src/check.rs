@@ -8,7 +8,7 @@ use anyhow::bail;
 
 use crate::device::Root;
 use crate::guard;
-use crate::report::check as report;
+use crate::report::check_text as report;
 
 /// Arguments of `check`.
 #[derive(Debug, Clone, Default, clap::Args)]

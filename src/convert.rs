@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use crate::explain;
-use crate::fio::conditions::seems_time_based;
+use crate::fio::job_conditions::seems_time_based;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{PathKind, convert};
-use crate::fio::read::reports;
+use crate::fio::read_report::reports;
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write};
 use crate::foreign;

@@ -15,10 +15,10 @@ use crate::device::{self, Block, Root};
 use crate::report::promise as report;
 use crate::spec::catalogue::Catalogue;
 use crate::spec::entry::Volume;
-use crate::spec::level::Choice;
-use crate::spec::promise::Promise;
+use crate::spec::promised_level::Choice;
 use crate::spec::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::spec::reverse::Need;
+use crate::spec::volume_promise::Promise;
 use crate::unit::Bytes;
 
 /// Arguments of `promise`.

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::Facts;
 use crate::environment::Environment;
 use crate::plan::{Plan, Step};
-use crate::spec::promise::Promise;
+use crate::spec::volume_promise::Promise;
 use crate::stats::compare::Comparison;
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Restoration};

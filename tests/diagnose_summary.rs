@@ -2,7 +2,7 @@
 
 use volproof::diagnose::{Band, DeviceCounts, Promised, Summary, of_summary};
 use volproof::record::{Certainty, NOTHING};
-use volproof::spec::promise::Binding;
+use volproof::spec::volume_promise::Binding;
 use volproof::unit::{Bytes, Nanos};
 
 /// fio's table of latencies: `2=65.86%` counts what lies above the row before it, up to 2 ms.

@@ -271,7 +271,7 @@ fn tools_that_were_compared_stand_side_by_side() {
     });
     let page = ours(&record);
     assert!(page.contains("volproof and fio side by side"));
-    let table = volproof::report::crosscheck::text(&record.cross_checks);
+    let table = volproof::report::crosscheck_text::text(&record.cross_checks);
     for line in table.lines().filter(|l| !l.is_empty()) {
         assert!(text(&page).contains(line.trim()), "{line}");
     }

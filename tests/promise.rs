@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use volproof::report::promise as report;
-use volproof::spec::level::{Choice, Direction};
-use volproof::spec::promise::{Binding, Promise, Reading, VolumePromise};
+use volproof::spec::promised_level::{Choice, Direction};
 use volproof::spec::request::{Amount, Asked, Request};
+use volproof::spec::volume_promise::{Binding, Promise, Reading, VolumePromise};
 use volproof::spec::{Catalogue, SpecError};
 use volproof::unit::Bytes;
 

@@ -5,13 +5,13 @@
 
 mod block;
 pub mod cloud;
-mod file;
+mod device_number;
+mod file_facts;
 mod file_use;
 mod hidden;
 mod ioctl;
 mod magic;
 mod mounts;
-mod number;
 mod opinion;
 mod pools;
 mod processes;
@@ -28,11 +28,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use block::{Block, CgroupLimit, Driver, Node, Partition, word};
-pub use file::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
+pub use device_number::DevNumber;
+pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
 pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
-pub use number::DevNumber;
 pub use opinion::Opinion;
 pub use processes::Opener;
 pub use root::Root;
@@ -190,16 +190,16 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
         let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
         let usage = Usage::read(root, &device);
-        let extents = file::extents_behind(root, &device);
+        let extents = file_facts::extents_behind(root, &device);
         return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage, extents })));
     }
     let real = root.resolve(absolute(path).map_err(failed)?).map_err(failed)?;
     let kind = std::fs::metadata(root.path(&real)).map_err(failed)?.file_type();
     if kind.is_dir() {
-        return Ok(Facts::Folder(Box::new(file::place(root, &real).map_err(failed)?)));
+        return Ok(Facts::Folder(Box::new(file_facts::place(root, &real).map_err(failed)?)));
     }
     if kind.is_file() {
-        return Ok(Facts::File(Box::new(file::file(root, &real).map_err(failed)?)));
+        return Ok(Facts::File(Box::new(file_facts::file(root, &real).map_err(failed)?)));
     }
     let kind = match kind {
         k if k.is_char_device() => "a character device",

@@ -2,14 +2,14 @@
 //!
 //! A [`Thing`] is known by what it is: a device by its number, a file by its filesystem's number and its inode. Names are shown to people and
 //! decide nothing. A step says which bytes of the upper thing lie on which bytes of the lower one. Whether a target shares bytes with
-//! anything in use, and whether it lies on the system disk, are questions to this graph. It is read by [`read`]; nothing is opened for
+//! anything in use, and whether it lies on the system disk, are questions to this graph. It is read by [`read_stack`]; nothing is opened for
 //! writing, and nothing is changed.
 
 mod draw;
-mod read;
+mod read_stack;
 
 pub use draw::Branch;
-pub(super) use read::{open_device, readable};
+pub(super) use read_stack::{open_device, readable};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

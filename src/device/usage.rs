@@ -211,7 +211,7 @@ impl Namesakes {
 /// Whether a path lives on the same disk as the device: output written there disturbs the measurement.
 pub fn shares_disk(root: &Root, block: &Block, path: &Path) -> bool {
     let existing = path.ancestors().find_map(|p| root.resolve(p).ok());
-    let place = existing.and_then(|p| super::file::place(root, &p).ok());
+    let place = existing.and_then(|p| super::file_facts::place(root, &p).ok());
     let disturbs =
         |device: &Block| root.stack().disturbs(Thing::Device(block.number), Thing::Device(device.number));
     place.is_some_and(|p| p.devices().any(disturbs))

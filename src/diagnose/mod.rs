@@ -10,8 +10,8 @@ mod kernel;
 mod lapse;
 mod load_limits;
 mod modes;
-mod reported;
 mod summary;
+mod summary_of_report;
 mod throttle;
 mod validity;
 
@@ -22,8 +22,8 @@ use crate::warn::Warning;
 
 pub use crate::record::Band;
 pub use modes::Modes;
-pub use reported::ended_by_size;
 pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
+pub use summary_of_report::ended_by_size;
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {

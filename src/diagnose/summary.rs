@@ -1,12 +1,12 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
-use super::{Modes, reported};
+use super::{Modes, summary_of_report};
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::Pattern;
 use crate::record::{Band, Conditions, Record, StepRecord};
 use crate::sample::Direction;
-use crate::spec::level;
-use crate::spec::promise::{Binding, Promise};
+use crate::spec::promised_level;
+use crate::spec::volume_promise::{Binding, Promise};
 use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos, total};
@@ -144,10 +144,12 @@ pub fn bins(step: &StepRecord, bytes: bool) -> Vec<u64> {
 }
 
 /// Which promise a step is held against: the direction of its I/O; reads for a mix, when both are promised the same.
-pub fn direction(pattern: Pattern) -> Option<level::PromiseDirection> {
+pub fn direction(pattern: Pattern) -> Option<promised_level::PromiseDirection> {
     match pattern.directions() {
-        [Direction::Read] | [Direction::Read, Direction::Write] => Some(level::PromiseDirection::Read),
-        [Direction::Write] => Some(level::PromiseDirection::Write),
+        [Direction::Read] | [Direction::Read, Direction::Write] => {
+            Some(promised_level::PromiseDirection::Read)
+        }
+        [Direction::Write] => Some(promised_level::PromiseDirection::Write),
         _ => None,
     }
 }
@@ -157,7 +159,7 @@ impl Summary {
     pub fn of(record: &Record, step: &StepRecord) -> Summary {
         let conditions = record.conditions(step);
         let mut summary = match &step.reported {
-            Some(told) => reported::summary(told, &conditions),
+            Some(told) => summary_of_report::summary(told, &conditions),
             None => measured(record, step, &conditions),
         };
         let promise = record.claimed.as_ref().map(|c| &c.promise);
@@ -263,14 +265,20 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
 
 impl Promised {
     /// The promise at a block size, as little as every reading of the units allows.
-    pub fn of(promise: &Promise, block: Bytes, direction: level::PromiseDirection) -> Option<Promised> {
+    pub fn of(
+        promise: &Promise,
+        block: Bytes,
+        direction: promised_level::PromiseDirection,
+    ) -> Option<Promised> {
         let at = promise.least(block, direction)?;
         Some(Promised {
             iops: at.iops,
             bytes_per_second: at.bytes,
             binding: at.binding,
             iops_cap: promise.iops_cap(direction).map(|c| c.value),
-            bytes_cap: promise.bytes_cap(direction, crate::spec::promise::Reading::Likely).map(|c| c.value),
+            bytes_cap: promise
+                .bytes_cap(direction, crate::spec::volume_promise::Reading::Likely)
+                .map(|c| c.value),
         })
     }
 }

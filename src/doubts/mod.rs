@@ -3,9 +3,9 @@
 //! One list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the report of another
 //! tool says (`reported`). What is not known makes no doubt but one that says so.
 
+mod doubts_of_reports;
 mod measured;
 mod ran_together;
-mod reported;
 
 use std::collections::HashSet;
 
@@ -76,22 +76,22 @@ const RULES: &[DoubtRule] = &[
     measured::quota,
     measured::drained,
     measured::trace,
-    reported::failed,
-    reported::impossible,
-    reported::part_missing,
-    reported::null_engine,
-    reported::buffered,
-    reported::cache_unknown,
-    reported::depth_ignored,
-    reported::saturated,
-    reported::ended_by_size,
-    reported::queue_latency,
-    reported::no_ramp,
-    reported::same_range,
-    reported::unwritten,
-    reported::zero_buffers,
-    reported::rate_not_reached,
-    reported::short_ios,
+    doubts_of_reports::failed,
+    doubts_of_reports::impossible,
+    doubts_of_reports::part_missing,
+    doubts_of_reports::null_engine,
+    doubts_of_reports::buffered,
+    doubts_of_reports::cache_unknown,
+    doubts_of_reports::depth_ignored,
+    doubts_of_reports::saturated,
+    doubts_of_reports::ended_by_size,
+    doubts_of_reports::queue_latency,
+    doubts_of_reports::no_ramp,
+    doubts_of_reports::same_range,
+    doubts_of_reports::unwritten,
+    doubts_of_reports::zero_buffers,
+    doubts_of_reports::rate_not_reached,
+    doubts_of_reports::short_ios,
 ];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.

@@ -2,7 +2,7 @@
 //!
 //! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each
 //! write every 512-byte sector gets a number that was never used before, except in the part of each 4 KiB that stays as it is. What
-//! else writes may carry is in [`data`](super::data).
+//! else writes may carry is in [`data`](super::write_pattern).
 
 use std::io;
 use std::ptr::NonNull;
@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use super::data::PieceLayout;
+use super::write_pattern::PieceLayout;
 use crate::unit::Bytes;
 
 /// Size of the unit that gets a number of its own: the smallest logical block.

@@ -3,7 +3,7 @@
 use crate::diagnose::Summary;
 use crate::record::{Conditions, Diagnosis};
 use crate::spec::catalogue::Catalogue;
-use crate::spec::level::{Bought, Choice, Level, PromiseDirection};
+use crate::spec::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::unit::{grouped, significant};
 
 /// A throttled rate is its cap, and what a full bucket at the start adds to a short run.

@@ -4,10 +4,10 @@
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
 //! does not hold is not told. Files are known by their content, not by their name.
 
+mod door;
+mod explanation_text;
 mod hint;
-mod read;
 mod sentences;
-mod text;
 mod typed_command;
 
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::unit::grouped;
 use crate::verdict;
 use crate::verdict::better::{self, Better};
 use crate::warn::Warning;
-pub use read::{LoadError, judged, load, one};
+pub use door::{LoadError, judged, load, one};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -163,7 +163,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Answer> {
     let text = if args.json {
         serde_json::to_string_pretty(&all).context("cannot write the explanation as JSON")? + "\n"
     } else {
-        text::all(&all)
+        explanation_text::all(&all)
     };
     let refused = refused.iter().map(|e| format!("{e:#}")).collect();
     Ok(Answer { text, failed, refused })
@@ -178,9 +178,9 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it is no result, or the promise cannot be told.
 pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result<Vec<Explained>> {
-    let reports = match read::of_bytes(bytes, file).map_err(without_path)? {
-        read::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
-        read::Found::Reports(reports) => reports,
+    let reports = match door::of_bytes(bytes, file).map_err(without_path)? {
+        door::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
+        door::Found::Reports(reports) => reports,
     };
     let several = reports.len() > 1;
     let mut all: Vec<Explained> = Vec::new();

@@ -9,8 +9,8 @@ use super::command::{Command, Eta, Format, InfoRequest, Surroundings};
 use super::job::{Given, Job};
 use super::jobfile;
 use super::mistake::{Mistake, Origin, What};
-use super::number;
 use super::option::{self, FioOption, Support, TimeUnit};
+use super::option_value;
 use super::table;
 
 /// Whether a flag has a value.
@@ -332,7 +332,7 @@ impl CommandLine {
             _ => &[],
         };
         let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
-        if let ("ioengine", number::OptionValue::Text(name)) = (option.name, &given.value) {
+        if let ("ioengine", option_value::OptionValue::Text(name)) = (option.name, &given.value) {
             let nearest = option::nearest(name, table::ENGINES.iter().map(|e| e.name));
             let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
             return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
@@ -347,7 +347,7 @@ impl CommandLine {
     fn flag(&mut self, flag: &'static Flag, value: Option<String>, origin: &Origin) -> Result<(), Mistake> {
         let bad = |why: String| Mistake::value(origin, flag.name, why);
         let text = value.clone().unwrap_or_default();
-        let time = |least: Nanos, why: &str| match number::time(&text, TimeUnit::Seconds) {
+        let time = |least: Nanos, why: &str| match option_value::time(&text, TimeUnit::Seconds) {
             Ok(time) if time >= least => Ok(time),
             Ok(_) => Err(bad(format!("'{text}' is too short: {why}"))),
             Err(e) => Err(bad(e)),

@@ -10,8 +10,8 @@ use crate::unit::Nanos;
 
 use super::job::{Given, Job, KB_BASE};
 use super::mistake::{Mistake, Origin, What};
-use super::number::{self, OptionValue};
 use super::option::FioOption;
+use super::option_value::{self, OptionValue};
 
 /// A command line, read.
 #[derive(Clone, Debug)]
@@ -211,7 +211,7 @@ impl Command {
             self.needs_fio.push((format!("{}={text}", option.name), why));
         }
         let read = if arithmetic.is_some() { Some("1") } else { text };
-        let (value, notes) = number::read(option, read, kb_base).map_err(|why| {
+        let (value, notes) = option_value::read(option, read, kb_base).map_err(|why| {
             let option = option.name.to_string();
             Mistake::at(origin, What::Value { option, why })
         })?;

@@ -7,8 +7,8 @@
 use crate::unit::{Bytes, Nanos};
 
 use super::mistake::Origin;
-use super::number::{self, OptionValue, TargetAmount};
 use super::option::{self, FioOption, Support, ValueKind};
+use super::option_value::{self, OptionValue, TargetAmount};
 use super::table;
 
 /// fio's `kb_base` when none is given.
@@ -320,7 +320,7 @@ fn limit(given: &Given) -> Option<Support> {
 
 /// fio's default for an option, read.
 pub fn default_of(option: &FioOption) -> Option<OptionValue> {
-    number::read(option, Some(option.default?), KB_BASE).ok().map(|(value, _)| value)
+    option_value::read(option, Some(option.default?), KB_BASE).ok().map(|(value, _)| value)
 }
 
 fn known(name: &str) -> &'static FioOption {

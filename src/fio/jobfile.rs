@@ -9,7 +9,7 @@ use std::path::Path;
 use super::command::{Command, Surroundings};
 use super::job::{ENGINE, Given, Job};
 use super::mistake::{Mistake, Origin, What};
-use super::number::OptionValue;
+use super::option_value::OptionValue;
 use super::{option, table};
 
 /// How many files one job file may include, all together: one that includes itself never ends.

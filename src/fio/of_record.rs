@@ -13,7 +13,7 @@ use super::output::{
     DiskCounters, DiskCounts, Header, Latency, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu,
     Samples, Stats, depth_share, latency_share,
 };
-use super::percentile;
+use super::percentile_list;
 use super::write_jobs::{self, JobTarget};
 use crate::hist::{Histogram, bucket_middle};
 use crate::observe::Evidence;
@@ -217,7 +217,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
         }
         let listed = row.clat_percentiles || row.lat_percentiles;
         let percents = if listed { row.percentiles.as_slice() } else { &[] };
-        job.sync = Some(percentile::latency(&flushes.latencies, percents));
+        job.sync = Some(percentile_list::latency(&flushes.latencies, percents));
         job.sync_ios = Some(flushes.ios);
     }
     if row.unified != Unified::None {
@@ -304,12 +304,12 @@ fn add(
 }
 
 fn stats(row: &ReportRow, sum: &DirectionSum) -> Stats {
-    let none = || percentile::latency(&Histogram::new(), &[]);
+    let none = || percentile_list::latency(&Histogram::new(), &[]);
     let kind = |disabled: bool, listed: bool| -> Latency {
         if disabled {
             return none();
         }
-        percentile::latency(&sum.latencies, if listed { &row.percentiles } else { &[] })
+        percentile_list::latency(&sum.latencies, if listed { &row.percentiles } else { &[] })
     };
     let ms = sum.runtime_ms;
     let per_second = |n: u64| (u128::from(n) * 1000).checked_div(u128::from(ms)).unwrap_or(0) as f64;

@@ -5,7 +5,7 @@
 
 use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
-use super::{conditions, possible::Impossible};
+use super::{job_conditions, possible::Impossible};
 use crate::observe::Evidence;
 use crate::plan::EngineKind;
 use crate::record::{
@@ -75,7 +75,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
 
 /// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
 fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> ReportedStep {
-    let conditions = conditions::of(output, job);
+    let conditions = job_conditions::of(output, job);
     let block = conditions.single_block();
     let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block));
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use super::place::{LINKS, OutputPlace};
+use super::destination::{LINKS, OutputPlace};
 use super::{OutputError, OutputFile};
 
 /// Device and inode.

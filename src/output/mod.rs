@@ -7,8 +7,8 @@
 //!
 //! Nothing here knows what the content is, or what the targets of a run are: [`apart`] is told what must not be overwritten.
 
+mod destination;
 mod identity;
-mod place;
 pub mod screen;
 
 use std::ffi::{OsStr, OsString};
@@ -20,9 +20,9 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
+use destination::OutputPlace;
+pub use destination::holds_data;
 pub use identity::{FileIdentity, apart};
-use place::OutputPlace;
-pub use place::holds_data;
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;

@@ -5,10 +5,10 @@
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
 mod data;
-mod file;
 pub mod key;
 mod options;
 mod order;
+mod plan_file;
 mod presets;
 mod problem;
 pub mod removed;
@@ -23,9 +23,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use data::BufferPattern;
-pub use file::parse as parse_file;
 pub use options::{StepOptions, keys};
 pub use order::Start;
+pub use plan_file::parse as parse_file;
 pub use presets::{PRESETS, Preset};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;

@@ -1,7 +1,7 @@
 //! Results as text, JSON and pages. Nothing here computes a result.
 
-pub mod check;
-pub mod crosscheck;
+pub mod check_text;
+pub mod crosscheck_text;
 pub mod html;
 pub mod promise;
 pub mod text;

@@ -21,7 +21,7 @@ pub fn record(record: &Record) -> String {
         out.push_str("\nNothing was measured.\n");
     } else if !record.cross_checks.is_empty() {
         // A dozen rows for each step would bury what was asked: they are in the Record.
-        out.push_str(&super::crosscheck::text(&record.cross_checks));
+        out.push_str(&super::crosscheck_text::text(&record.cross_checks));
     } else {
         out.push('\n');
         out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));

@@ -5,7 +5,7 @@ use super::targets::workers;
 use crate::cli::PlanArgs;
 use crate::device::Root;
 use crate::engine::{self, EngineChoice};
-use crate::fio::process::Fio;
+use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
 use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
 use crate::warn::{Severity, Warning};

@@ -3,7 +3,7 @@
 //! A step begins when what it waits for has ended and its delay has passed. With one step this is what running a step is.
 //! The kernel's counters are sampled once for the whole stage: they are the one step's evidence, or belong to all of them.
 
-mod order;
+mod start_order;
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
-use crate::fio::process::Fio;
+use crate::fio::fio_process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{StepRecord, Together};

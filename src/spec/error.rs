@@ -1,7 +1,7 @@
 //! Why a promise cannot be told, each with what would work instead.
 
 use super::formula::plain;
-use super::level::Range;
+use super::promised_level::Range;
 use crate::unit::{Bytes, grouped};
 
 /// IOPS or throughput.

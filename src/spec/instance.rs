@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::catalogue::Catalogue;
 use super::entry::{Cell, Confidence, InstanceFamily, Volume};
 use super::error::SpecError;
-use super::level::Each;
-use super::lookup::{nearest, not_after};
+use super::promised_level::Each;
+use super::type_lookup::{nearest, not_after};
 
 /// The limits of one instance size for volumes of one type.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,22 +2,22 @@
 //! what was bought into IOPS, throughput, burst and latency.
 //!
 //! Figures carry their source, its date and a confidence. Throughput is in the unit the provider prints until
-//! [`promise`] turns it into bytes, in both readings where the unit is in doubt. This module measures nothing and asks
+//! [`volume_promise`] turns it into bytes, in both readings where the unit is in doubt. This module measures nothing and asks
 //! no network.
 
 pub mod catalogue;
-pub mod check;
+pub mod catalogue_check;
 pub mod entry;
 pub mod error;
 pub mod formula;
 pub mod instance;
-pub mod level;
-pub mod lookup;
-pub mod promise;
+pub mod promised_level;
 pub mod request;
 pub mod reverse;
+pub mod type_lookup;
+pub mod volume_promise;
 
 pub use catalogue::Catalogue;
 pub use error::SpecError;
-pub use promise::Promise;
 pub use request::PromiseRequest;
+pub use volume_promise::Promise;

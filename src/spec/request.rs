@@ -4,7 +4,7 @@
 
 use std::str::FromStr;
 
-use super::level::Choice;
+use super::promised_level::Choice;
 use crate::unit::{Bytes, UnitError};
 
 /// A throughput as a user writes it.

@@ -6,8 +6,8 @@
 use super::catalogue::Catalogue;
 use super::entry::Volume;
 use super::error::SpecError;
-use super::level::{Bought, Choice, PromiseDirection};
-use super::promise::{Promise, Reading, VolumePromise};
+use super::promised_level::{Bought, Choice, PromiseDirection};
+use super::volume_promise::{Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
 
 /// What is needed.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::BATCHES;
-use super::latency::MeanLatency;
+use super::mean_latency::MeanLatency;
 use super::percentile::{ABOVE, Percentile, printable};
 use super::rate::{Estimate, period, unit};
 use crate::sample::PER_SECOND;

@@ -1,12 +1,12 @@
 //! CPUs, NUMA nodes and hardware queues of a device, and on which CPUs the workers of a run belong.
 //!
 //! Read from /sys and /proc below a root path; a queue map is read, never assumed. Nothing here changes the machine:
-//! [`place`] is a pure function from a [`Topology`] to a [`Placement`], and the engine does the pinning.
+//! [`placement`] is a pure function from a [`Topology`] to a [`Placement`], and the engine does the pinning.
 
 mod cpu_set;
 mod cpus;
 mod irqs;
-mod place;
+mod placement;
 mod queues;
 mod script;
 mod tree;
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
 pub use irqs::{Irq, Irqs};
-pub use place::{PlaceError, Placement, Seat, place, place_on};
+pub use placement::{PlaceError, Placement, Seat, place, place_on};
 pub use queues::{Disk, Queue, QueueKind, QueueTarget};
 pub use script::{LikeScript, like_script};
 

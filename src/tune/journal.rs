@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::owner::Owner;
-use super::{Places, TuneError, file, knob};
+use super::{Places, TuneError, knob, knob_file};
 
 /// Raised when an older program could misread the file.
 const VERSION: u32 = 2;
@@ -120,7 +120,7 @@ impl Journal {
             self.entries[*other].state = EntryState::Disturbed;
         }
         save(self)?;
-        let written = file::write(&places.knob(&path), value);
+        let written = knob_file::write(&places.knob(&path), value);
         for touched in others.into_iter().chain([n]) {
             let entry = &mut self.entries[touched];
             (entry.state, entry.after) = (EntryState::Written, knob::value(places, &entry.path));

@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Places, file};
+use super::{Places, knob_file};
 
 /// One kernel setting.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ pub(super) fn disturbs(written: &str, other: &str) -> bool {
 fn disturbed(places: &Places, path: &str) -> Vec<String> {
     let patterns = disturbed_by(path);
     let paths = patterns.iter().flat_map(|pattern| spread(&places.root, pattern));
-    paths.filter(|p| p != path && file::writable(&places.knob(p))).collect()
+    paths.filter(|p| p != path && knob_file::writable(&places.knob(p))).collect()
 }
 
 /// Whether a path is one that tuning can change: what restores as root writes nowhere else.
@@ -274,7 +274,7 @@ pub(super) fn value(places: &Places, path: &str) -> Option<String> {
 
 /// As [`value`], for callers who must tell a vanished device from a failure.
 pub(super) fn read(path: &Path) -> std::io::Result<String> {
-    let text = file::read(path)?;
+    let text = knob_file::read(path)?;
     // One line is all that a knob says.
     let text = text.lines().next().unwrap_or_default().trim();
     let bracketed = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
@@ -296,13 +296,13 @@ fn wanted(
             let list = choices.map_or(path.to_string(), |c| {
                 path.rsplit_once('/').map_or(String::new(), |(dir, _)| format!("{dir}/{c}"))
             });
-            let list = file::read(&places.knob(&list)).ok()?;
+            let list = knob_file::read(&places.knob(&list)).ok()?;
             let mut offered = list.split_whitespace().map(|c| c.trim_matches(['[', ']']));
             offered.any(|c| c == value).then(|| value.to_string())
         }
         Want::Tags => {
             let folder = format!("/sys/block/{}/mq", disk?);
-            let queues = file::names(&places.knob(&folder)).len().max(1) as u64;
+            let queues = knob_file::names(&places.knob(&folder)).len().max(1) as u64;
             let tags = number(&format!("{folder}/0/nr_tags")).unwrap_or(u64::MAX);
             let room = need.jobs.div_ceil(queues).saturating_mul(need.depth).min(tags);
             Some(now.parse::<u64>().ok()?.max(room).to_string())
@@ -322,7 +322,7 @@ fn spread(root: &Path, pattern: &str) -> Vec<String> {
     for part in pattern.split('/').skip(1) {
         let below = |path: String| match part {
             "*" => {
-                let names = file::names(&root.join(path.trim_start_matches('/')));
+                let names = knob_file::names(&root.join(path.trim_start_matches('/')));
                 names.into_iter().map(|name| format!("{path}/{name}")).collect()
             }
             name => vec![format!("{path}/{name}")],

@@ -8,11 +8,11 @@
 //! `iostats` is deliberately no knob: switching it off would blind the evidence that the device really did the I/O.
 
 pub mod ab;
-mod file;
 mod journal;
 #[cfg(test)]
 mod killed;
 mod knob;
+mod knob_file;
 mod owner;
 mod restore;
 mod store;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::journal::Journal;
 use super::owner::Owner;
-use super::{TuneError, file};
+use super::{TuneError, knob_file};
 
 /// How long another process may hold the folder's lock, which it needs for milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -104,7 +104,7 @@ impl Store {
 
     fn lock_file(&self, name: &str) -> Result<(File, PathBuf), TuneError> {
         let path = self.dir.join(name);
-        match file::lock(&path, self.user) {
+        match knob_file::lock(&path, self.user) {
             Ok(file) => Ok((file, path)),
             Err(why) => Err(TuneError::NoJournal { path, why }),
         }
@@ -120,29 +120,29 @@ impl Store {
     /// Makes the journal what is on disk.
     pub fn save(&self, path: &Path, journal: &Journal) -> Result<(), TuneError> {
         let bytes = serde_json::to_vec_pretty(journal).map_err(io::Error::from);
-        let saved = bytes.and_then(|bytes| file::replace(path, &bytes));
+        let saved = bytes.and_then(|bytes| knob_file::replace(path, &bytes));
         saved.map_err(|why| TuneError::NoJournal { path: path.to_path_buf(), why })
     }
 
     /// Forgets a journal whose values are all back.
     pub fn remove(&self, path: &Path) -> io::Result<()> {
-        file::remove(path)
+        knob_file::remove(path)
     }
 
     /// One journal.
     pub fn load(&self, path: &Path) -> Result<Journal, String> {
-        Journal::parse(&file::load(path, self.user).map_err(|e| e.to_string())?)
+        Journal::parse(&knob_file::load(path, self.user).map_err(|e| e.to_string())?)
     }
 
     /// All journals, the latest first, so that what was changed last is undone first; those that cannot be read come before
     /// them. Unfinished saves of dead runs are swept away: the journal that they would have replaced is still there. Call
     /// under [`Store::lock`].
     pub fn all(&self) -> Vec<(PathBuf, Result<Journal, String>)> {
-        for path in file::list(&self.dir).iter().filter(|p| p.extension().is_some_and(|e| e == "new")) {
+        for path in knob_file::list(&self.dir).iter().filter(|p| p.extension().is_some_and(|e| e == "new")) {
             // Every save happens under the lock that our caller holds, so nobody is writing this one.
-            let _ = file::remove(path);
+            let _ = knob_file::remove(path);
         }
-        let journals = file::journals(&self.dir).into_iter();
+        let journals = knob_file::journals(&self.dir).into_iter();
         let mut all: Vec<_> = journals.map(|path| (path.clone(), self.load(&path))).collect();
         all.sort_by_key(|(_, journal)| std::cmp::Reverse(journal.as_ref().map_or(u64::MAX, |j| j.sequence)));
         all

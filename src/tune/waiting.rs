@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::journal::Journal;
 use super::restore::Which;
-use super::{Places, file};
+use super::{Places, knob_file};
 
 /// Journals that wait in another user's folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -40,12 +40,12 @@ pub fn waiting(places: &Places, which: Which) -> Option<Waiting> {
         return Some(Waiting { folder, user, journals: None });
     }
     let waits = |path: &PathBuf| {
-        let text = file::load(path, user).map_err(|e| e.to_string());
+        let text = knob_file::load(path, user).map_err(|e| e.to_string());
         text.and_then(|text| Journal::parse(&text)).map_or(true, |journal| {
             let kept = journal.kept && journal.owner.this_boot();
             !journal.owner.alive() && (which == Which::Kept || !kept)
         })
     };
-    let journals: Vec<PathBuf> = file::journals(&folder).into_iter().filter(waits).collect();
+    let journals: Vec<PathBuf> = knob_file::journals(&folder).into_iter().filter(waits).collect();
     (!journals.is_empty()).then_some(Waiting { folder, user, journals: Some(journals) })
 }

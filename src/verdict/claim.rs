@@ -7,11 +7,11 @@ use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
 use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
-use crate::spec::level;
-use crate::spec::promise::{AtBlock, Binding, Reading};
+use crate::spec::promised_level;
+use crate::spec::volume_promise::{AtBlock, Binding, Reading};
 use crate::stats::event::LoadGrid;
-use crate::stats::latency::MeanLatency;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
+use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::warn::Severity;
 
@@ -51,7 +51,7 @@ pub struct PromisedRates {
 
 impl PromisedRates {
     /// At a block size in a direction.
-    pub fn of(claimed: &Claimed, block: Bytes, d: level::PromiseDirection) -> Option<PromisedRates> {
+    pub fn of(claimed: &Claimed, block: Bytes, d: promised_level::PromiseDirection) -> Option<PromisedRates> {
         let least = claimed.promise.least(block, d)?;
         let readings = [Reading::Likely, Reading::Other].map(|r| claimed.promise.at(block, d, r));
         let most = readings.into_iter().flatten().max_by(|a, b| a.bytes.total_cmp(&b.bytes))?;
@@ -76,7 +76,7 @@ impl Judge<'_> {
         let rates = PromisedRates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
         if pattern.directions().len() > 1
-            && self.claimed.promise.least(block, level::PromiseDirection::Write) != Some(rates.least)
+            && self.claimed.promise.least(block, promised_level::PromiseDirection::Write) != Some(rates.least)
         {
             return None;
         }

@@ -8,8 +8,8 @@
 
 pub mod better;
 mod claim;
+mod claims_of_reports;
 mod reach;
-mod reported;
 mod window;
 
 use std::collections::{HashMap, HashSet};
@@ -64,7 +64,7 @@ fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Verdict {
         .into_iter()
         .filter(|m| claims.iter().all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
-            Some(_) => reported::untested(record, claimed, found, m),
+            Some(_) => claims_of_reports::untested(record, claimed, found, m),
             None => reach::untested(record, claimed, m),
         })
         .collect();

@@ -8,8 +8,8 @@ use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
-use crate::spec::level;
-use crate::spec::promise::AtBlock;
+use crate::spec::promised_level;
+use crate::spec::volume_promise::AtBlock;
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
@@ -129,8 +129,11 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             };
             let mut step = Step { iodepth: 1, numjobs: 1, bs: BlockSizes::one(Bytes::kib(4)), ..base };
             if !fits(&step) {
-                step.rw =
-                    if d == level::PromiseDirection::Read { Pattern::RandRead } else { Pattern::RandWrite };
+                step.rw = if d == promised_level::PromiseDirection::Read {
+                    Pattern::RandRead
+                } else {
+                    Pattern::RandWrite
+                };
             }
             if !fits(&step) {
                 step.rw = Pattern::RandWrite;
@@ -139,7 +142,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
         }
         Metric::Iops | Metric::Throughput => {
             let iops = claimed.promise.iops_cap(d)?;
-            let bytes = claimed.promise.bytes_cap(d, crate::spec::promise::Reading::Likely)?;
+            let bytes = claimed.promise.bytes_cap(d, crate::spec::volume_promise::Reading::Likely)?;
             let knee = Bytes((bytes.value / iops.value) as u64);
             let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
             let rates = PromisedRates::of(claimed, block, d)?;

@@ -6,7 +6,7 @@
 
 use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
 use crate::sample::PER_SECOND;
-use crate::spec::promise::{AtBlock, Binding};
+use crate::spec::volume_promise::{AtBlock, Binding};
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::{Event, LoadGrid};
 use crate::stats::level::{self as answer, Answer, ClaimAnswer, ONE_SIDED, TimeShare};

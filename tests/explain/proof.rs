@@ -4,7 +4,7 @@ use volproof::diagnose::{DeviceCounts, Flushes, Promised};
 use volproof::diagnose::{Summary, of_summary};
 use volproof::explain::explained;
 use volproof::record::{Certainty, Diagnosis, Record};
-use volproof::spec::promise::Binding;
+use volproof::spec::volume_promise::Binding;
 use volproof::unit::{Bytes, Nanos};
 
 use super::{page_record, promised};

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use volproof::fio::output::Output;
-use volproof::fio::{json_read, json_write, percentile, terse};
+use volproof::fio::{json_read, json_write, percentile_list, terse};
 
 /// What fio reports, one case for each feature of its report. `{f}` is a file that may be written.
 const JOBS: &[(&str, &str)] = &[
@@ -149,7 +149,7 @@ fn same_percentiles(case: &str, output: &Output) {
         for latency in latencies.filter(|l| !l.bins.is_empty()) {
             let percents: Vec<f64> = latency.percentiles.iter().map(|p| p.0).collect();
             assert_eq!(
-                percentile::of_bins(&latency.bins, &percents),
+                percentile_list::of_bins(&latency.bins, &percents),
                 latency.percentiles,
                 "{case}, {}",
                 job.name

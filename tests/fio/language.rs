@@ -9,8 +9,8 @@ use proptest::sample::select;
 use volproof::fio::command::{Command, Format, Request, Surroundings};
 use volproof::fio::job::default_of;
 use volproof::fio::mistake::{Mistake, What};
-use volproof::fio::number::Size;
 use volproof::fio::option::{Kind, Support};
+use volproof::fio::option_value::Size;
 use volproof::fio::{argv, cmdhelp, compat, table};
 use volproof::unit::{Bytes, Nanos};
 

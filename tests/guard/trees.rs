@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use volproof::check::{CheckArgs, answer};
 use volproof::device::{Facts, Layer, Root};
 use volproof::guard::{Access, Check, Code, GuardError, GuardSeverity, check, clear};
-use volproof::report::check::{json, text};
+use volproof::report::check_text::{json, text};
 
 struct Tree(TempDir);
 

@@ -10,8 +10,8 @@ use volproof::record::{
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
 use volproof::spec::catalogue::Catalogue;
-use volproof::spec::promise::Promise;
 use volproof::spec::request::{Asked, Request};
+use volproof::spec::volume_promise::Promise;
 use volproof::stats::compare::Comparison;
 use volproof::topo::{CpuSet, Placement, Seat};
 use volproof::tune::ab::Effect;

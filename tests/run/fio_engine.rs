@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use volproof::fio::process::Fio;
+use volproof::fio::fio_process::Fio;
 
 use super::{Bench, Ran, fits};
 

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use crate::traced_loop::{as_new, with_journals};
 use rustix::process::Signal;
 use tempfile::TempDir;
-use volproof::topo::{Topology, place};
+use volproof::topo::{Topology, placement};
 use volproof::tune::ab::Side;
 use volproof::tune::{Attempt, Need, Outcome, Places, survey, tune};
 

@@ -9,8 +9,8 @@ use super::{EMPTY, END_FLUSH, Slot, Worker, between, patience};
 use crate::engine::backend::{Backend, IoRequest};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
-use crate::engine::job::Message;
 use crate::engine::schedule::Schedule;
+use crate::engine::worker_job::Message;
 use crate::sample::{Direction, GRID};
 use crate::unit::Nanos;
 
@@ -181,7 +181,7 @@ mod tests {
     use crate::engine::buffers::Buffers;
     use crate::engine::clock::Virtual;
     use crate::engine::generator::{Generator, Region};
-    use crate::engine::job::{Control, LoadWindow, WorkerJob};
+    use crate::engine::worker_job::{Control, LoadWindow, WorkerJob};
     use crate::plan::Step;
     use crate::unit::Bytes;
 

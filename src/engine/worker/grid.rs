@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use super::Worker;
 use crate::engine::backend::Backend;
 use crate::engine::clock::Clock;
-use crate::engine::job::Message;
+use crate::engine::worker_job::Message;
 use crate::hist::Histogram;
 use crate::sample::{Counts, CpuTime, Depth, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
 use crate::unit::{Bytes, Nanos};

@@ -1,8 +1,8 @@
 //! Block sizes of reads and writes: `bs`, `bsrange` of one size, `bssplit`.
 
 use super::super::job::Job;
-use super::super::number::{self, OptionValue};
 use super::super::option;
+use super::super::option_value::{self, OptionValue};
 use super::{Obstacles, Words, bytes, written_size};
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::sample::Direction;
@@ -107,7 +107,7 @@ fn shares(text: &str, job: &Job) -> Result<Vec<BlockSizes>, String> {
 /// A size with fio's units.
 pub(super) fn size_of(text: &str, job: &Job) -> Result<u64, String> {
     let bs = option::find_any("bs").expect("the table has bs");
-    match number::read(bs, Some(text), base(job))? {
+    match option_value::read(bs, Some(text), base(job))? {
         (OptionValue::Ints([Some(n), ..]), _) => Ok(bytes(n).0),
         _ => Err(format!("'{text}' is no size")),
     }

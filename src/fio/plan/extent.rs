@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 use super::super::job::Job;
-use super::super::number::{OptionValue, TargetAmount};
+use super::super::option_value::{OptionValue, TargetAmount};
 use super::job_files::{Files, PathKind};
 use super::timing::is_time_based;
 use super::{Obstacles, Words, written_size};

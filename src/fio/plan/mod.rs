@@ -17,7 +17,7 @@ mod caching;
 mod extent;
 mod flushing;
 mod job_files;
-mod order;
+mod job_order;
 mod rates;
 #[cfg(test)]
 mod round_trip;
@@ -132,7 +132,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         steps: Vec::new(),
     };
     let mut members: Vec<Member> = Vec::new();
-    let mut order = order::JobOrder::default();
+    let mut order = job_order::JobOrder::default();
     let mut thread = 1;
     for (index, job) in jobs.iter().enumerate() {
         let obstacles = &mut Obstacles { job: &job.name, found: &mut found };
@@ -148,7 +148,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
             rates::scale(&mut step);
             step.name = order.name(job);
             step.start = order.start(job, i == 0);
-            step.delay = order::delay(job);
+            step.delay = job_order::delay(job);
             step.cpus = submission::cpus(job, thread - 1 + i, clones);
             step.cpus_shared = step.cpus.is_some() && job.choice("cpus_allowed_policy") != Some("split");
             members.push(Member { job: index, clones, thread: thread + i });

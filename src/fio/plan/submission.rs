@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::super::job::Job;
-use super::super::number::OptionValue;
+use super::super::option_value::OptionValue;
 use super::{Obstacles, Words, whole};
 use crate::plan::{CpuList, EngineKind, Pattern, Step};
 use crate::sample::Direction;

@@ -1,6 +1,6 @@
 use super::super::job::{Given, Job};
 use super::super::mistake::Origin;
-use super::super::{number, option};
+use super::super::{option, option_value};
 use super::*;
 use crate::plan::{Arrival, Start, Step};
 use crate::unit::Nanos;
@@ -18,7 +18,7 @@ pub(super) fn job(name: &str, options: &[&str]) -> Job {
     for text in options {
         let (name, text) = text.split_once('=').map_or((*text, None), |(n, v)| (n, Some(v)));
         let option = option::find_any(name).unwrap_or_else(|| panic!("no option {name}"));
-        let (value, _) = number::read(option, text, 1024).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let (value, _) = option_value::read(option, text, 1024).unwrap_or_else(|e| panic!("{name}: {e}"));
         job.stonewall |= option.name == "stonewall";
         job.own.push(Given { option, text: text.map(str::to_string), value, origin: Origin::Whole });
     }

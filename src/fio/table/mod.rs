@@ -1,12 +1,12 @@
 //! The one table of fio's options: parsing, `--cmdhelp`, the conversion to a Plan and `docs/fio-compat.md` all read it.
 
 mod course;
-mod data;
+mod data_options;
 mod engines;
 mod files;
-mod job;
-mod process;
-mod report;
+mod job_options;
+mod process_options;
+mod report_options;
 
 use super::option::{FioOption, Support, TimeUnit, ValueKind};
 
@@ -26,8 +26,15 @@ pub struct Engine {
 }
 
 /// Options of every job, then those of engines.
-const PARTS: [&[FioOption]; 7] =
-    [job::ROWS, files::ROWS, course::ROWS, data::ROWS, process::ROWS, report::ROWS, engines::ROWS];
+const PARTS: [&[FioOption]; 7] = [
+    job_options::ROWS,
+    files::ROWS,
+    course::ROWS,
+    data_options::ROWS,
+    process_options::ROWS,
+    report_options::ROWS,
+    engines::ROWS,
+];
 
 /// Every row.
 pub fn all() -> impl Iterator<Item = &'static FioOption> {

@@ -6,8 +6,8 @@
 
 mod figure;
 mod group;
-mod latency;
-mod live;
+mod latency_lines;
+mod status_lines;
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -20,7 +20,7 @@ use super::output::{
 };
 use crate::sample::Direction;
 pub use figure::{Scale, figure};
-pub use live::{Live, StatusText};
+pub use status_lines::{Live, StatusText};
 
 /// The whole report: what fio prints before a run, and the results.
 pub fn normal(output: &Output) -> String {
@@ -143,8 +143,8 @@ fn row(job: &OutputRow, output: &Output, out: &mut String) {
     shares(&BELOW_MS.map(String::from), job.latency_ms.as_ref().map(|a| &a[..]), "msec", out);
     if let Some(sync) = job.sync.as_ref().filter(|s| s.samples != Some(0)) {
         out.push_str("  fsync/fdatasync/sync_file_range:\n");
-        out.push_str(&latency::line("sync", sync));
-        out.push_str(&latency::percentiles("sync", sync, precision(job, output, sync)));
+        out.push_str(&latency_lines::line("sync", sync));
+        out.push_str(&latency_lines::percentiles("sync", sync, precision(job, output, sync)));
     }
     if let Some(cpu) = &job.cpu {
         let _ = writeln!(
@@ -214,12 +214,12 @@ fn direction(
     let kinds = [("slat", &stats.slat), ("clat", &stats.clat), (" lat", &stats.lat)];
     let measured = kinds.into_iter().filter_map(|(name, l)| Some((name, l.as_ref()?)));
     for (name, l) in measured.clone().filter(|(_, l)| l.samples != Some(0)) {
-        out.push_str(&latency::line(name, l));
+        out.push_str(&latency_lines::line(name, l));
     }
     for (name, l) in measured {
-        out.push_str(&latency::percentiles(name.trim(), l, precision(job, output, l)));
+        out.push_str(&latency_lines::percentiles(name.trim(), l, precision(job, output, l)));
     }
-    out.push_str(&latency::samples(stats, scale));
+    out.push_str(&latency_lines::samples(stats, scale));
 }
 
 /// Decimals of a percentile: as many as the longest of the user's list, else two, or what the list needs.

@@ -142,7 +142,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
 mod tests {
     use super::*;
     use crate::record::Outcome;
-    use crate::spec::promise::{AtBlock, Binding};
+    use crate::spec::volume_promise::{AtBlock, Binding};
 
     fn claim(metric: Metric, promised: f64, limit: f64, measured: f64, bounds: Option<(f64, f64)>) -> Claim {
         Claim {

@@ -10,21 +10,21 @@ mod bins;
 mod charts;
 mod gauge;
 mod grids;
-mod judgement;
+mod judgement_section;
 pub mod repeat;
 mod sections;
-mod step;
+mod step_section;
 
 use askama::Template;
 
 use crate::output::screen::visible;
 use crate::record::Record;
-use crate::report::crosscheck;
+use crate::report::crosscheck_text;
 use crate::verdict;
 use grids::Grid;
-use judgement::{ClaimCard, Judged, Limits, UntestedCard};
+use judgement_section::{ClaimCard, Judged, Limits, UntestedCard};
 use sections::{DoubtCard, Fact, JudgementLine};
-use step::{LATENCY_HEADS, PageRow, StepSection};
+use step_section::{LATENCY_HEADS, PageRow, StepSection};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
@@ -97,12 +97,12 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
     let compared = !record.cross_checks.is_empty();
     let (found, verdict) = if compared { Default::default() } else { verdict::judged(record) };
     let judged = match &verdict {
-        Some(verdict) => judgement::judged(record, verdict),
+        Some(verdict) => judgement_section::judged(record, verdict),
         None => Judged::without_promise(record),
     };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..record.steps.len() {
-        let (mut section, of_step) = step::step(record, i, verdict.as_ref());
+        let (mut section, of_step) = step_section::step(record, i, verdict.as_ref());
         rows.append(&mut section.rows);
         if i < MOST_SECTIONS {
             steps.push(section);
@@ -117,8 +117,8 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         claims: judged.claims,
         untested: judged.untested,
         notes: judged.notes,
-        comparison: crosscheck::text(&record.cross_checks).trim().to_string(),
-        limits: judgement::limits(&found),
+        comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
+        limits: judgement_section::limits(&found),
         heads: LATENCY_HEADS,
         rows,
         steps,

@@ -6,9 +6,9 @@ use super::{BLOCKS_KIB, BOTH, directions};
 use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
-use crate::spec::level::{Burst, Each, PromiseDirection, Range};
-use crate::spec::promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
+use crate::spec::promised_level::{Burst, Each, PromiseDirection, Range};
 use crate::spec::reverse::Fit;
+use crate::spec::volume_promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
 
 /// Volume types for programs.

@@ -1,15 +1,15 @@
 //! A promise as people and programs read it. Nothing is computed here that the promise does not already say.
 
 mod json;
-mod machine;
-mod text;
+mod machine_volumes;
+mod promise_text;
 
 pub use json::{fits_json, json, list_json};
-pub use machine::{machine_json, machine_text};
-pub use text::{fits_text, list_text, remark, text};
+pub use machine_volumes::{machine_json, machine_text};
+pub use promise_text::{fits_text, list_text, remark, text};
 
-use crate::spec::level::PromiseDirection;
-use crate::spec::promise::{Promise, Reading};
+use crate::spec::promised_level::PromiseDirection;
+use crate::spec::volume_promise::{Promise, Reading};
 use crate::unit::Bytes;
 
 const BOTH: [PromiseDirection; 2] = [PromiseDirection::Read, PromiseDirection::Write];

@@ -9,7 +9,7 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use super::{Failure, logs};
+use super::{Failure, log_files};
 use crate::device::{self, Facts, Root};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
@@ -54,7 +54,7 @@ pub fn written(
 ) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
     let mut nodes: Vec<PathBuf> = Vec::new();
-    for path in touched(command, files).into_iter().chain(logs::names(command)) {
+    for path in touched(command, files).into_iter().chain(log_files::names(command)) {
         // One look at what is there spares the many names that lead nowhere.
         if std::fs::metadata(&path).is_ok() && matches!(look(&path), PathKind::Block(_) | PathKind::File(_)) {
             let node = path.canonicalize().unwrap_or_else(|_| path.clone());

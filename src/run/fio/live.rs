@@ -12,8 +12,8 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 
 use super::interim::Interim;
-use super::logs;
-use super::report::{self, Seen, Sink};
+use super::log_files;
+use super::print_report::{self, Seen, Sink};
 use crate::engine::Trace;
 use crate::fio::command::{Command, Eta, Format};
 use crate::fio::job::Job;
@@ -138,7 +138,7 @@ impl<'a> Screen<'a> {
         };
         let eta = self.eta(now).unwrap_or(UNKNOWN);
         let seen = Seen { steps: &steps, evidence, failed: &failed, ran: self.began.elapsed(), eta };
-        let output = report::output(self.command, self.native, &seen);
+        let output = print_report::output(self.command, self.native, &seen);
         self.sink.results(&output);
     }
 
@@ -286,7 +286,7 @@ impl Front for Screen<'_> {
     fn traced(&mut self, step: &Step, traces: Vec<Trace>) {
         let Some(i) = self.place(&step.name) else { return };
         let Member { job, thread, .. } = self.native.members[i];
-        self.lost |= !logs::write(&self.command.jobs[job], thread, &traces);
+        self.lost |= !log_files::write(&self.command.jobs[job], thread, &traces);
     }
 
     fn heard(&mut self, news: &News<'_>) {

@@ -13,9 +13,9 @@ mod devices;
 mod hand;
 mod interim;
 mod live;
-mod logs;
+mod log_files;
 mod own;
-mod report;
+mod print_report;
 mod say;
 
 use std::cell::RefCell;
@@ -44,7 +44,7 @@ use crate::output::{self, FileIdentity, OutputFile};
 use crate::record::Record;
 use live::Screen;
 use own::Own;
-use report::Seen;
+use print_report::Seen;
 
 /// The exit code after a signal, as fio has it.
 const INTERRUPTED: u8 = 128;
@@ -197,7 +197,7 @@ fn converted(
 fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
     let named = [("--output", &command.output), ("--record", &own.record)];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
-    for (option, path) in named.chain(logs::names(command).into_iter().map(|path| ("log", path))) {
+    for (option, path) in named.chain(log_files::names(command).into_iter().map(|path| ("log", path))) {
         if matches!(look(&path), PathKind::Block(_)) {
             return Err(Failure {
                 code: 3,
@@ -244,12 +244,12 @@ fn run(
         share_cpus: true,
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
-    let sink = report::Sink::open(command).map_err(as_fio)?;
+    let sink = print_report::Sink::open(command).map_err(as_fio)?;
     let mut saved = record_file(command, own, &native, &sink, job_files).map_err(as_fio)?;
     let interrupts = signals()?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
-        report::say_noted(command, &native);
+        print_report::say_noted(command, &native);
     }
     let mut screen = Screen::new(command, &native, sink, std::io::stdout().is_terminal())?;
     let began = Instant::now();
@@ -261,14 +261,14 @@ fn run(
         sink.stopped(signal);
     }
     let seen = Seen::all(&ended.record, &ended.failed, began.elapsed());
-    sink.results(&report::output(command, &native, &seen));
+    sink.results(&print_report::output(command, &native, &seen));
     whole &= !sink.lost();
     if let Some(file) = &mut saved {
         whole &= keep(file, &ended.record);
     }
     say::failures(&ended.record, &ended.failed);
     if !own.quiet_doubts {
-        report::say_doubts(&ended.record, own.record.as_deref());
+        print_report::say_doubts(&ended.record, own.record.as_deref());
     }
     let failed = failed_jobs(&native, &ended.failed);
     if !ended.put_back() {
@@ -291,7 +291,7 @@ fn record_file(
     command: &Command,
     own: &Own,
     native: &Native,
-    sink: &report::Sink,
+    sink: &print_report::Sink,
     job_files: &[String],
 ) -> Result<Option<OutputFile>, Failure> {
     let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
@@ -299,7 +299,7 @@ fn record_file(
     let targets = native.plan.targets.iter().map(|path| named("target", path));
     let mut used: Vec<_> =
         targets.chain(job_files.iter().map(|file| named("job file", Path::new(file)))).collect();
-    let logs = logs::names(command);
+    let logs = log_files::names(command);
     for path in &logs {
         output::apart(&[&super::output("log", path)?], &used)?;
     }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::job::{Given, Job as Asked};
 use super::mistake::Origin;
-use super::number::{self, TargetAmount};
 use super::option;
+use super::option_value::{self, TargetAmount};
 use super::output::{AskedRate, Output, OutputRow, Stats};
 use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
@@ -129,7 +129,7 @@ fn options(output: &Output, job: &OutputRow) -> Asked {
     let given = |(name, text): &(String, String)| {
         let option = option::find_any(name)?;
         let text = Some(text.as_str()).filter(|t| !t.is_empty());
-        let (value, _) = number::read(option, text, base).ok()?;
+        let (value, _) = option_value::read(option, text, base).ok()?;
         Some(Given { option, text: text.map(str::to_string), value, origin: Origin::Whole })
     };
     Asked {

@@ -4,9 +4,9 @@ use super::{BLOCKS_KIB, BOTH, directions};
 use crate::spec::entry::Volume;
 use crate::spec::formula::plain;
 use crate::spec::instance::InstanceCap;
-use crate::spec::level::{Each, PromiseDirection, Range};
-use crate::spec::promise::{AtBlock, Cap, Promise, Reading, VolumePromise};
+use crate::spec::promised_level::{Each, PromiseDirection, Range};
 use crate::spec::reverse::{Fit, Need};
+use crate::spec::volume_promise::{AtBlock, Cap, Promise, Reading, VolumePromise};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 const WIDTH: usize = 80;

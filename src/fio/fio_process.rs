@@ -352,7 +352,7 @@ fn end(job: &OutputRow, worker: u32, jobs: u32, first: bool) -> WorkerEnd {
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::option_value;
 
     #[test]
     fn versions_are_read() {

@@ -141,7 +141,7 @@ impl Stack {
         let mut devices = vec![file.filesystem];
         if file.filesystem.is_anonymous() {
             // btrfs: the number is of a subvolume, and the device has to be found by the mount above the path.
-            let place = super::super::file::place(root, path).ok();
+            let place = super::super::file_facts::place(root, path).ok();
             devices = place.iter().flat_map(FilePlace::devices).map(|d| d.number).collect();
         }
         for device in devices.into_iter().filter(|d| name_of(root, *d).is_some()) {

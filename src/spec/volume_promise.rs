@@ -11,7 +11,7 @@ use super::catalogue::Catalogue;
 use super::entry::{BlockTable, Confidence, Volume};
 use super::error::SpecError;
 use super::instance::InstanceCap;
-use super::level::{Bought, Each, Level, PromiseDirection};
+use super::promised_level::{Bought, Each, Level, PromiseDirection};
 use super::request::PromiseRequest;
 use crate::unit::Bytes;
 

@@ -10,7 +10,7 @@ use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::to_record::to_record;
-use crate::fio::{paste, read};
+use crate::fio::{paste, read_report};
 use crate::foreign::{self, ForeignReport};
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::unit::grouped;
@@ -109,9 +109,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     let plain = paste::plain(bytes);
     let foreign = foreign::reports(&plain);
     let mut all: Vec<Origin> = Vec::new();
-    match read::reports(bytes) {
+    match read_report::reports(bytes) {
         Ok(reports) => {
-            let mut reports = read::last_of_each_run(reports);
+            let mut reports = read_report::last_of_each_run(reports);
             typed_command::attach(&plain, &mut reports);
             all.extend(reports.into_iter().map(|(form, output)| Origin::Fio(form, Box::new(output))));
         }

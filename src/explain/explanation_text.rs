@@ -3,7 +3,7 @@
 use super::sentences::figure;
 use super::{Better, Explained, RunExplained};
 use crate::record::{Finding, NOTHING, ReportForm};
-use crate::report::crosscheck;
+use crate::report::crosscheck_text;
 use crate::report::text::{WIDTH, table, wrap};
 use crate::report::verdict as report;
 use crate::unit::{Nanos, significant};
@@ -53,7 +53,7 @@ fn one(e: &Explained) -> String {
         out += "\nThe runs together\n";
         out.extend(e.doubts.iter().map(doubt));
     }
-    out += &crosscheck::text(&e.cross_checks);
+    out += &crosscheck_text::text(&e.cross_checks);
     if let Some(v) = &e.verdict {
         out += &report::verdict(v);
         for line in &e.promise {

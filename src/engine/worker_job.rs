@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
 use super::backend::Batch;
-use super::data::Data;
 use super::generator::Generator;
 use super::outcome::WorkerEnd;
 use super::passes::Passes;
 use super::schedule::Schedule;
+use super::write_pattern::Data;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 

@@ -9,7 +9,7 @@ use super::reach::Reach;
 use super::window::{ClaimTerms, Excess};
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
-use crate::spec::promise::AtBlock;
+use crate::spec::volume_promise::AtBlock;
 use crate::stats::level::{self, Answer};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};

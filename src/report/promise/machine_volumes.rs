@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::text::PromisePage;
+use super::promise_text::PromisePage;
 use crate::device::cloud::{CloudVolume, Machine};
 use crate::unit::Bytes;
 

@@ -2,7 +2,7 @@
 //!
 //! Figures are I/Os per second and throughput in the type's own unit. A figure for both directions is one figure that
 //! reads and writes share, unless the type publishes them apart. Block sizes, instances and unit doubt come later, in
-//! [`super::promise`].
+//! [`super::volume_promise`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Finding a volume type by the names people use, and the edition that held at a date.
 
 use super::catalogue::Catalogue;
-use super::check::is_date;
+use super::catalogue_check::is_date;
 use super::entry::Volume;
 use super::error::SpecError;
 

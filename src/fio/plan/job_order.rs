@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::super::job::Job;
-use super::super::number::OptionValue;
+use super::super::option_value::OptionValue;
 use super::Obstacles;
 use crate::plan::Start;
 use crate::unit::Nanos;
