@@ -1,4 +1,5 @@
 //! The order of the modules is the table in ARCHITECTURE.md: each line is a module, which may use those below it and none above.
+//! A name stands for one thing: no two types and no two files share one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -144,4 +145,51 @@ fn only_test_items_are_left_out() {
     let (kept, tests) = product(text);
     let modules: Vec<&str> = kept.iter().flat_map(|(_, line)| named(line)).collect();
     assert_eq!((modules, tests), (vec!["a", "f", "g", "h"], vec!["far"]));
+}
+
+/// Names that stand more than once, with where they stand.
+fn repeated(names: Vec<(String, String)>) -> Vec<String> {
+    let mut places = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for (name, place) in names {
+        places.entry(name).or_default().push(place);
+    }
+    places.retain(|_, at| at.len() > 1);
+    places.into_iter().map(|(name, at)| format!("{name}: {}", at.join(", "))).collect()
+}
+
+/// The type that a line declares.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let line = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.trim_start(),
+        None => line,
+    };
+    let rest = ["struct ", "enum ", "trait ", "union "].iter().find_map(|word| line.strip_prefix(word))?;
+    rest.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[test]
+fn no_two_types_share_a_name() {
+    let mut names = Vec::new();
+    for file in sources(&below("src")) {
+        let text = fs::read_to_string(&file).unwrap();
+        for (n, line) in product(&text).0 {
+            names.extend(declared(line).map(|name| (name.to_string(), format!("{}:{n}", file.display()))));
+        }
+    }
+    assert!(names.len() > 300, "found only {} types", names.len());
+    let repeated = repeated(names);
+    assert!(repeated.is_empty(), "{}", repeated.join("\n"));
+}
+
+#[test]
+fn no_two_files_share_a_name() {
+    let names = sources(&below("src"))
+        .into_iter()
+        .map(|file| (file.file_name().unwrap().to_string_lossy().into_owned(), file.display().to_string()))
+        .filter(|(name, _)| !["mod.rs", "tests.rs"].contains(&name.as_str()))
+        .collect();
+    let repeated = repeated(names);
+    assert!(repeated.is_empty(), "{}", repeated.join("\n"));
 }

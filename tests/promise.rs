@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use volproof::report::promise as report;
-use volproof::spec::promised_level::{Choice, Direction};
-use volproof::spec::request::{Amount, Asked, Request};
+use volproof::spec::promised_level::{Choice, PromiseDirection};
+use volproof::spec::request::{Amount, Asked, PromiseRequest};
 use volproof::spec::volume_promise::{Binding, Promise, Reading, VolumePromise};
 use volproof::spec::{Catalogue, SpecError};
 use volproof::unit::Bytes;
@@ -14,7 +14,7 @@ fn asked(kind: &str, gib: u64) -> Asked {
 }
 
 fn promise(volume: Asked) -> Result<Promise, SpecError> {
-    Promise::of(Catalogue::shipped(), &Request { volume, ..Request::default() })
+    Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
 }
 
 /// IOPS and throughput of a row's variant.
@@ -82,14 +82,14 @@ fn every_instance_example_holds() {
     for e in examples {
         let mut volumes =
             e.volumes.iter().map(|(kind, gib)| asked(&format!("{}:{kind}", e.provider), *gib as u64));
-        let request = Request {
+        let request = PromiseRequest {
             volume: volumes.next().unwrap(),
             with: volumes.collect(),
             instance: Some(e.size.clone()),
-            ..Request::default()
+            ..PromiseRequest::default()
         };
         let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
-        assert_eq!(promise.iops_cap(Direction::Read).unwrap().value, e.expected_iops, "{}", e.source);
+        assert_eq!(promise.iops_cap(PromiseDirection::Read).unwrap().value, e.expected_iops, "{}", e.source);
         assert_eq!(report::json(&promise)["iops"], e.expected_iops as u64, "{}", e.source);
     }
 }
@@ -97,21 +97,21 @@ fn every_instance_example_holds() {
 #[test]
 fn the_seed_of_2018() {
     // IOPS = min{1200 + 30 x capacity, 20000} = min{1200 + 30 x 800, 20000} = 20,000
-    let request = Request {
+    let request = PromiseRequest {
         volume: asked("alibaba:cloud_ssd", 800),
         at: Some("2018-07".into()),
         block: Some(Bytes::kib(4)),
-        ..Request::default()
+        ..PromiseRequest::default()
     };
     let promise = Promise::of(Catalogue::shipped(), &request).unwrap();
-    assert_eq!(promise.iops_cap(Direction::Write).unwrap().value, 20_000.0);
+    assert_eq!(promise.iops_cap(PromiseDirection::Write).unwrap().value, 20_000.0);
     insta::assert_snapshot!(report::text(&promise));
     assert_eq!(promise.volumes[0].level.workings[0].text, "min(1200 + 30 x 800, 20000)");
 }
 
 #[test]
 fn pages() {
-    let page = |request: Request| {
+    let page = |request: PromiseRequest| {
         let text = report::text(&Promise::of(Catalogue::shipped(), &request).unwrap());
         let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
         assert!(widest <= 80, "{widest} columns:\n{text}");
@@ -119,42 +119,42 @@ fn pages() {
     };
     insta::assert_snapshot!(
         "pl1",
-        page(Request { volume: asked("alibaba:cloud_essd.PL1", 800), ..Request::default() })
+        page(PromiseRequest { volume: asked("alibaba:cloud_essd.PL1", 800), ..PromiseRequest::default() })
     );
     insta::assert_snapshot!(
         "pl2_on_instance",
-        page(Request {
+        page(PromiseRequest {
             volume: asked("alibaba:cloud_essd.PL2", 1600),
             instance: Some("ecs.g6.8xlarge".into()),
             block: Some(Bytes::kib(16)),
-            ..Request::default()
+            ..PromiseRequest::default()
         })
     );
     insta::assert_snapshot!(
         "gp2_bursts",
-        page(Request { volume: asked("aws:gp2", 100), ..Request::default() })
+        page(PromiseRequest { volume: asked("aws:gp2", 100), ..PromiseRequest::default() })
     );
     insta::assert_snapshot!(
         "directions_and_instance_burst",
-        page(Request {
+        page(PromiseRequest {
             volume: asked("gcp:pd-standard", 1000),
             instance: Some("c2-standard-16".into()),
-            ..Request::default()
+            ..PromiseRequest::default()
         })
     );
     insta::assert_snapshot!(
         "no_number",
-        page(Request { volume: asked("alibaba:cloud", 100), ..Request::default() })
+        page(PromiseRequest { volume: asked("alibaba:cloud", 100), ..PromiseRequest::default() })
     );
     let bought = Asked { iops: Some(Choice::Value(99_999.0)), ..asked("gcp:hyperdisk-balanced", 100) };
-    insta::assert_snapshot!("bought", page(Request { volume: bought, ..Request::default() }));
+    insta::assert_snapshot!("bought", page(PromiseRequest { volume: bought, ..PromiseRequest::default() }));
     insta::assert_snapshot!(
         "several",
-        page(Request {
+        page(PromiseRequest {
             volume: asked("alibaba:cloud_auto", 500),
             with: vec!["cloud_essd.PL0:40GiB".parse().unwrap()],
             instance: Some("ecs.g7.large".into()),
-            ..Request::default()
+            ..PromiseRequest::default()
         })
     );
 }
@@ -188,10 +188,10 @@ fn every_type_has_its_page() {
 
 #[test]
 fn json_names() {
-    let pl2 = Request {
+    let pl2 = PromiseRequest {
         volume: asked("alibaba:cloud_essd.PL2", 1600),
         instance: Some("ecs.g6.8xlarge".into()),
-        ..Request::default()
+        ..PromiseRequest::default()
     };
     let json = report::json(&Promise::of(Catalogue::shipped(), &pl2).unwrap());
     assert_eq!(json["iops"], 60_000);
@@ -199,10 +199,10 @@ fn json_names() {
     assert_eq!(json["binding"], "instance");
     assert_eq!(json["volume"]["iops"], 81_800);
 
-    let at_16k = Request {
+    let at_16k = PromiseRequest {
         block: Some(Bytes::kib(16)),
         volume: asked("alibaba:cloud_ssd", 2000),
-        ..Request::default()
+        ..PromiseRequest::default()
     };
     let json = report::json(&Promise::of(Catalogue::shipped(), &at_16k).unwrap());
     assert_eq!((json["iops"].as_u64(), json["throughput"].as_u64()), (Some(17_200), Some(260)));
@@ -249,7 +249,7 @@ fn refusals_name_what_would_work() {
 #[test]
 fn what_cannot_be_bought_is_held_and_said() {
     let p = promise(Asked { iops: Some(Choice::Value(99_999.0)), ..asked("aws:gp3", 10) }).unwrap();
-    assert_eq!(p.iops_cap(Direction::Read).unwrap().value, 5_000.0);
+    assert_eq!(p.iops_cap(PromiseDirection::Read).unwrap().value, 5_000.0);
     assert!(
         p.volumes[0].notes.iter().any(|n| n.contains("99999 IOPS cannot be bought") && n.contains("5000"))
     );
@@ -270,12 +270,12 @@ fn a_users_catalogue_replaces_and_adds() {
     let catalogue = Catalogue::with_file(&file).unwrap();
     assert_eq!(catalogue.volumes.len(), Catalogue::shipped().volumes.len() + 1);
     for (kind, iops) in [("alibaba:cloud_essd.PL1", 7.0), ("alibaba:private.gold", 8.0)] {
-        let request = Request { volume: asked(kind, 50), ..Request::default() };
+        let request = PromiseRequest { volume: asked(kind, 50), ..PromiseRequest::default() };
         let promise = Promise::of(&catalogue, &request).unwrap();
-        assert_eq!(promise.iops_cap(Direction::Read).unwrap().value, iops);
+        assert_eq!(promise.iops_cap(PromiseDirection::Read).unwrap().value, iops);
         assert_eq!(promise.volumes[0].source, "our contract");
         assert_eq!(
-            promise.at(Bytes::kib(4), Direction::Read, Reading::Other).unwrap().binding,
+            promise.at(Bytes::kib(4), PromiseDirection::Read, Reading::Other).unwrap().binding,
             Binding::VolumeIops
         );
     }

@@ -126,7 +126,7 @@ pub struct RunFigures {
 
 /// The answer to what was asked.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct Explanation {
     /// All that could be explained.
     pub text: String,
     /// A promise was broken.
@@ -139,7 +139,7 @@ pub struct Answer {
 ///
 /// # Errors
 /// Of input: no file can be read or none is a result, a promise that cannot be told.
-pub fn answer(args: &ExplainArgs) -> anyhow::Result<Answer> {
+pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     if args.files.iter().filter(|f| f.as_os_str() == "-").count() > 1 {
         bail!("standard input can be named once only");
     }
@@ -166,7 +166,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Answer> {
         explanation_text::all(&all)
     };
     let refused = refused.iter().map(|e| format!("{e:#}")).collect();
-    Ok(Answer { text, failed, refused })
+    Ok(Explanation { text, failed, refused })
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {

@@ -352,7 +352,7 @@ fn end(job: &OutputRow, worker: u32, jobs: u32, first: bool) -> WorkerEnd {
 
 #[cfg(test)]
 mod tests {
-    use super::option_value;
+    use super::number;
 
     #[test]
     fn versions_are_read() {

@@ -407,7 +407,7 @@ fn published(table: &BlockTable) -> Vec<Published> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::level::Choice;
+    use super::super::promised_level::Choice;
     use super::super::request::Asked;
     use super::*;
     use proptest::prelude::*;

@@ -7,20 +7,20 @@ use std::io::Write;
 use std::sync::Arc;
 
 use volproof::device::Root;
-use volproof::engine::{self, Load, Outcome, Target, Timer, Watch};
+use volproof::engine::{self, Load, StepOutcome, Target, Timer, Watch};
 use volproof::guard::{Access, clear};
 use volproof::hist::Histogram;
 use volproof::plan::{Arrival, EngineKind, Pattern, Simulated, Step};
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
 
-fn simulated(step: Step, device: Simulated) -> Outcome {
+fn simulated(step: Step, device: Simulated) -> StepOutcome {
     let step = Step { engine: EngineKind::Null, simulate: Some(device), ..step };
     let targets = [Target { clearance: None, size: Bytes::gib(1) }];
     run(&step, EngineKind::Null, &targets, false)
 }
 
-fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: bool) -> Outcome {
+fn run(step: &Step, engine: EngineKind, targets: &[Target], continue_on_error: bool) -> StepOutcome {
     assert_eq!(step.problem(), None);
     let timer = Timer::choose(std::path::Path::new("/"));
     let cpus = &[];
@@ -32,7 +32,7 @@ fn device(latency: Nanos) -> Simulated {
     Simulated { latency, ..Simulated::default() }
 }
 
-fn all(outcome: &Outcome, response: bool) -> Histogram {
+fn all(outcome: &StepOutcome, response: bool) -> Histogram {
     let mut h = Histogram::new();
     let stream = outcome.series[0].read.as_ref().unwrap();
     for s in if response { &stream.response } else { &stream.service } {
@@ -114,7 +114,7 @@ fn arrivals_that_never_complete_are_counted_as_longer() {
 }
 
 /// Sum of all latencies, what lies outside of them, and the integral of the requests in flight, in request-nanoseconds.
-fn law(o: &Outcome) -> (i64, i64, i64) {
+fn law(o: &StepOutcome) -> (i64, i64, i64) {
     let latency = o.series[0].read.as_ref().map_or(0, |r| r.track.total().latency.0 as i64);
     let outside = o.ends.iter().map(|e| e.outside_ns).sum();
     (latency, outside, o.series[0].in_flight_ns.iter().sum::<u64>() as i64)

@@ -1,13 +1,13 @@
 //! Loads that take targets in turn or keep every I/O.
 
 use super::*;
-use volproof::engine::{End, Traced};
+use volproof::engine::{Traced, WorkerEnd};
 
-fn reads(o: &Outcome) -> u64 {
+fn reads(o: &StepOutcome) -> u64 {
     o.series[0].read.as_ref().map_or(0, |s| s.track.total().ios)
 }
 
-fn writes(o: &Outcome) -> u64 {
+fn writes(o: &StepOutcome) -> u64 {
     o.series[0].write.as_ref().map_or(0, |s| s.track.total().ios)
 }
 
@@ -127,7 +127,7 @@ fn every_backend_writes_to_each_target_in_turn() {
         let mut reading = targets.clone();
         reading[1] = Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) };
         let reads = Step { rw: Pattern::RandRead, fsync: 0, end_fsync: false, ..step };
-        let ends: Vec<End> = run(&reads, engine, &reading, false).ends;
+        let ends: Vec<WorkerEnd> = run(&reads, engine, &reading, false).ends;
         assert!(ends[0].failures.iter().all(|f| f.target == 1) && ends[0].errors > 0, "{engine}: {ends:?}");
         drop(short);
     }

@@ -4,7 +4,7 @@ use super::*;
 use std::time::{Duration, Instant};
 use volproof::engine::Gate;
 
-fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<Outcome, engine::EngineError> {
+fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<StepOutcome, engine::EngineError> {
     let targets = [Target { clearance: None, size: Bytes::kib(64) }];
     let load = Load {
         step,

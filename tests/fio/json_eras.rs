@@ -1,7 +1,7 @@
 //! fio's JSON of other versions, in other company, cut off, and of nobody.
 
 use volproof::fio::json_read::{self, ReadError};
-use volproof::fio::output::{Job, Output};
+use volproof::fio::output::{Output, OutputRow};
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
 
@@ -49,7 +49,7 @@ fn one(text: &str) -> Output {
     all.remove(0)
 }
 
-fn read_of(job: &Job) -> &volproof::fio::output::Stats {
+fn read_of(job: &OutputRow) -> &volproof::fio::output::Stats {
     job.directions[Direction::Read].as_ref().unwrap()
 }
 

@@ -6,11 +6,11 @@ use std::{fs, io};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use volproof::fio::command::{Command, Format, Request, Surroundings};
+use volproof::fio::command::{Command, Format, InfoRequest, Surroundings};
 use volproof::fio::job::default_of;
 use volproof::fio::mistake::{Mistake, What};
-use volproof::fio::option::{Kind, Support};
-use volproof::fio::option_value::Size;
+use volproof::fio::option::{Support, ValueKind};
+use volproof::fio::option_value::TargetAmount;
 use volproof::fio::{argv, cmdhelp, compat, table};
 use volproof::unit::{Bytes, Nanos};
 
@@ -75,7 +75,10 @@ fn the_lines_of_the_source_documents_are_read() {
         (job.int("iodepth"), job.int("numjobs"), job.flag("group_reporting")),
         (Some(128), Some(1), true)
     );
-    assert_eq!((job.bytes("bs"), job.size("size")), (Some(Bytes::kib(4)), Some(Size::Bytes(1 << 30))));
+    assert_eq!(
+        (job.bytes("bs"), job.size("size")),
+        (Some(Bytes::kib(4)), Some(TargetAmount::Bytes(1 << 30)))
+    );
     assert_eq!(
         (job.time("runtime"), job.text("filename")),
         (Some(Nanos::seconds(1000)), Some("iotest".into()))
@@ -127,7 +130,10 @@ fn sections_globals_includes_and_replacements() {
         (one.bytes("bs"), one.int("nrfiles"), one.choice("rw")),
         (Some(Bytes(4096)), Some(3), Some("randwrite"))
     );
-    assert_eq!((one.size("io_size"), one.size("size")), (Some(Size::Bytes(1000)), Some(Size::Bytes(8000))));
+    assert_eq!(
+        (one.size("io_size"), one.size("size")),
+        (Some(TargetAmount::Bytes(1000)), Some(TargetAmount::Bytes(8000)))
+    );
     assert_eq!(two.int("iodepth"), Some(4));
     assert_eq!((three.bytes("bs"), three.ranges("filesize")[0]), (Some(Bytes(16384)), Some((6144, 6144))));
     assert!(one.direct() && !four.direct(), "the command line's options hold for the first file");
@@ -179,7 +185,7 @@ fn units_are_fios_and_surprises_are_noted() {
     assert_eq!(time("--runtime=10M"), Some(Nanos::seconds(600)));
     assert_eq!(time("--thinktime=5"), Some(Nanos::micros(5)));
     assert_eq!(time("--thinktime=5ms"), Some(Nanos::millis(5)));
-    assert_eq!(jobs("--name=a --size=20%").jobs[0].size("size"), Some(Size::Percent(20)));
+    assert_eq!(jobs("--name=a --size=20%").jobs[0].size("size"), Some(TargetAmount::Percent(20)));
 }
 
 #[test]
@@ -196,8 +202,8 @@ fn flags_of_fio() {
     assert!(command.readonly && command.append_terse);
     assert_eq!(command.noted[0].0, "--alloc-size=99");
     assert!(command.jobs[0].flag("time_based"));
-    assert_eq!(jobs("-v").request, Some(Request::Version));
-    assert_eq!(jobs("--cmdhelp=bs").request, Some(Request::CmdHelp(Some("bs".into()))));
+    assert_eq!(jobs("-v").request, Some(InfoRequest::Version));
+    assert_eq!(jobs("--cmdhelp=bs").request, Some(InfoRequest::CmdHelp(Some("bs".into()))));
     assert_eq!(jobs("--client=host --parse-only").needs_fio.len(), 1);
 }
 
@@ -234,7 +240,11 @@ fn every_limit_has_a_reason_and_every_option_a_description() {
             assert!(!choice.help.is_empty(), "{} {}", option.name, choice.name);
             assert!(!matches!(choice.support, Support::Refused(_)));
         }
-        assert!(option.hidden || !matches!(option.kind, Kind::Deprecated | Kind::Gone), "{}", option.name);
+        assert!(
+            option.hidden || !matches!(option.kind, ValueKind::Deprecated | ValueKind::Gone),
+            "{}",
+            option.name
+        );
     }
 }
 
@@ -289,7 +299,7 @@ fn the_corpus_survives_a_new_page() {
 #[test]
 fn help_has_fios_layout_and_says_what_is_honoured() {
     let help = |request| cmdhelp::answer(&request).text;
-    insta::assert_snapshot!(help(Request::CmdHelp(Some("file_service_type".into()))), @r#"
+    insta::assert_snapshot!(help(InfoRequest::CmdHelp(Some("file_service_type".into()))), @r#"
     file_service_type: Which file is next
                  type: string (opt=bla)
               default: roundrobin
@@ -302,7 +312,7 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
                      : roundrobin one after the other
                      : sequential each file to its end (fio-only)
     "#);
-    insta::assert_snapshot!(help(Request::CmdHelp(Some("blocksize".into()))), @r#"
+    insta::assert_snapshot!(help(InfoRequest::CmdHelp(Some("blocksize".into()))), @r#"
           bs: Size of each I/O, for reads, writes and trims
        alias: blocksize
         type: integer value (opt=100)
@@ -310,7 +320,7 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
        range: min=1
     volproof: native
     "#);
-    insta::assert_snapshot!(help(Request::CmdHelp(Some("iodept".into()))), @r#"
+    insta::assert_snapshot!(help(InfoRequest::CmdHelp(Some("iodept".into()))), @r#"
     No option 'iodept'; the nearest is
                  iodepth: I/Os kept in flight by each job
                     type: integer value (opt=100)
@@ -318,7 +328,7 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
                    range: min=1, max=4294967295
                 volproof: native
     "#);
-    insta::assert_snapshot!(help(Request::EngHelp(Some("libaio".into()))), @r#"
+    insta::assert_snapshot!(help(InfoRequest::EngHelp(Some("libaio".into()))), @r#"
     nowait                  : I/Os that would block fail instead (fio-only)
     cmdprio_percentage      : Share of I/Os with high priority (fio-only)
     cmdprio_class           : Class of that priority (noted)
@@ -326,16 +336,16 @@ fn help_has_fios_layout_and_says_what_is_honoured() {
     cmdprio_bssplit         : Priorities by I/O size (fio-only)
     userspace_reap          : Take completions without a system call (noted)
     "#);
-    insta::assert_snapshot!(help(Request::EngHelp(Some("io_uring,sqthread_poll".into()))), @r#"
+    insta::assert_snapshot!(help(InfoRequest::EngHelp(Some("io_uring,sqthread_poll".into()))), @r#"
     sqthread_poll: A kernel thread submits
              type: empty or boolean value ([0|1])
           default: no default
          volproof: native
     "#);
-    let unknown = cmdhelp::answer(&Request::EngHelp(Some("nosuch".into())));
+    let unknown = cmdhelp::answer(&InfoRequest::EngHelp(Some("nosuch".into())));
     assert_eq!((unknown.text.as_str(), unknown.status), ("There is no IO engine 'nosuch'\n", 1));
-    assert!(help(Request::Version).starts_with("fio-3.33 (volproof "));
-    for line in help(Request::Help).lines() {
+    assert!(help(InfoRequest::Version).starts_with("fio-3.33 (volproof "));
+    for line in help(InfoRequest::Help).lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
 }

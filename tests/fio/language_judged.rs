@@ -9,7 +9,7 @@ use std::process::{Command as Process, Output, Stdio};
 use std::sync::OnceLock;
 use std::thread;
 
-use volproof::fio::command::{Command, Request, Surroundings};
+use volproof::fio::command::{Command, InfoRequest, Surroundings};
 use volproof::fio::mistake::Mistake;
 use volproof::fio::{argv, cmdhelp, table};
 
@@ -89,7 +89,7 @@ fn said(help: &str) -> BTreeMap<String, Said> {
     all
 }
 
-fn help(request: Request) -> BTreeMap<String, Said> {
+fn help(request: InfoRequest) -> BTreeMap<String, Said> {
     said(&cmdhelp::answer(&request).text)
 }
 
@@ -121,12 +121,12 @@ fn every_option_of_fio_is_in_the_table() {
     let Some(all) = fio(&["--cmdhelp=all"], Path::new("/")) else { return };
     let fios = names(&text(&all));
     assert!(fios.len() > 200, "{}", fios.len());
-    assert_eq!(names(&cmdhelp::answer(&Request::CmdHelp(Some("all".into()))).text), fios);
+    assert_eq!(names(&cmdhelp::answer(&InfoRequest::CmdHelp(Some("all".into()))).text), fios);
     let rows = table::all().filter(|o| o.engines.is_empty() && !o.hidden);
     assert_eq!(rows.map(|o| o.name.to_string()).collect::<BTreeSet<_>>(), fios);
     for name in &fios {
         let fio = said(&text(&fio(&[&format!("--cmdhelp={name}")], Path::new("/")).unwrap()));
-        let ours = help(Request::CmdHelp(Some(name.clone())));
+        let ours = help(InfoRequest::CmdHelp(Some(name.clone())));
         compare(name, &fio[name], &ours[name]);
     }
 }
@@ -146,7 +146,7 @@ fn every_option_of_every_engine_is_in_the_table() {
         for name in fios {
             let words = format!("{engine},{name}");
             let fio = said(&text(&fio(&[&format!("--enghelp={words}")], Path::new("/")).unwrap()));
-            compare(&words, &fio[&name], &help(Request::EngHelp(Some(words.clone())))[&name]);
+            compare(&words, &fio[&name], &help(InfoRequest::EngHelp(Some(words.clone())))[&name]);
             seen += 1;
         }
     }

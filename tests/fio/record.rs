@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use volproof::fio::of_record::{self, ReportRow, Unified};
-use volproof::fio::output::{Job, Output, Stats};
-use volproof::fio::value::{Reader, Value};
+use volproof::fio::output::{Output, OutputRow, Stats};
+use volproof::fio::value::{JsonValue, Reader};
 use volproof::fio::{json_read, json_write, terse};
 use volproof::record::Record;
 use volproof::sample::Direction;
@@ -32,17 +32,17 @@ fn record(plan: &str, targets: &[&str]) -> Record {
 
 /// Every path of a document with the type of its value; keys that are figures or options are left out.
 fn shape(text: &str) -> BTreeMap<String, &'static str> {
-    fn walk(path: &str, value: &Value<'_>, out: &mut BTreeMap<String, &'static str>) {
+    fn walk(path: &str, value: &JsonValue<'_>, out: &mut BTreeMap<String, &'static str>) {
         let kind = match value {
-            Value::Number(n) if n.contains('.') => "float",
-            Value::Number(_) => "int",
-            Value::Text(_) => "text",
-            Value::List(_) => "list",
-            Value::Map(_) => "map",
-            Value::Null | Value::Bool(_) => "odd",
+            JsonValue::Number(n) if n.contains('.') => "float",
+            JsonValue::Number(_) => "int",
+            JsonValue::Text(_) => "text",
+            JsonValue::List(_) => "list",
+            JsonValue::Map(_) => "map",
+            JsonValue::Null | JsonValue::Bool(_) => "odd",
         };
         out.insert(path.to_string(), kind);
-        if let Value::List(list) = value {
+        if let JsonValue::List(list) = value {
             list.iter().for_each(|v| walk(&format!("{path}[]"), v, out));
         }
         for (key, value) in value.members() {
@@ -51,7 +51,7 @@ fn shape(text: &str) -> BTreeMap<String, &'static str> {
             }
         }
     }
-    let mut value = Value::Null;
+    let mut value = JsonValue::Null;
     Reader::new(text.as_bytes(), 0).value_into(&mut value).unwrap();
     let mut out = BTreeMap::new();
     walk("", &value, &mut out);
@@ -86,7 +86,7 @@ fn keys_types_and_counts_are_those_of_fio() {
     let text = json_write::write(&ours, true);
     assert_eq!(shape(&text), shape(&json_write::write(&theirs, true)));
     let (a, b) = (&ours.jobs[0], &theirs.jobs[0]);
-    let all = |job: &Job| {
+    let all = |job: &OutputRow| {
         let moved = job.moved();
         moved.fold((0, 0), |sum, (_, s)| (sum.0 + s.ios.unwrap(), sum.1 + s.bytes.0))
     };
@@ -99,7 +99,7 @@ fn keys_types_and_counts_are_those_of_fio() {
     assert_eq!(json_write::write(&again, true), text);
 }
 
-fn stats(job: &Job, d: Direction) -> &Stats {
+fn stats(job: &OutputRow, d: Direction) -> &Stats {
     job.directions[d].as_ref().unwrap()
 }
 

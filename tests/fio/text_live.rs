@@ -78,7 +78,7 @@ fn our_text_is_fio_s_text() {
         // What was read from text is written as the same text, but for what decimal rates rounded away.
         let again = text_read::read(text_write::normal(&text).as_bytes()).unwrap().remove(0);
         for ((a, b), j) in text.jobs.iter().zip(&again.jobs).zip(&json.jobs) {
-            let ios = |j: &volproof::fio::output::Job| -> Vec<_> {
+            let ios = |j: &volproof::fio::output::OutputRow| -> Vec<_> {
                 j.moved().map(|(d, s)| (d, s.ios, s.runtime, s.short)).collect()
             };
             assert_eq!((ios(a), &a.header, a.cpu), (ios(b), &b.header, b.cpu), "{args}");

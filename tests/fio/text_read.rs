@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use volproof::fio::json_read::{self, ReadError};
-use volproof::fio::output::{Job, Latency, Output, Stats};
+use volproof::fio::output::{Latency, Output, OutputRow, Stats};
 use volproof::fio::{text_read, text_write};
 use volproof::sample::Direction;
 use volproof::unit::{Bytes, Nanos};
@@ -19,7 +19,7 @@ fn one(text: &str) -> Output {
     all.remove(0)
 }
 
-fn read_of(job: &Job) -> &Stats {
+fn read_of(job: &OutputRow) -> &Stats {
     job.directions[Direction::Read].as_ref().unwrap()
 }
 

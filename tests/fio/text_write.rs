@@ -1,7 +1,8 @@
 //! What `text_write` prints, as fio 3.33 printed it for the same figures.
 
 use volproof::fio::output::{
-    Cpu, Disk, DiskCounts, Header, Job, Latency, LatencyTarget, Output, PERCENTILES, Samples, Stats,
+    DiskCounters, DiskCounts, Header, Latency, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu,
+    Samples, Stats,
 };
 use volproof::fio::text_write;
 use volproof::sample::{Direction, PerDirection};
@@ -60,7 +61,7 @@ fn output() -> Output {
     let mut ms = [0.0; 12];
     ms[..4].copy_from_slice(&[0.6586, 0.0684, 0.0049, 0.0004]);
     ms[5] = 0.0635;
-    let job = Job {
+    let job = OutputRow {
         name: "Rand_Read_Testing".into(),
         members: 1,
         pid: Some(9845),
@@ -71,7 +72,13 @@ fn output() -> Output {
             depth: 128,
         }),
         directions: PerDirection([Some(read), None, None, None]),
-        cpu: Some(Cpu { user: 0.0319, system: 0.1095, switches: 23_746, major_faults: 0, minor_faults: 160 }),
+        cpu: Some(RowCpu {
+            user: 0.0319,
+            system: 0.1095,
+            switches: 23_746,
+            major_faults: 0,
+            minor_faults: 160,
+        }),
         depth: Some([0.001, 0.001, 0.001, 0.001, 0.001, 0.001, 1.0]),
         submit: Some([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         complete: Some([0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.001]),
@@ -79,7 +86,7 @@ fn output() -> Output {
         latency_us: Some(us),
         latency_ms: Some(ms),
         target: Some(LatencyTarget { depth: 128, percentile: 1.0, ..LatencyTarget::default() }),
-        ..Job::default()
+        ..OutputRow::default()
     };
     let counts = DiskCounts {
         ios: (258_422, 0),
@@ -88,13 +95,15 @@ fn output() -> Output {
         busy: 0.993,
         ..DiskCounts::default()
     };
-    let disk = |name: &str| Disk { name: name.into(), counts, ..Disk::default() };
-    let stacked =
-        Disk { below: Some(DiskCounts { ios: (129_211, 3), merges: (7, 0), ..counts }), ..disk("dm-0") };
+    let disk = |name: &str| DiskCounters { name: name.into(), counts, ..DiskCounters::default() };
+    let stacked = DiskCounters {
+        below: Some(DiskCounts { ios: (129_211, 3), merges: (7, 0), ..counts }),
+        ..disk("dm-0")
+    };
     Output {
         version: "fio-3.33".into(),
         jobs: vec![job],
-        disks: vec![stacked, Disk { is_below: true, ..disk("vdb") }],
+        disks: vec![stacked, DiskCounters { is_below: true, ..disk("vdb") }],
         ..Output::default()
     }
 }
@@ -136,7 +145,7 @@ fn a_report_with_everything() {
     Run status group 0 (all jobs):
        READ: bw=78.6MiB/s (82.4MB/s), 78.6MiB/s-78.6MiB/s (82.4MB/s-82.4MB/s), io=1024MiB (1074MB), run=13025-13025msec
 
-    Disk stats (read/write):
+    DiskCounters stats (read/write):
         dm-0: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%, aggrios=129211/3, aggrmerge=7/0, aggrticks=1625844/0, aggrin_queue=1625990, aggrutil=99.30%
       vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%
     "#);
@@ -153,7 +162,7 @@ fn clones_groups_errors_and_flushes() {
     let read = first.directions[Direction::Read].as_mut().unwrap();
     read.slat = None;
     read.clat.as_mut().unwrap().percentiles = vec![(50.0, Nanos(4_100_000)), (99.999, Nanos(823_000_001))];
-    let mut second = Job {
+    let mut second = OutputRow {
         name: "second".into(),
         group: 1,
         members: 1,
@@ -225,7 +234,7 @@ fn clones_groups_errors_and_flushes() {
 
 #[test]
 fn nothing_was_done() {
-    let output = Output { version: "fio-3.33".into(), jobs: vec![Job::default()], ..Output::default() };
+    let output = Output { version: "fio-3.33".into(), jobs: vec![OutputRow::default()], ..Output::default() };
     assert_eq!(
         text_write::normal(&output),
         "fio-3.33\nStarting 1 process\n\n\nRun status group 0 (all jobs):\n"

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ended};
 use std::sync::OnceLock;
 
-use volproof::fio::logs::{self, Entry, Kind, Style};
+use volproof::fio::logs::{self, LogEntry, LogKind, Style};
 use volproof::fio::of_record;
 use volproof::fio::{json_read, json_write};
 use volproof::record::Record;
@@ -121,9 +121,9 @@ fn clat2csv_takes_and_confirms_our_bins() {
 }
 
 /// Two seconds of reads, one each millisecond, of 200 us; the last tenth takes 3 ms.
-fn ios() -> Vec<Entry> {
+fn ios() -> Vec<LogEntry> {
     (0..2000u64)
-        .map(|i| Entry {
+        .map(|i| LogEntry {
             at: Nanos(i * 1_000_000 + 500_000),
             latency: Nanos::micros(if i < 1800 { 200 } else { 3000 }),
             direction: Direction::Read,
@@ -146,7 +146,7 @@ fn the_log_parsers_read_our_logs() {
     let dir = tempfile::tempdir().unwrap();
     let style = Style { average: Nanos::millis(100), ..Style::default() };
     for job in [1, 2] {
-        for kind in Kind::ALL {
+        for kind in LogKind::ALL {
             let name = logs::file_name("j", kind.word(), Some(job));
             save(dir.path(), &name, |out| logs::write(out, kind, style, &ios(), WINDOW));
         }
@@ -198,7 +198,7 @@ fn fio_plot_draws_our_logs() {
     let folder = dir.path().join("logs");
     std::fs::create_dir(&folder).unwrap();
     let style = Style { average: Nanos::millis(100), ..Style::default() };
-    for kind in Kind::ALL {
+    for kind in LogKind::ALL {
         let name = logs::file_name("randread-iodepth-1-numjobs-1", kind.word(), Some(1));
         save(&folder, &name, |out| logs::write(out, kind, style, &ios(), WINDOW));
     }

@@ -10,7 +10,7 @@ use volproof::record::{
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
 use volproof::spec::catalogue::Catalogue;
-use volproof::spec::request::{Asked, Request};
+use volproof::spec::request::{Asked, PromiseRequest};
 use volproof::spec::volume_promise::Promise;
 use volproof::stats::compare::Comparison;
 use volproof::topo::{CpuSet, Placement, Seat};
@@ -183,7 +183,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
 pub fn claimed() -> Claimed {
     let size = Some(Bytes::gib(40));
     let volume = Asked { kind: "alibaba:cloud_essd.PL0".into(), size, iops: None, throughput: None };
-    let request = Request { volume, with: Vec::new(), instance: None, block: None, at: None };
+    let request = PromiseRequest { volume, with: Vec::new(), instance: None, block: None, at: None };
     Claimed {
         options: ["--promise", "alibaba:cloud_essd.PL0"].map(String::from).to_vec(),
         tolerance: 0.02,

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use volproof::topo::{
-    Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script,
-    place_on, placement,
+    Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script, place,
+    place_on,
 };
 
 fn cpus_of(placement: &Placement) -> Vec<u32> {

@@ -2,7 +2,7 @@
 
 use crate::trees::read;
 use volproof::report::topo::{json, text};
-use volproof::topo::{LikeScript, Topology, like_script, placement};
+use volproof::topo::{LikeScript, Topology, like_script, place};
 
 fn shown(topology: &Topology, jobs: u32, pinned: bool, script: bool) -> String {
     let placement = place(topology, jobs, pinned);

@@ -11,11 +11,11 @@ use std::time::{Duration, Instant};
 use crate::tree::{assert_all_back, at, journals, lay, value};
 use tempfile::TempDir;
 use volproof::machine::{self, TuneArgs};
-use volproof::tune::{Journal, Need, Outcome, Places, State, Which, restore, tune};
+use volproof::tune::{EntryState, Journal, Places, RestoreOutcome, RoomNeeded, Which, restore, tune};
 
 /// Names the tree on which the child tunes and restores without end.
 const TREE: &str = "VOLPROOF_TEST_CRASH_TREE";
-const NEED: Need = Need { jobs: 64, depth: 4096 };
+const NEED: RoomNeeded = RoomNeeded { jobs: 64, depth: 4096 };
 const KILLS: u32 = 60;
 
 fn cycle(places: &Places) {
@@ -126,18 +126,20 @@ fn killed_at_sixty_moments_every_knob_comes_back() {
         for path in journals(&places) {
             let journal: Journal = serde_json::from_str(&fs::read_to_string(&path).unwrap())
                 .unwrap_or_else(|e| panic!("a journal is whole at any moment: {e}"));
-            let furthest = |s: State| journal.entries.iter().any(|e| e.state == s);
-            let at = [State::Writing, State::Written, State::Disturbed, State::Planned]
+            let furthest = |s: EntryState| journal.entries.iter().any(|e| e.state == s);
+            let at = [EntryState::Writing, EntryState::Written, EntryState::Disturbed, EntryState::Planned]
                 .into_iter()
                 .find(|s| furthest(*s));
             *states.entry(format!("{at:?}")).or_default() += 1;
         }
         for done in restore(&places, Which::Stale).unwrap() {
             assert!(done.complete(), "kill {kill}: {done:?}");
-            let strange =
-                done.knobs.iter().find(|k| !matches!(k.outcome, Outcome::Restored | Outcome::Unchanged));
+            let strange = done
+                .knobs
+                .iter()
+                .find(|k| !matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged));
             assert!(strange.is_none(), "kill {kill}: {strange:?}");
-            restored += done.knobs.iter().filter(|k| k.outcome == Outcome::Restored).count();
+            restored += done.knobs.iter().filter(|k| k.outcome == RestoreOutcome::Restored).count();
         }
         assert_all_back(&places);
         assert!(journals(&places).is_empty(), "kill {kill}");

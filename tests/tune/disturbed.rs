@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use volproof::tune::{Need, Places, Scope, survey};
+use volproof::tune::{Places, RoomNeeded, Scope, survey};
 
 use crate::traced_loop::{Device, as_new};
 
@@ -46,7 +46,7 @@ fn listed(disk: &str) -> Vec<(String, String, Vec<String>)> {
     let schedulers: Vec<String> = offered.split_whitespace().map(|s| s.replace(['[', ']'], "")).collect();
     let mut list = Vec::new();
     for scheduler in schedulers.iter().map(String::as_str).chain(schedulers.is_empty().then_some("")) {
-        for knob in survey(&places, &[disk.to_string()], Need::default()) {
+        for knob in survey(&places, &[disk.to_string()], RoomNeeded::default()) {
             if knob.disk.is_none() {
                 continue;
             }
@@ -61,7 +61,7 @@ fn listed(disk: &str) -> Vec<(String, String, Vec<String>)> {
                 ] {
                     let _ = write(file, value);
                 }
-                let row = survey(&places, &[disk.to_string()], Need::default());
+                let row = survey(&places, &[disk.to_string()], RoomNeeded::default());
                 let row = row.into_iter().find(|r| r.knob == knob.knob && r.disk.is_some()).unwrap();
                 let before = queue(&folder);
                 let _ = fs::write(&row.path, &value);

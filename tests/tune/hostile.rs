@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use volproof::machine::{NOT_RESTORED, RestoreArgs, recover, restore as restore_command};
 use volproof::report::tune::waiting as waiting_text;
-use volproof::tune::{Need, Places, TuneError, Waiting, Which, restore, tune};
+use volproof::tune::{Places, RoomNeeded, TuneError, Waiting, Which, restore, tune};
 
 use crate::tree::{assert_all_back, lay};
 
@@ -62,7 +62,7 @@ fn what_is_no_journal_is_named_and_believed_in_nothing() {
     assert!(at("other.json").exists() && !at("run-1-1-6.new").exists() && !at("run-1-1-7.new").exists());
     assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "{}");
     // A run goes on all the same.
-    assert!(tune(&places, &disks(), Need::default()).unwrap().restore().complete());
+    assert!(tune(&places, &disks(), RoomNeeded::default()).unwrap().restore().complete());
     assert_all_back(&places);
 }
 
@@ -71,7 +71,7 @@ fn a_lock_that_is_no_file_stops_nobody_for_long_and_lets_nothing_be_touched() {
     for name in ["lock", "disk-vdb.lock"] {
         let (_dir, places) = tree();
         pipe(&places.journals.join(name));
-        let e = tune(&places, &disks(), Need::default()).unwrap_err();
+        let e = tune(&places, &disks(), RoomNeeded::default()).unwrap_err();
         assert!(matches!(e, TuneError::NoJournal { .. }), "{e}");
         assert!(e.to_string().contains(&format!("{name}: it is a pipe; remove it")), "{e}");
         assert_all_back(&places);
@@ -88,7 +88,7 @@ fn a_folder_that_is_none_is_said() {
         make(&places.journals);
         let said = recover(&places);
         assert!(said.contains("it is no folder"), "{said}");
-        assert!(tune(&places, &disks(), Need::default()).is_err());
+        assert!(tune(&places, &disks(), RoomNeeded::default()).is_err());
         assert_all_back(&places);
     }
 }
@@ -116,7 +116,7 @@ fn another_users_journals_are_named_and_left_alone() {
     }
     let (dir, places) = tree();
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let tuned = tune(&places, &disks(), Need::default()).unwrap();
+    let tuned = tune(&places, &disks(), RoomNeeded::default()).unwrap();
     let text = fs::read_to_string(tuned.journal()).unwrap();
     drop(tuned);
     let start = text.split("\"start\": ").nth(1).unwrap().split(',').next().unwrap();

@@ -9,7 +9,7 @@ use std::process::{Child, Stdio};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::process::Signal;
-use volproof::tune::{Need, Places, ab, tune};
+use volproof::tune::{Places, RoomNeeded, ab, tune};
 
 use crate::traced::{CHANGES, Struck, Traced};
 
@@ -31,7 +31,7 @@ fn calls(stride: usize) -> (Vec<&'static str>, usize) {
 fn a_comparison() {
     let Some(disk) = std::env::var_os(COMPARED) else { return };
     let disks = [disk.into_string().unwrap()];
-    let mut tuned = tune(&Places::system(), &disks, Need { jobs: 1, depth: 200 }).unwrap();
+    let mut tuned = tune(&Places::system(), &disks, RoomNeeded { jobs: 1, depth: 200 }).unwrap();
     let effects = ab::each_knob::<std::io::Error>(&mut tuned, 6, 1, || Ok(1.0)).unwrap();
     assert!(effects.len() >= 2, "{effects:?}");
     assert!(tuned.restore().complete());

@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use crate::traced_loop::{as_new, with_journals};
 use rustix::process::Signal;
 use tempfile::TempDir;
-use volproof::topo::{Topology, placement};
+use volproof::topo::{Topology, place};
 use volproof::tune::ab::Side;
-use volproof::tune::{Attempt, Need, Outcome, Places, survey, tune};
+use volproof::tune::{Attempt, Places, RestoreOutcome, RoomNeeded, survey, tune};
 
 /// A loop device that is detached however the test ends.
 struct Loop {
@@ -66,17 +66,17 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
 
     let before = device.knobs();
     let disks = [device.name.clone()];
-    let tuned = tune(&places, &disks, Need::default()).unwrap();
+    let tuned = tune(&places, &disks, RoomNeeded::default()).unwrap();
     let ours = |path: &str| path.contains(&format!("/{}/", device.name));
     let written: Vec<_> = tuned.applied().iter().filter(|a| ours(&a.path)).collect();
     assert!(written.iter().any(|a| a.knob == "rq_affinity" && a.attempt == Attempt::Written), "{written:?}");
-    for row in survey(&places, &disks, Need::default()).iter().filter(|r| ours(&r.path)) {
+    for row in survey(&places, &disks, RoomNeeded::default()).iter().filter(|r| ours(&r.path)) {
         assert!(!row.differs(), "{row:?}");
     }
     let done = tuned.restore();
     assert!(done.complete(), "{done:?}");
     assert!(
-        done.knobs.iter().all(|k| matches!(k.outcome, Outcome::Restored | Outcome::Unchanged)),
+        done.knobs.iter().all(|k| matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged)),
         "{done:?}"
     );
     assert_eq!(device.knobs(), before);
@@ -87,7 +87,7 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
     if other.contains("mq-deadline") && fs::write(path("scheduler"), "mq-deadline").is_ok() {
         fs::write(path("nr_requests"), "77").unwrap();
         let before = device.knobs();
-        let tuned = tune(&places, &disks, Need::default()).unwrap();
+        let tuned = tune(&places, &disks, RoomNeeded::default()).unwrap();
         assert!(fs::read_to_string(path("scheduler")).unwrap().contains("[none]"));
         assert_ne!(fs::read_to_string(path("nr_requests")).unwrap().trim(), "77", "the kernel resets it");
         // Switched to and fro for a comparison, it resets them each time; they still come back.
@@ -99,7 +99,9 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
         }
         let done = tuned.restore();
         assert!(
-            done.knobs.iter().all(|k| matches!(k.outcome, Outcome::Restored | Outcome::Unchanged)),
+            done.knobs
+                .iter()
+                .all(|k| matches!(k.outcome, RestoreOutcome::Restored | RestoreOutcome::Unchanged)),
             "{done:?}"
         );
         assert_eq!(device.knobs(), before);

@@ -10,7 +10,7 @@ use volproof::record::TuningRecord;
 use volproof::report::tune::{applied, effects, line, restored};
 use volproof::stats::compare::Comparison;
 use volproof::tune::ab::Effect;
-use volproof::tune::{Applied, Attempt, Journal, Need, Outcome, Places, Put, Restoration};
+use volproof::tune::{Applied, Attempt, Journal, Places, Put, Restoration, RestoreOutcome, RoomNeeded};
 
 /// The tree of knobs, with enough around it to be read as a machine.
 fn tree() -> (TempDir, Places) {
@@ -182,13 +182,13 @@ fn exit_code_4_and_the_command_by_hand() {
 fn every_way_a_restoration_can_end() {
     let put = |outcome| Put { path: "/sys/block/vdb/queue/rq_affinity".into(), before: "1".into(), outcome };
     let knobs = vec![
-        put(Outcome::Restored),
-        put(Outcome::Unchanged),
-        put(Outcome::Changed { found: "0".into() }),
-        put(Outcome::Gone),
-        put(Outcome::Rebooted),
-        put(Outcome::HandedOver { pid: 77 }),
-        put(Outcome::Failed { why: "Read-only file system (os error 30)".into() }),
+        put(RestoreOutcome::Restored),
+        put(RestoreOutcome::Unchanged),
+        put(RestoreOutcome::Changed { found: "0".into() }),
+        put(RestoreOutcome::Gone),
+        put(RestoreOutcome::Rebooted),
+        put(RestoreOutcome::HandedOver { pid: 77 }),
+        put(RestoreOutcome::Failed { why: "Read-only file system (os error 30)".into() }),
     ];
     let journal = "/run/volproof/run-7-1-0.json".into();
     let done = Restoration { journal, pid: Some(7), unreadable: None, knobs };
@@ -342,7 +342,7 @@ fn what_the_knobs_did() {
 #[test]
 fn busy_and_unknown_devices_are_input_errors() {
     let (_dir, places) = tree();
-    let first = volproof::tune::tune(&places, &["vdb".into()], Need::default()).unwrap();
+    let first = volproof::tune::tune(&places, &["vdb".into()], RoomNeeded::default()).unwrap();
     let e = tune(&args(), &places, &|| true, &mut |_| {}).unwrap_err();
     assert!(e.to_string().contains("vdb is in use by another volproof"), "{e}");
     drop(first);

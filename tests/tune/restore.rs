@@ -6,10 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use crate::tree::{BEFORE, assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
 use volproof::tune::{
-    Attempt, Journal, Need, Outcome, Places, Restoration, State, TuneError, Which, restore, survey, tune,
+    Attempt, EntryState, Journal, Places, Restoration, RestoreOutcome, RoomNeeded, TuneError, Which, restore,
+    survey, tune,
 };
 
-const NEED: Need = Need { jobs: 4, depth: 128 };
+const NEED: RoomNeeded = RoomNeeded { jobs: 4, depth: 128 };
 
 fn disks(names: &[&str]) -> Vec<String> {
     names.iter().map(|n| n.to_string()).collect()
@@ -38,7 +39,7 @@ fn leave(places: &Places, change: impl FnOnce(&mut Journal)) {
     fs::write(path, serde_json::to_vec(&journal).unwrap()).unwrap();
 }
 
-fn outcome<'a>(done: &'a Restoration, knob: &str) -> &'a Outcome {
+fn outcome<'a>(done: &'a Restoration, knob: &str) -> &'a RestoreOutcome {
     &done
         .knobs
         .iter()
@@ -73,7 +74,7 @@ fn only_what_differs_is_written_and_everything_comes_back() {
     assert_eq!(value(&places, "/sys/block/vdb/queue/iostats"), "1", "evidence stays on");
     assert_eq!(journals(&places), [tuned.journal()]);
     let done = tuned.restore();
-    assert!(done.complete() && done.knobs.iter().all(|k| k.outcome == Outcome::Restored), "{done:?}");
+    assert!(done.complete() && done.knobs.iter().all(|k| k.outcome == RestoreOutcome::Restored), "{done:?}");
     assert_all_back(&places);
     assert_eq!(journals(&places), [] as [std::path::PathBuf; 0]);
     // A second time there is nothing to do.
@@ -83,14 +84,14 @@ fn only_what_differs_is_written_and_everything_comes_back() {
 #[test]
 fn nothing_to_change_writes_no_journal() {
     let (_dir, places) = tree();
-    let tuned = tune(&places, &[], Need::default()).unwrap();
+    let tuned = tune(&places, &[], RoomNeeded::default()).unwrap();
     assert_eq!(tuned.applied().len(), 1, "the governor");
-    let second = tune(&places, &disks(&["vdz"]), Need::default()).unwrap();
+    let second = tune(&places, &disks(&["vdz"]), RoomNeeded::default()).unwrap();
     assert_eq!(second.applied()[0].attempt, Attempt::Already, "shared with the first");
     drop(second);
     drop(tuned);
     set(&places, "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor", "performance");
-    let idle = tune(&places, &[], Need::default()).unwrap();
+    let idle = tune(&places, &[], RoomNeeded::default()).unwrap();
     assert!(idle.applied().is_empty() && journals(&places).is_empty());
 }
 
@@ -144,7 +145,7 @@ fn a_value_of_somebody_else_stays() {
     let tuned = tune(&places, &disks(&["vdb"]), NEED).unwrap();
     set(&places, "/sys/block/vdb/queue/rq_affinity", "0");
     let done = tuned.restore();
-    assert_eq!(*outcome(&done, "vdb/queue/rq_affinity"), Outcome::Changed { found: "0".into() });
+    assert_eq!(*outcome(&done, "vdb/queue/rq_affinity"), RestoreOutcome::Changed { found: "0".into() });
     assert!(done.complete(), "it is theirs now, nothing is left to do");
     assert_eq!(value(&places, "/sys/block/vdb/queue/rq_affinity"), "0");
     set(&places, "/sys/block/vdb/queue/rq_affinity", "1");
@@ -158,15 +159,15 @@ fn crash_states_are_told_apart() {
         for entry in &mut journal.entries {
             match entry.path.rsplit('/').next().unwrap() {
                 // Killed between the write and its note.
-                "scheduler" => (entry.state, entry.after) = (State::Writing, None),
+                "scheduler" => (entry.state, entry.after) = (EntryState::Writing, None),
                 // Killed before the write: the old value is still there.
-                "rq_affinity" => (entry.state, entry.after) = (State::Writing, None),
+                "rq_affinity" => (entry.state, entry.after) = (EntryState::Writing, None),
                 // Never begun, although somebody has the value that was wanted.
-                "nomerges" => (entry.state, entry.after) = (State::Planned, None),
+                "nomerges" => (entry.state, entry.after) = (EntryState::Planned, None),
                 // Reset by the kernel when the scheduler was switched, and not noted.
-                "nr_requests" => (entry.state, entry.after) = (State::Disturbed, None),
+                "nr_requests" => (entry.state, entry.after) = (EntryState::Disturbed, None),
                 // Being written, but it has a third value: somebody else's.
-                "wbt_lat_usec" => (entry.state, entry.after) = (State::Writing, None),
+                "wbt_lat_usec" => (entry.state, entry.after) = (EntryState::Writing, None),
                 _ => {}
             }
         }
@@ -175,11 +176,11 @@ fn crash_states_are_told_apart() {
     set(&places, "/sys/block/vdb/queue/nr_requests", "1023");
     set(&places, "/sys/block/vdb/queue/wbt_lat_usec", "500");
     let done = restore(&places, Which::Stale).unwrap().remove(0);
-    assert_eq!(*outcome(&done, "scheduler"), Outcome::Restored);
-    assert_eq!(*outcome(&done, "rq_affinity"), Outcome::Unchanged);
-    assert_eq!(*outcome(&done, "nomerges"), Outcome::Unchanged);
-    assert_eq!(*outcome(&done, "nr_requests"), Outcome::Restored);
-    assert_eq!(*outcome(&done, "wbt_lat_usec"), Outcome::Changed { found: "500".into() });
+    assert_eq!(*outcome(&done, "scheduler"), RestoreOutcome::Restored);
+    assert_eq!(*outcome(&done, "rq_affinity"), RestoreOutcome::Unchanged);
+    assert_eq!(*outcome(&done, "nomerges"), RestoreOutcome::Unchanged);
+    assert_eq!(*outcome(&done, "nr_requests"), RestoreOutcome::Restored);
+    assert_eq!(*outcome(&done, "wbt_lat_usec"), RestoreOutcome::Changed { found: "500".into() });
     assert_eq!(value(&places, "/sys/block/vdb/queue/nomerges"), "2");
     assert_eq!(value(&places, "/sys/block/vdb/queue/nr_requests"), "64");
 }
@@ -188,11 +189,14 @@ fn crash_states_are_told_apart() {
 fn a_disturbed_knob_comes_back_although_it_was_not_wanted() {
     let (_dir, places) = tree();
     // Depth 1 needs no room, so nr_requests is in the journal only because the scheduler resets it.
-    let tuned = tune(&places, &disks(&["vdb"]), Need { jobs: 1, depth: 1 }).unwrap();
+    let tuned = tune(&places, &disks(&["vdb"]), RoomNeeded { jobs: 1, depth: 1 }).unwrap();
     assert!(tuned.applied().iter().all(|a| a.knob != "nr_requests"));
     let journal: Journal = serde_json::from_str(&fs::read_to_string(tuned.journal()).unwrap()).unwrap();
     let entry = journal.entries.iter().find(|e| e.path.ends_with("/nr_requests")).unwrap();
-    assert_eq!((entry.state, entry.wanted.as_deref(), entry.before.as_str()), (State::Written, None, "64"));
+    assert_eq!(
+        (entry.state, entry.wanted.as_deref(), entry.before.as_str()),
+        (EntryState::Written, None, "64")
+    );
     drop(tuned);
     assert_all_back(&places);
 }
@@ -210,10 +214,10 @@ fn two_runs_on_one_disk_are_refused_on_two_disks_not() {
     // The governor is shared: the first to end leaves it, the last puts it back.
     let governor = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
     let done = first.restore();
-    assert_eq!(*outcome(&done, "scaling_governor"), Outcome::HandedOver { pid: std::process::id() });
+    assert_eq!(*outcome(&done, "scaling_governor"), RestoreOutcome::HandedOver { pid: std::process::id() });
     assert_eq!(value(&places, governor), "performance");
     assert_eq!(value(&places, "/sys/block/vdc/queue/rq_affinity"), "2", "not disturbed");
-    assert_eq!(*outcome(&second.restore(), "scaling_governor"), Outcome::Restored);
+    assert_eq!(*outcome(&second.restore(), "scaling_governor"), RestoreOutcome::Restored);
     assert_all_back(&places);
 }
 
@@ -221,14 +225,14 @@ fn two_runs_on_one_disk_are_refused_on_two_disks_not() {
 fn a_shared_limit_goes_back_whoever_ends_first() {
     for larger_ends_first in [false, true] {
         let (_dir, places) = tree();
-        let small = tune(&places, &disks(&["vdb"]), Need { jobs: 64, depth: 1024 }).unwrap();
+        let small = tune(&places, &disks(&["vdb"]), RoomNeeded { jobs: 64, depth: 1024 }).unwrap();
         assert_eq!(value(&places, "/proc/sys/fs/aio-max-nr"), "131072");
-        let large = tune(&places, &disks(&["vdc"]), Need { jobs: 64, depth: 4096 }).unwrap();
+        let large = tune(&places, &disks(&["vdc"]), RoomNeeded { jobs: 64, depth: 4096 }).unwrap();
         assert_eq!(value(&places, "/proc/sys/fs/aio-max-nr"), "524288");
         let (first, last) = if larger_ends_first { (large, small) } else { (small, large) };
-        assert!(matches!(outcome(&first.restore(), "aio-max-nr"), Outcome::HandedOver { .. }));
+        assert!(matches!(outcome(&first.restore(), "aio-max-nr"), RestoreOutcome::HandedOver { .. }));
         assert_eq!(value(&places, "/proc/sys/fs/aio-max-nr"), "524288", "somebody still needs it");
-        assert_eq!(*outcome(&last.restore(), "aio-max-nr"), Outcome::Restored);
+        assert_eq!(*outcome(&last.restore(), "aio-max-nr"), RestoreOutcome::Restored);
         assert_all_back(&places);
     }
 }
@@ -242,9 +246,9 @@ fn a_vanished_device_is_reported_and_the_rest_comes_back() {
     set(&places, "/sys/block/vdc/diskseq", "11");
     let done = tuned.restore();
     assert!(done.complete());
-    assert_eq!(*outcome(&done, "vdb/queue/scheduler"), Outcome::Gone);
-    assert_eq!(*outcome(&done, "vdc/queue/rq_affinity"), Outcome::Gone);
-    assert_eq!(*outcome(&done, "scaling_governor"), Outcome::Restored);
+    assert_eq!(*outcome(&done, "vdb/queue/scheduler"), RestoreOutcome::Gone);
+    assert_eq!(*outcome(&done, "vdc/queue/rq_affinity"), RestoreOutcome::Gone);
+    assert_eq!(*outcome(&done, "scaling_governor"), RestoreOutcome::Restored);
     assert_eq!(value(&places, "/sys/block/vdc/queue/rq_affinity"), "2");
     assert!(journals(&places).is_empty());
 }
@@ -296,7 +300,7 @@ fn a_restarted_machine_has_nothing_to_restore() {
     let (_dir, places) = tree();
     leave(&places, |journal| journal.owner.boot = "the boot before".into());
     let done = restore(&places, Which::Stale).unwrap();
-    assert!(done[0].knobs.iter().all(|k| k.outcome == Outcome::Rebooted));
+    assert!(done[0].knobs.iter().all(|k| k.outcome == RestoreOutcome::Rebooted));
     assert_eq!(value(&places, "/sys/block/vdb/queue/rq_affinity"), "2", "set by something in this boot");
     assert!(journals(&places).is_empty());
 }
@@ -339,7 +343,7 @@ fn a_refused_value_does_not_stop_the_run() {
     let applied = tuned.applied().iter().find(|a| a.knob == "add_random").unwrap();
     assert!(matches!(applied.attempt, Attempt::Refused { .. }), "{applied:?}");
     let done = tuned.restore();
-    assert_eq!(*outcome(&done, "add_random"), Outcome::Unchanged);
+    assert_eq!(*outcome(&done, "add_random"), RestoreOutcome::Unchanged);
     assert!(done.complete());
 }
 
@@ -375,7 +379,7 @@ fn a_lost_journal_folder_does_not_lose_the_values() {
 
 #[test]
 fn surveys_and_switches_for_a_comparison() {
-    use volproof::stats::compare::Outcome::{Equivalent, Faster};
+    use volproof::stats::compare::ComparisonOutcome::{Equivalent, Faster};
     use volproof::tune::ab::{Side, each_knob};
     let (_dir, places) = tree();
     let rows = survey(&places, &disks(&["vdb"]), NEED);

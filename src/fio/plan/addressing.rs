@@ -2,7 +2,7 @@
 
 use super::super::job::Job;
 use super::block_sizes::size_of;
-use super::{Obstacles, Words, bytes, whole, written_size};
+use super::{FioWords, Obstacles, bytes, whole, written_size};
 use crate::plan::{BlockSizes, Distribution, Pattern, Step, Stride};
 use crate::unit::Bytes;
 
@@ -24,7 +24,7 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The pattern and its gaps in fio's words.
-pub(super) fn pattern_to(step: &Step, words: &mut Words) -> Result<(), String> {
+pub(super) fn pattern_to(step: &Step, words: &mut FioWords) -> Result<(), String> {
     match step.stride {
         Stride(0) => words.set("rw", step.rw.to_string()),
         Stride(skip) if skip < 0 && (step.offset.0 > 0 || step.numjobs > 1) => {
@@ -43,7 +43,7 @@ pub(super) fn pattern_to(step: &Step, words: &mut Words) -> Result<(), String> {
 }
 
 /// Offsets in fio's words.
-pub(super) fn to(step: &Step, seed: u64, words: &mut Words) -> Result<(), String> {
+pub(super) fn to(step: &Step, seed: u64, words: &mut FioWords) -> Result<(), String> {
     if let Some(align) = step.align {
         if !step.norandommap {
             return Err("fio draws aligned offsets independently: set norandommap".into());

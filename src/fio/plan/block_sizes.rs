@@ -3,7 +3,7 @@
 use super::super::job::Job;
 use super::super::option;
 use super::super::option_value::{self, OptionValue};
-use super::{Obstacles, Words, bytes, written_size};
+use super::{FioWords, Obstacles, bytes, written_size};
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -14,7 +14,7 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The same in fio's words: sizes of reads and writes apart where they differ.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     let sizes = [Some(&step.bs), step.bs_write.as_ref()];
     if sizes.iter().flatten().all(|s| s.single().is_some()) {
         let bytes: Vec<_> = sizes.iter().flatten().map(|s| written_size(s.largest())).collect();

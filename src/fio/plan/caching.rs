@@ -1,7 +1,7 @@
 //! The page cache: `direct`, `invalidate`, `fadvise_hint`.
 
 use super::super::job::Job;
-use super::Words;
+use super::FioWords;
 use crate::plan::{EngineKind, Fadvise, Step};
 
 /// How a job treats the page cache.
@@ -19,7 +19,7 @@ pub(super) fn from(job: &Job, step: &mut Step) {
 }
 
 /// The same in fio's words.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     words.set("direct", u8::from(step.direct).to_string());
     if step.direct {
         return;

@@ -9,7 +9,7 @@ use super::super::job::Job;
 use super::super::option_value::{OptionValue, TargetAmount};
 use super::job_files::{Files, PathKind};
 use super::timing::is_time_based;
-use super::{Obstacles, Words, written_size};
+use super::{FioWords, Obstacles, written_size};
 use crate::plan::{BlockSizes, EngineKind, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -393,7 +393,7 @@ fn file_size(job: &Job, obstacles: &mut Obstacles<'_>) -> Option<Option<u64>> {
 }
 
 /// The part of the target in fio's words, and where each job begins in it.
-pub(super) fn to(step: &Step, target: Option<Bytes>, words: &mut Words) {
+pub(super) fn to(step: &Step, target: Option<Bytes>, words: &mut FioWords) {
     let jobs = u64::from(step.numjobs);
     let block = step.bs.largest().max(step.bs_write.as_ref().map_or(Bytes(0), BlockSizes::largest)).0;
     let whole = step.size.or(target.map(|t| Bytes(t.0.saturating_sub(step.offset.0))));

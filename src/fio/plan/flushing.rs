@@ -1,7 +1,7 @@
 //! When written data is flushed: `fsync`, `fdatasync`, `end_fsync`, `fsync_on_close`.
 
 use super::super::job::Job;
-use super::{Obstacles, Words, whole};
+use super::{FioWords, Obstacles, whole};
 use crate::plan::{Pattern, Step};
 use crate::sample::Direction;
 
@@ -12,7 +12,7 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The same in fio's words.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     if step.fsync > 0 {
         words.set(if step.datasync { "fdatasync" } else { "fsync" }, step.fsync.to_string());
     }

@@ -242,9 +242,9 @@ fn step_of(job: &Job, obstacles: &mut Obstacles<'_>) -> Step {
 
 /// Options of one job in fio's words, in order.
 #[derive(Default)]
-pub(super) struct Words(pub(super) Vec<(&'static str, String)>);
+pub(super) struct FioWords(pub(super) Vec<(&'static str, String)>);
 
-impl Words {
+impl FioWords {
     fn set(&mut self, name: &'static str, value: impl Into<String>) {
         self.0.push((name, value.into()));
     }
@@ -254,11 +254,11 @@ impl Words {
 ///
 /// # Errors
 /// Why fio cannot do the step, and what to do instead.
-pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<Words, String> {
+pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<FioWords, String> {
     if step.simulate.is_some() {
         return Err("fio has no simulated device".into());
     }
-    let mut words = Words::default();
+    let mut words = FioWords::default();
     words.set("ioengine", step.engine.to_string());
     addressing::pattern_to(step, &mut words)?;
     block_sizes::to(step, &mut words);

@@ -3,7 +3,7 @@
 //! fio's rates are of each job and direction; a step's rate is of all its jobs on a target.
 
 use super::super::job::Job;
-use super::{Obstacles, Words};
+use super::{FioWords, Obstacles};
 use crate::plan::{Arrival, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -59,7 +59,7 @@ pub(super) fn scale(step: &mut Step) {
 }
 
 /// The same in fio's words. fio's schedule goes on while requests wait only when another thread submits them.
-pub(super) fn to(step: &Step, words: &mut Words) -> Result<(), String> {
+pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
     let Some(all) = step.arrivals_per_second() else { return Ok(()) };
     let job = all / f64::from(step.numjobs);
     let reads = job * f64::from(step.rwmix) / 100.0;

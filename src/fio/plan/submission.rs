@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::job::Job;
 use super::super::option_value::OptionValue;
-use super::{Obstacles, Words, whole};
+use super::{FioWords, Obstacles, whole};
 use crate::plan::{CpuList, EngineKind, Pattern, Step};
 use crate::sample::Direction;
 
@@ -25,7 +25,7 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The same in fio's words.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     words.set("iodepth", step.iodepth.to_string());
     words.set("numjobs", step.numjobs.to_string());
     for (name, wanted) in [("hipri", step.iopoll), ("sqthread_poll", step.sqpoll)] {

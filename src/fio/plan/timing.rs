@@ -1,7 +1,7 @@
 //! How long a job runs: `runtime`, `time_based`, `ramp_time`, `startdelay`.
 
 use super::super::job::Job;
-use super::Words;
+use super::FioWords;
 use crate::plan::Step;
 use crate::unit::Nanos;
 
@@ -13,7 +13,7 @@ pub(super) fn from(job: &Job, step: &mut Step) {
 }
 
 /// The same in fio's words. fio ends a job after its size, volproof only after an `io-size`.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     if step.time_based || !step.ends_by_amount() {
         words.set("time_based", "1");
     }

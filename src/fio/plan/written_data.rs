@@ -4,7 +4,7 @@
 //! anew, and a pattern that is all there is stays as it is.
 
 use super::super::job::Job;
-use super::{Obstacles, Words, whole, written_size};
+use super::{FioWords, Obstacles, whole, written_size};
 use crate::plan::{BufferPattern, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -33,7 +33,7 @@ pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
 }
 
 /// The same in fio's words.
-pub(super) fn to(step: &Step, words: &mut Words) {
+pub(super) fn to(step: &Step, words: &mut FioWords) {
     if step.compressible > 0 {
         words.set("buffer_compress_percentage", step.compressible.to_string());
     }
