@@ -51,23 +51,23 @@ pub enum Found {
     /// A Record.
     Record(Box<Record>),
     /// Reports of other tools, those of fio first (the last one of each run).
-    Reports(Vec<Origin>),
+    Reports(Vec<ToolReport>),
 }
 
 /// A report of another tool.
-pub enum Origin {
+pub enum ToolReport {
     /// Of fio.
     Fio(ReportForm, Box<Output>),
     /// Of a tool in `foreign`.
     Foreign(ForeignReport),
 }
 
-impl Origin {
+impl ToolReport {
     /// The report as a Record with the doubts about its test.
     pub fn record(&self) -> Record {
         let mut record = match self {
-            Origin::Fio(form, output) => to_record(output, *form),
-            Origin::Foreign(report) => report.to_record(),
+            ToolReport::Fio(form, output) => to_record(output, *form),
+            ToolReport::Foreign(report) => report.to_record(),
         };
         let doubts: Vec<_> = record.steps.iter().flat_map(|step| doubts::of_step(&record, step)).collect();
         record.warnings.extend(doubts);
@@ -79,16 +79,16 @@ impl Origin {
     /// How many runs it has.
     pub fn runs(&self) -> usize {
         match self {
-            Origin::Fio(_, output) => crate::fio::to_record::count(output),
-            Origin::Foreign(report) => report.count(),
+            ToolReport::Fio(_, output) => crate::fio::to_record::count(output),
+            ToolReport::Foreign(report) => report.count(),
         }
     }
 
     /// Why the report has no run, where it breaks off before the first.
     pub fn cut_off(&self) -> Option<&str> {
         match self {
-            Origin::Fio(_, output) => output.partial.as_deref().filter(|_| output.jobs.is_empty()),
-            Origin::Foreign(report) => report.partial.as_deref().filter(|_| report.count() == 0),
+            ToolReport::Fio(_, output) => output.partial.as_deref().filter(|_| output.jobs.is_empty()),
+            ToolReport::Foreign(report) => report.partial.as_deref().filter(|_| report.count() == 0),
         }
     }
 }
@@ -108,19 +108,19 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     }
     let plain = paste::plain(bytes);
     let foreign = foreign::reports(&plain);
-    let mut all: Vec<Origin> = Vec::new();
+    let mut all: Vec<ToolReport> = Vec::new();
     match read_report::reports(bytes) {
         Ok(reports) => {
             let mut reports = read_report::last_of_each_run(reports);
             typed_command::attach(&plain, &mut reports);
-            all.extend(reports.into_iter().map(|(form, output)| Origin::Fio(form, Box::new(output))));
+            all.extend(reports.into_iter().map(|(form, output)| ToolReport::Fio(form, Box::new(output))));
         }
         Err(_) if !foreign.reports.is_empty() => {}
         Err(ReadError::Nothing { .. }) => return Err(LoadError::Neither { path: path.to_path_buf() }),
         Err(source) => return Err(LoadError::Report { path: path.to_path_buf(), source }),
     }
-    all.extend(foreign.reports.into_iter().map(Origin::Foreign));
-    if let (Some(Origin::Foreign(last)), true) = (all.last_mut(), foreign.more > 0) {
+    all.extend(foreign.reports.into_iter().map(ToolReport::Foreign));
+    if let (Some(ToolReport::Foreign(last)), true) = (all.last_mut(), foreign.more > 0) {
         last.notes.push(format!(
             "{} more reports follow in the file and are not read: give it in parts",
             grouped(foreign.more as u64)
