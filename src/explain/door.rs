@@ -109,22 +109,27 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     let plain = paste::plain(bytes);
     let foreign = foreign::reports(&plain);
     let mut all: Vec<ToolReport> = Vec::new();
+    let mut unread = None;
     match read_report::reports(bytes) {
         Ok(reports) => {
             let mut reports = read_report::last_of_each_run(reports);
             typed_command::attach(&plain, &mut reports);
             all.extend(reports.into_iter().map(|(form, output)| ToolReport::Fio(form, Box::new(output))));
         }
-        Err(_) if !foreign.reports.is_empty() => {}
+        Err(ReadError::Nothing { .. }) if !foreign.reports.is_empty() => {}
+        Err(broken) if !foreign.reports.is_empty() => unread = Some(broken),
         Err(ReadError::Nothing { .. }) => return Err(LoadError::Neither { path: path.to_path_buf() }),
         Err(source) => return Err(LoadError::Report { path: path.to_path_buf(), source }),
     }
     all.extend(foreign.reports.into_iter().map(ToolReport::Foreign));
-    if let (Some(ToolReport::Foreign(last)), true) = (all.last_mut(), foreign.more > 0) {
-        last.notes.push(format!(
-            "{} more reports follow in the file and are not read: give it in parts",
-            grouped(foreign.more as u64)
-        ));
+    if let Some(ToolReport::Foreign(last)) = all.last_mut() {
+        if foreign.more > 0 {
+            let more = grouped(foreign.more as u64);
+            last.notes.push(format!("{more} more reports follow in the file and are not read: give it in parts"));
+        }
+        if let Some(broken) = unread {
+            last.notes.push(format!("a report of fio in the same file is not read: {broken}"));
+        }
     }
     Ok(Found::Reports(all))
 }

@@ -102,30 +102,21 @@ fn jobs(command: &str) -> Option<Jobs> {
 
 /// The words of a command as a shell divides them, up to a pipe or redirection; none where a quote stays open.
 fn words(text: &str) -> Option<Vec<String>> {
-    let mut words: Vec<String> = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut letters = text.chars();
-    while let Some(c) = letters.next() {
-        match (quote, c) {
-            (Some(q), c) if c == q => quote = None,
-            (Some('"') | None, '\\') => word.get_or_insert_default().extend(letters.next()),
-            (Some(_), c) => word.get_or_insert_default().push(c),
-            (None, '"' | '\'') => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            (None, '|' | '>' | '<' | ';' | '&') => {
-                // The number of a redirected stream stands before its sign.
-                word = word.filter(|w| c == '|' || !w.bytes().all(|b| b.is_ascii_digit()));
+    let mut words = Vec::new();
+    for word in shlex::split(text)? {
+        // The number of a redirected stream stands before its sign.
+        if word.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['|', '<', '>', ';', '&']) {
+            break;
+        }
+        match word.strip_suffix(';') {
+            Some(last) => {
+                words.push(last.to_string());
                 break;
             }
-            (None, c) if c.is_whitespace() => words.extend(word.take()),
-            (None, c) => word.get_or_insert_default().push(c),
+            None => words.push(word),
         }
     }
-    words.extend(word);
-    quote.is_none().then_some(words)
+    Some(words)
 }
 
 #[cfg(test)]
@@ -137,6 +128,7 @@ mod tests {
         let told = |text: &str| words(text).map(|w| w.join("|"));
         assert_eq!(told("--name=a 'b c'\"d\"\\ e  f").unwrap(), "--name=a|b cd e|f");
         assert_eq!(told("--name=a --bs=4k 2>&1 | tee x").unwrap(), "--name=a|--bs=4k");
+        assert_eq!(told("--name=a; ls").unwrap(), "--name=a");
         assert_eq!(told("--name='a"), None);
     }
 

@@ -7,7 +7,6 @@
 pub mod argv;
 pub mod cmdhelp;
 pub mod command;
-pub mod compat;
 pub mod fio_process;
 pub mod increments;
 pub mod installed;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use volproof::fio::argv;
 use volproof::fio::command::Surroundings;
-use volproof::fio::compat::MARK;
+use crate::compat::MARK;
 
 /// Where Debian's package fio-examples has its files: installed, or unpacked by `./test` beside the build.
 fn examples() -> Option<PathBuf> {

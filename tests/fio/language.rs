@@ -11,7 +11,9 @@ use volproof::fio::job::default_of;
 use volproof::fio::mistake::{Mistake, What};
 use volproof::fio::option::{Support, ValueKind};
 use volproof::fio::option_value::TargetAmount;
-use volproof::fio::{argv, cmdhelp, compat, table};
+use volproof::fio::{argv, cmdhelp, table};
+
+use crate::compat;
 use volproof::unit::{Bytes, Nanos};
 
 /// Two job files, two variables, and a machine with 4 CPUs, pages of 4096 bytes and 8000 MiB.

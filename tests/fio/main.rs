@@ -1,5 +1,6 @@
 //! fio's language and reports: read, written, judged by the installed fio.
 
+mod compat;
 mod convert;
 mod corpus;
 mod forms;

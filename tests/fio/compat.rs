@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::argv::FLAGS;
-use super::cmdhelp::SPOKEN;
-use super::option::{FioOption, Group, Support};
-use super::table::{self, ENGINES};
+use volproof::fio::argv::FLAGS;
+use volproof::fio::cmdhelp::SPOKEN;
+use volproof::fio::option::{FioOption, Group, Support};
+use volproof::fio::table::{self, ENGINES};
 
 /// Ends the part that is made here.
 pub const MARK: &str = "<!-- corpus -->";
