@@ -1,7 +1,7 @@
-//! What the kernel counts beside us while a step runs: the disk's own statistics, CPU time, softirqs, interrupts.
+//! Kernel counters sampled while a step runs: the disk's own statistics, CPU time, softirqs, interrupts.
 //!
-//! Sampled once a second and kept in the Record, so that a run can be diagnosed again later. Reads only; everything lies under a [`Root`].
-//! Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
+//! They are sampled once a second and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
+//! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::device::Root;
 use crate::unit::{Bytes, Nanos};
 
-/// What was counted beside a step. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
+/// Kernel counters sampled while a step ran. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evidence {
@@ -27,7 +27,7 @@ pub struct Evidence {
     pub per_cpu: Vec<CpuShare>,
     /// CPU time of io_uring's helper threads (io-wq) over the whole load: not 0 when requests were handed to threads.
     pub io_wq_ns: Nanos,
-    /// CPU bandwidth throttling of our own cgroup: periods in which it was throttled.
+    /// Periods in which CPU bandwidth control throttled volproof's own cgroup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_throttled_periods: Option<u64>,
     /// How the kernel's queues of the disks were set when the step began.
@@ -61,7 +61,7 @@ pub struct QueueSettings {
 }
 
 impl QueueSettings {
-    /// As they are now.
+    /// Reads the current settings of a disk's queue.
     pub fn read(root: &Root, disk: &str) -> QueueSettings {
         let queue = format!("/sys/block/{disk}/queue");
         let number = |name: &str| root.number(format!("{queue}/{name}"));
@@ -106,7 +106,7 @@ pub struct DiskTrack {
     pub flushes: Vec<u64>,
     /// Time that reads and writes spent in the block layer and device, summed.
     pub busy_ns: Vec<u64>,
-    /// The part of that which reads spent; empty in Records of before it was kept, as the two below.
+    /// The part of `busy_ns` that reads spent. This column and the next two are empty in Records older than these columns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_ns: Vec<u64>,
     /// Time in which at least one request was on its way.
@@ -129,7 +129,7 @@ pub struct CpuTrack {
     pub system_ns: Vec<u64>,
     /// Interrupts, hard and soft.
     pub interrupt_ns: Vec<u64>,
-    /// Taken by the host for somebody else.
+    /// Time that the host took away for other guests.
     pub steal_ns: Vec<u64>,
     /// Idle, waiting for I/O included.
     pub idle_ns: Vec<u64>,
@@ -187,7 +187,7 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// Begins to observe these disks (names under /sys/block).
+    /// Begins to observe the given disks (names under /sys/block).
     pub fn start(root: &Root, disks: &[String], ramp: Nanos) -> Observer {
         let tracks =
             disks.iter().map(|name| DiskTrack { name: name.clone(), ..DiskTrack::default() }).collect();
@@ -240,7 +240,7 @@ impl Observer {
         }
     }
 
-    /// What was sampled until now; what is counted at the end alone is not in it.
+    /// The samples taken until now. Counters that are read only at the end are not among them.
     pub fn so_far(&self) -> &Evidence {
         &self.evidence
     }
@@ -275,7 +275,7 @@ impl Observer {
         self.see_io_wq();
     }
 
-    /// CPU time of io-wq threads of this process; they come and go, so the largest reading of each counts.
+    /// Reads the CPU time of this process's io-wq threads. They come and go, so the largest reading of each thread counts.
     fn see_io_wq(&mut self) {
         for (id, _, time) in io_wq(&self.root) {
             let seen = self.io_wq.entry(id).or_default();
@@ -373,8 +373,8 @@ fn throttled_periods(root: &Root) -> Option<u64> {
     stat.lines().find_map(|l| l.strip_prefix("nr_throttled ")).and_then(|n| n.trim().parse().ok())
 }
 
-/// Threads of the kernel that do requests of this process's rings (io-wq): their numbers, the threads whose requests they do, and their CPU
-/// time so far.
+/// Kernel threads (io-wq) that execute requests of this process's rings. Each has its number, the number of the thread whose requests it
+/// executes, and its CPU time so far.
 pub fn io_wq(root: &Root) -> Vec<(u32, u32, Nanos)> {
     let thread = |task: String| {
         let stat = root.text(format!("/proc/self/task/{task}/stat"))?;

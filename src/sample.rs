@@ -24,7 +24,7 @@ pub struct Depth {
     pub in_flight: [u64; 7],
     /// Batches by how many I/Os were prepared together: none, 1 to 4, 5 to 8, 9 to 16, 17 to 32, 33 to 64, more.
     pub submitted: [u64; 7],
-    /// Looks for completions by how many were found, in the same classes.
+    /// Checks for completions by how many they found, in the same classes as the batches.
     pub completed: [u64; 7],
 }
 
@@ -38,27 +38,27 @@ impl Depth {
         }
     }
 
-    /// A batch of `n`, above 0, was prepared, and then `in_flight` were on their way.
+    /// Counts a batch of `n` I/Os (above 0) that was prepared, after which `in_flight` I/Os were in flight.
     #[inline(always)]
     pub fn submit(&mut self, n: u32, in_flight: u32) {
         self.in_flight[(in_flight | 1).ilog2().min(6) as usize] += u64::from(n);
         self.submitted[Depth::batch(n)] += 1;
     }
 
-    /// A look found `n` completions.
+    /// Counts a check for completions that found `n` of them.
     #[inline(always)]
     pub fn complete(&mut self, n: u32) {
         self.completed[Depth::batch(n)] += 1;
     }
 
-    /// What `ios` I/Os one after another add.
+    /// Adds `ios` I/Os that were submitted and completed one after another.
     pub fn one_by_one(&mut self, ios: u64) {
         for counts in [&mut self.in_flight[0], &mut self.submitted[1], &mut self.completed[1]] {
             *counts += ios;
         }
     }
 
-    /// Adds another worker's.
+    /// Adds the counts of another worker.
     pub fn add(&mut self, other: &Depth) {
         for (mine, theirs) in [
             (&mut self.in_flight, &other.in_flight),
@@ -70,7 +70,7 @@ impl Depth {
     }
 }
 
-/// What an I/O does.
+/// The kind of an I/O: read, write, discard or flush.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -116,14 +116,14 @@ impl<T> std::ops::IndexMut<Direction> for PerDirection<T> {
     }
 }
 
-/// What one direction did within an interval.
+/// Completed I/Os of one direction in one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// I/Os completed without error.
     pub ios: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: Bytes,
-    /// Sum of their service latencies.
+    /// Sum of the service latencies of these I/Os.
     pub latency: Nanos,
 }
 
@@ -164,7 +164,7 @@ pub struct Second {
     pub depth: Depth,
 }
 
-/// What one worker did in one interval of the grid.
+/// The I/Os of one worker in one interval of the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// The worker, numbered through the whole run step.
@@ -194,9 +194,9 @@ impl<T> PerDirection<T> {
 pub struct Track {
     /// I/Os completed without error.
     pub ios: Vec<u64>,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: Vec<u64>,
-    /// Sum of their service latencies.
+    /// Sum of the service latencies of these I/Os.
     pub latency_ns: Vec<u64>,
 }
 
@@ -254,7 +254,7 @@ pub struct Series {
     pub workers: Vec<WorkerTrack>,
 }
 
-/// What one worker contributed.
+/// The I/Os that one worker contributed to a series.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerTrack {

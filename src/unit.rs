@@ -31,7 +31,7 @@ pub enum UnitError {
     /// Nothing but blanks where a number was expected.
     #[error("empty: expected a number, such as {example}")]
     Empty {
-        /// What would have been accepted.
+        /// An example of a text that is accepted.
         example: &'static str,
     },
     /// No number at the front.
@@ -39,7 +39,7 @@ pub enum UnitError {
     NotANumber {
         /// The text as it was given.
         text: String,
-        /// What would have been accepted.
+        /// An example of a text that is accepted.
         example: &'static str,
     },
     /// A suffix that means nothing here.

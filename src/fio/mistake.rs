@@ -33,18 +33,18 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Mistake {
-    /// Where.
+    /// The place where the mistake was made.
     pub origin: Origin,
     /// The place in the line, from 1, in characters.
     pub column: Option<usize>,
-    /// What.
+    /// The kind of mistake.
     pub what: What,
 }
 
 /// The kinds of mistakes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum What {
-    /// No option is called so.
+    /// No option has this name.
     Unknown {
         /// As given.
         name: String,

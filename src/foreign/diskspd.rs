@@ -10,10 +10,10 @@ use crate::record::{
 };
 use crate::unit::{Bytes, Nanos, grouped};
 
-/// More targets of a timespan are not looked at.
+/// The reader ignores targets of a timespan beyond this number.
 const MOST_TARGETS: usize = 256;
 
-/// A timespan: what was asked for, and what came out.
+/// A timespan: the load that was asked for, and its results.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct DiskspdSpan {
     pub duration: Option<u64>,
@@ -428,7 +428,7 @@ impl DiskspdSpan {
         }
     }
 
-    /// By what the load was held back on purpose.
+    /// The settings that held the load back on purpose.
     fn pace(&self, jobs: Option<u32>) -> Pace {
         let block = self.shared(|t| t.block).map(|b| b.0 as f64).filter(|b| *b > 0.0);
         let jobs = jobs.map(f64::from);

@@ -23,7 +23,7 @@ use crate::unit::grouped;
 const MOST_REPORTS: usize = 1024;
 /// More runs of one report are counted and not kept.
 const MOST_RUNS: usize = 4096;
-/// No line of a report is longer: of longer ones the rest is not read.
+/// No line of a report is longer. The rest of a longer line is not read.
 const LONGEST_LINE: usize = 16 * 1024;
 
 /// A report of another tool.
@@ -31,13 +31,13 @@ const LONGEST_LINE: usize = 16 * 1024;
 pub struct ForeignReport {
     /// The tool as it names itself.
     pub tool: String,
-    /// Which program that is.
+    /// The program behind that name.
     pub program: ReportProgram,
-    /// In which form the report came.
+    /// The form in which the report came.
     pub form: Option<ReportForm>,
     /// When it was written, RFC 3339, UTC.
     pub written: Option<String>,
-    /// The report breaks off: why.
+    /// The reason why the report is incomplete; absent for a complete one.
     pub partial: Option<String>,
     /// Facts that no figure holds, and what looked wrong.
     pub notes: Vec<String>,
@@ -92,9 +92,9 @@ impl ForeignReport {
 /// The reports of a text, in the order of their ends.
 #[derive(Default)]
 pub struct ForeignReports {
-    /// Those that are kept.
+    /// The reports that are kept.
     pub reports: Vec<ForeignReport>,
-    /// How many more there were.
+    /// The number of reports that were not kept.
     pub more: usize,
 }
 

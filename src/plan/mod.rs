@@ -35,7 +35,7 @@ pub use workload::{
 
 use crate::unit::{Bytes, text};
 
-/// What a run does, in order.
+/// Everything that a run does, with its steps in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {

@@ -1,4 +1,4 @@
-//! The engine's account of itself: what bounds the error of a step's figures.
+//! The engine's account of itself: facts that bound the error of a step's figures.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Accounting {
     pub patience_ns: Nanos,
 }
 
-/// From this share on, the time that is in no latency is told.
+/// The smallest share of time outside all latencies that is worth a sentence.
 const TOLD: f64 = 0.01;
 
 impl Accounting {

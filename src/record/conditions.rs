@@ -24,7 +24,7 @@ pub struct Conditions {
     /// The engine, or system call, as the tool names it.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub engine: Known<String>,
-    /// The engine finishes an I/O before it begins the next, so that a depth is nothing to it.
+    /// The engine finishes an I/O before it begins the next, so a queue depth has no effect on it.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub blocking: Known<bool>,
     /// The engine drives no device.
@@ -66,13 +66,13 @@ pub struct Conditions {
     /// Time at the start that is left out of the figures.
     #[serde(rename = "ramp_ns", skip_serializing_if = "Known::is_unknown")]
     pub ramp: Known<Nanos>,
-    /// By what the load was held back on purpose.
+    /// The settings that held the load back on purpose.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub pace: Known<Pace>,
     /// Share of reads in a mix, percent.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub reads_percent: Known<u32>,
-    /// It waited for the jobs before it.
+    /// The run waited for the jobs before it.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub stonewall: Known<bool>,
     /// Only zeros were written.
@@ -99,7 +99,7 @@ pub struct Pace {
 }
 
 impl Conditions {
-    /// Of a step of volproof that drives so many targets.
+    /// The conditions of a step of volproof that drives so many targets.
     pub fn of_step(step: &Step, targets: usize) -> Conditions {
         let null = step.engine == EngineKind::Null;
         let blocks = step.all_sizes().flat_map(|sizes| sizes.shares()).map(|share| (share.0, share.0));
@@ -134,7 +134,7 @@ impl Conditions {
         }
     }
 
-    /// It was measured on Windows, where commands of Linux are no help.
+    /// The step was measured on Windows, where commands of Linux are no help.
     pub fn on_windows(&self) -> bool {
         self.system.as_ref().is_some_and(|system| system == "Windows")
     }

@@ -18,13 +18,13 @@ use crate::unit::{Bytes, Nanos};
 pub struct DirectionSummary {
     /// I/Os completed without error.
     pub ios: u64,
-    /// Their bytes.
+    /// Bytes of these I/Os.
     pub bytes: Bytes,
     /// I/Os a second.
     pub iops: f64,
     /// Bytes a second.
     pub bytes_per_second: f64,
-    /// The rate with its interval and what it is worth; absent for a window below 100 ms.
+    /// The rate with its interval and any doubt about it; absent for a window below 100 ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Estimate>,
     /// From submission to completion.
@@ -38,22 +38,23 @@ pub struct DirectionSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
-    /// How many.
+    /// Number of latencies.
     pub samples: u64,
-    /// Exact.
+    /// The smallest latency, exact.
     pub min: Nanos,
-    /// Exact sum over count.
+    /// Mean: the exact sum over the number.
     pub mean: f64,
     /// Standard deviation, from buckets (error below 1 %).
     pub deviation: f64,
-    /// Exact.
+    /// The largest latency, exact.
     pub max: Nanos,
-    /// By name, such as `99.9`; those with fewer than ten samples above them are left out.
+    /// Percentiles by name, such as `99.9`; those with fewer than ten samples above them are left out.
     pub percentiles: BTreeMap<String, Nanos>,
-    /// Those of them that seconds disagree on so much that fewer than ten independent samples lie above: a look, not a figure to quote.
+    /// Percentiles on which the seconds disagree so much that fewer than ten independent samples lie above them: an indication, not a
+    /// figure to quote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
-    /// Of the samples, those known only to be longer than what is recorded for them.
+    /// Number of samples of which only a lower bound is known: the latency was longer than the recorded one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub censored: u64,
 }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::plan::removed::{self, Holder};
 
-/// The same Record without such fields; absent where it has none.
+/// The same Record without removed fields; absent where it has none.
 ///
 /// # Errors
 /// The field that holds something, and where it stands.
@@ -19,7 +19,7 @@ pub fn without_removed(text: &str) -> Result<Option<Value>, String> {
     Ok((after != before).then_some(after))
 }
 
-/// Takes such fields out of all steps.
+/// Takes removed fields out of all steps.
 fn each(steps: Option<&mut Value>, holder: Holder) -> Result<(), String> {
     for step in steps.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
         let name = step.get("name").and_then(Value::as_str).unwrap_or_default().to_string();

@@ -47,7 +47,7 @@ pub struct Finding {
     pub headline: String,
     /// The evidence, with numbers. Never empty.
     pub evidence: Vec<String>,
-    /// How far it can be trusted.
+    /// How far the finding can be trusted.
     pub confidence: Certainty,
     /// The advice.
     pub advice: String,
@@ -134,7 +134,7 @@ impl Diagnosis {
 pub enum Outcome {
     /// The promise was kept.
     Pass,
-    /// It was not decided; more time is needed.
+    /// The promise was not decided; more time is needed.
     Inconclusive,
     /// The run says nothing about the volume.
     Invalid,
@@ -247,9 +247,9 @@ pub struct Claim {
 pub struct Delivered {
     /// The share, 0 to 1.
     pub share: f64,
-    /// Its lower 95 % bound (Clopper and Pearson).
+    /// Lower 95 % bound of the share (Clopper and Pearson).
     pub low: f64,
-    /// Its upper bound.
+    /// Upper 95 % bound of the share.
     pub high: f64,
     /// The share that the provider promises; absent where the catalogue has no such promise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,17 +265,17 @@ pub struct Delivered {
 pub struct WarmUpCut {
     /// Length of the warm-up.
     pub seconds: f64,
-    /// The rate of what follows.
+    /// The rate after the warm-up.
     pub per_second: f64,
 }
 
-/// Something promised that no step tested.
+/// A promise that no step tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Untested {
     /// The quantity.
     pub metric: Metric,
-    /// Why not.
+    /// The reason why no step tested the promise.
     pub reason: String,
     /// The command that tests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,9 +13,9 @@ use super::{Record, StepRecord, TargetRecord};
 /// Steps that ran while another one did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Company<'a> {
-    /// The names of the first two.
+    /// The names of the first two steps.
     pub first: Vec<&'a str>,
-    /// How many they are.
+    /// The number of all such steps, the first two included.
     pub count: usize,
 }
 

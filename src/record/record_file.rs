@@ -18,7 +18,7 @@ pub enum RecordError {
         /// The error of the system.
         source: std::io::Error,
     },
-    /// It is JSON, but no Record.
+    /// The file is JSON, but no Record.
     #[error("{} is not a volproof Record: its \"schema\" is not \"{SCHEMA}\"", path.display())]
     Foreign {
         /// The file.
@@ -29,7 +29,7 @@ pub enum RecordError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// The schema version of the Record.
         found: u64,
     },
     /// A Record that uses what volproof has given back to fio.
@@ -42,7 +42,7 @@ pub enum RecordError {
         /// The version that wrote it.
         written_by: String,
     },
-    /// It does not have the form of a Record.
+    /// The file does not have the form of a Record.
     #[error("{}: {source}", path.display())]
     Form {
         /// The file.

@@ -18,15 +18,15 @@ use crate::unit::{Bytes, Nanos};
 pub struct Report {
     /// The tool that measured, as it names itself: `fio-3.33`.
     pub tool: String,
-    /// Which program that is.
+    /// The program behind that name.
     #[serde(default)]
     pub program: ReportProgram,
-    /// In which form the report came.
+    /// The form in which the report came.
     pub form: ReportForm,
     /// When it was written, RFC 3339, UTC.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub written: Known<String>,
-    /// The report is an interim one, or breaks off: why, in words.
+    /// The reason, in words, why the report is an interim one or breaks off; absent for a complete report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial: Option<String>,
     /// Runs in it, where some of them were left out.
@@ -264,10 +264,10 @@ pub struct ReportedFigures {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReportedSync {
-    /// How many.
+    /// Number of flushes.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub count: Known<u64>,
-    /// How long each took.
+    /// Latencies of the flushes.
     pub latency: ReportedLatency,
 }
 
@@ -275,16 +275,16 @@ pub struct ReportedSync {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReportedLatency {
-    /// How many.
+    /// Number of latencies.
     #[serde(skip_serializing_if = "Known::is_unknown")]
     pub samples: Known<u64>,
-    /// The shortest; 0 where it is not told.
+    /// The shortest latency; 0 where the report does not give it.
     pub min: Nanos,
-    /// Their mean.
+    /// The mean latency.
     pub mean: f64,
-    /// Their standard deviation; 0 where it is not told.
+    /// The standard deviation; 0 where the report does not give it.
     pub deviation: f64,
-    /// The longest; 0 where it is not told.
+    /// The longest latency; 0 where the report does not give it.
     pub max: Nanos,
     /// All percentiles of the report, by percent: `99.9`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -299,7 +299,7 @@ pub struct RateSpread {
     pub min: f64,
     /// The largest sample.
     pub max: f64,
-    /// Their mean.
+    /// The mean of the samples.
     pub mean: f64,
     /// Their standard deviation.
     pub deviation: f64,

@@ -17,9 +17,9 @@ use crate::unit::{Bytes, Nanos};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
-    /// Its name in the plan.
+    /// The name of the step in the plan.
     pub name: String,
-    /// The engine that ran, which may not be the one asked for; not known for engines that volproof has not.
+    /// The engine that ran, which may not be the one asked for; unknown for engines that volproof does not have.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub engine: Known<EngineKind>,
     /// Features agreed with the kernel.
@@ -27,7 +27,7 @@ pub struct StepRecord {
     /// The report of another tool, from which the summaries here are made; absent where volproof measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Box<ReportedStep>>,
-    /// The installed fio did the I/O: how.
+    /// How the installed fio did the I/O; absent where volproof did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fio: Option<FioRun>,
     /// Start, RFC 3339, UTC.
@@ -64,7 +64,7 @@ pub struct StepRecord {
     /// How full the queue was and in what batches it was served, over all workers; absent in Records of before this was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<Depth>,
-    /// I/Os for which there was no room among those kept for logs.
+    /// I/Os missing from the logs because there was no room for them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub trace_left_out_ios: u64,
     /// CPU time of the load threads and their helpers.
@@ -72,28 +72,28 @@ pub struct StepRecord {
     /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned_cpus: Vec<u32>,
-    /// Why they were placed there; absent for files and with `--cpus`.
+    /// Why the workers were placed on these CPUs; absent for files and with `--cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// Failed I/Os.
     pub errors: ErrorRecord,
-    /// I/Os that completed after the window and belong to no rate, and the longest of them.
+    /// I/Os that completed after the window and belong to no rate.
     pub drained_ios: u64,
-    /// The longest of those.
+    /// The longest latency of these I/Os.
     pub drained_max_ns: Nanos,
     /// Flushes after the load (`end_fsync`), which are not among those of `sync`; their time is of the window where an amount of I/O ended
     /// the load.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub end_flushes: u64,
-    /// The longest of them.
+    /// The longest of these flushes.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub end_flush_max_ns: Nanos,
     /// Requests that never completed.
     pub lost_ios: u64,
     /// Load threads that never came back from the kernel.
     pub stuck_workers: u32,
-    /// The engine's account of its clock and of what its latencies leave out; absent for imports, for steps that the installed fio ran, and
-    /// in Records of before this was kept.
+    /// The engine's account of its clock and of the time that its latencies leave out. Absent for imports, for steps that the installed fio
+    /// ran, and in Records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accounting: Option<Accounting>,
     /// The schedule and how it was kept; only under a rate.
@@ -162,9 +162,9 @@ pub struct CpuRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorRecord {
-    /// All of them.
+    /// Number of failed I/Os.
     pub count: u64,
-    /// The first ones.
+    /// The first failed I/Os.
     pub first: Vec<IoError>,
 }
 
@@ -174,17 +174,17 @@ pub struct ErrorRecord {
 pub struct IoError {
     /// The file or device.
     pub path: PathBuf,
-    /// Its direction.
+    /// The direction of the I/O.
     pub direction: Direction,
-    /// Where.
+    /// The offset of the I/O in the target.
     pub offset_bytes: Bytes,
-    /// How much was asked for.
+    /// The length that was asked for.
     pub length_bytes: Bytes,
     /// The error number's name and text, or how many bytes were moved.
     pub error: String,
 }
 
-/// An open loop: what was offered and how well the schedule was kept.
+/// An open loop: the offered rate, and how well the schedule was kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpenLoopRecord {
@@ -200,7 +200,7 @@ pub struct OpenLoopRecord {
     pub censored: u64,
     /// The generator's own delay, p99: later than intended although a slot was free.
     pub lag_p99_ns: Nanos,
-    /// Its maximum.
+    /// The generator's own delay, maximum.
     pub lag_max_ns: Nanos,
     /// The rate was sustained: completions within 1 % of the offer.
     pub sustained: bool,

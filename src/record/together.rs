@@ -1,4 +1,4 @@
-//! Steps that ran together: what a Record says of which ran beside which, on what, and what the kernel counted meanwhile.
+//! Steps that ran together: which steps ran at the same time, on which targets, and the kernel counters of that time.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,14 +8,14 @@ use super::{Record, StepRecord, TargetRecord};
 use crate::observe::Evidence;
 use crate::unit::Nanos;
 
-/// The steps of one stage. What the kernel counted is that of all of them and is kept once: no counter tells them apart.
+/// The steps of one stage. The kernel counters cover all steps of the stage together and are kept once: no counter tells the steps apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Together {
-    /// Their names, in the order of the plan.
+    /// The names of the steps, in the order of the plan.
     pub steps: Vec<String>,
-    /// Counters of the kernel beside them, from the start of the first load to the end of the last; the evidence of each of
-    /// the steps is empty.
+    /// Kernel counters from the start of the first load to the end of the last. The `evidence` of each single step is
+    /// empty.
     pub evidence: Evidence,
 }
 

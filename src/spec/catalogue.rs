@@ -1,4 +1,4 @@
-//! The catalogue: what each provider states about its volumes and instances, as data.
+//! The catalogue: the providers' statements about their volumes and instances, as data.
 //!
 //! The shipped file is part of the binary and is parsed on first use, so a command that promises nothing pays nothing.
 //! A user's own file has the same form; its entries replace those of the same name or are added. Nothing here computes

@@ -1,7 +1,7 @@
 //! The entries of the catalogue as they stand in the data file, key for key.
 //!
-//! Capacity is in GiB, IOPS per second, throughput in the unit the entry names. What the keys mean is the comment at the
-//! top of `data/volumes.toml`; a key that is not known is an error. Nothing is computed here.
+//! Capacity is in GiB, IOPS per second, throughput in the unit the entry names. The comment at the top of
+//! `data/volumes.toml` explains the keys. An unknown key is an error. Nothing is computed here.
 
 use std::collections::BTreeMap;
 
@@ -67,13 +67,13 @@ pub struct Provider {
     /// Model strings of disks inside the host.
     #[serde(default)]
     pub local_model: Vec<String>,
-    /// What the NVMe serial holds.
+    /// Content of the NVMe serial number.
     pub nvme_serial: Option<String>,
     /// PCI vendor of the NVMe controller.
     pub nvme_vendor_id: Option<String>,
-    /// What the vendor's NVMe log page tells.
+    /// Content of the vendor's NVMe log page.
     pub nvme_statistics: Option<String>,
-    /// What the virtio-blk serial holds.
+    /// Content of the virtio-blk serial number.
     pub virtio_serial: Option<String>,
     /// Model strings of SCSI disks.
     #[serde(default)]
@@ -83,12 +83,12 @@ pub struct Provider {
     /// Names under `/dev/disk/by-id`.
     #[serde(default)]
     pub by_id: Vec<String>,
-    /// What else is to be known about serials.
+    /// Remarks on serial numbers.
     pub serial_note: Option<String>,
-    /// What can be known inside the guest.
+    /// Facts that can be read inside the guest.
     #[serde(default)]
     pub guest_facts: Vec<String>,
-    /// What only the provider's interface tells.
+    /// Facts that only the provider's API tells.
     #[serde(default)]
     pub api_facts: Vec<String>,
     /// The provider's command that tells the volume's type and what was bought.
@@ -97,7 +97,7 @@ pub struct Provider {
     pub instance_limit_command: Option<String>,
     /// Seconds for which an instance can hold its burst limits.
     pub instance_burst_seconds: Option<f64>,
-    /// When it can do so.
+    /// When an instance can hold its burst limits, in words.
     pub instance_burst: Option<String>,
     /// How far the entry can be trusted.
     pub confidence: Confidence,
@@ -150,7 +150,7 @@ pub struct Volume {
     pub iops_total_max: Option<f64>,
     /// A published range without formula.
     pub iops_range: Option<[f64; 2]>,
-    /// What is published in place of a number.
+    /// The words published in place of an IOPS number.
     pub iops_text: Option<String>,
     /// Throughput when nothing is chosen.
     pub throughput: Option<Formula>,
@@ -182,7 +182,7 @@ pub struct Volume {
     pub tiers: Vec<Tier>,
     /// Performance sold in units on top.
     pub extra_per_unit: Option<ExtraPerUnit>,
-    /// What the type may exceed its figures by, and for how long.
+    /// Burst above the figures and how long it lasts, where the type has one.
     pub burst: Option<BurstTerms>,
     /// The figure is shared by all volumes of the type on one instance.
     #[serde(default)]
@@ -192,11 +192,11 @@ pub struct Volume {
     pub io: IoTerms,
     /// Promised latency in ms, low and high.
     pub latency_ms: Option<[f64; 2]>,
-    /// What the latency is measured with, or the words used in place of a number.
+    /// The workload that the latency is measured with, or the words published in place of a number.
     pub latency_basis: Option<String>,
-    /// What share of the figure is promised for what share of time.
+    /// The share of time for which the figures, or a share of them, are promised, in words.
     pub consistency: Option<String>,
-    /// Under which condition the figures hold.
+    /// The condition under which the figures hold.
     pub condition: Option<String>,
     /// Several instances attach the volume.
     #[serde(default)]
@@ -285,7 +285,7 @@ pub struct ExtraPerUnit {
     pub min_gib: f64,
 }
 
-/// What the provider says about bursting.
+/// The provider's terms for bursting.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BurstTerms {
@@ -356,7 +356,7 @@ pub struct BlockTable {
     pub unit: String,
     /// Block size in KiB, IOPS, throughput; a throughput of 0 was not printed.
     pub rows: Vec<(u64, f64, f64)>,
-    /// What was printed in place of a throughput, by block size in KiB.
+    /// The text printed in place of a throughput, by block size in KiB.
     #[serde(default)]
     pub remarks: BTreeMap<String, String>,
     /// Where the table is from.
@@ -375,7 +375,7 @@ pub struct InstanceFamily {
     pub disk_sku: Option<String>,
     /// The controller that the rows are about.
     pub controller: Option<String>,
-    /// What each cell of a row is.
+    /// The meaning of each cell of a row.
     pub columns: Vec<String>,
     /// One row per size.
     pub rows: Vec<Vec<Cell>>,
@@ -423,11 +423,11 @@ pub struct LocalStorage {
     pub provider: String,
     /// The instance family.
     pub family: String,
-    /// What a row is about: `disk`, `instance`, or both (`mixed`).
+    /// The scope of each row: `disk`, `instance`, or both (`mixed`).
     pub scope: String,
     /// The unit of the throughput columns.
     pub throughput_unit: String,
-    /// What each cell of a row is.
+    /// The meaning of each cell of a row.
     pub columns: Vec<String>,
     /// One row per size.
     pub rows: Vec<Vec<Cell>>,
@@ -447,7 +447,7 @@ pub struct LocalStorage {
 pub struct Procedure {
     /// The provider's id.
     pub provider: String,
-    /// What it measures.
+    /// The kind of volume and the quantity that the procedure measures.
     pub name: String,
     /// fio parameters.
     pub args: toml::Table,
@@ -455,12 +455,12 @@ pub struct Procedure {
     pub target: String,
     /// fio's `numjobs`, where it is not among the parameters.
     pub jobs: Option<u64>,
-    /// What else is set.
+    /// Other settings of the procedure, in words.
     #[serde(default)]
     pub settings: Vec<String>,
-    /// The instance it was shown on.
+    /// The instance that the provider showed the procedure on.
     pub instance: Option<String>,
-    /// Where it is from.
+    /// The source of the procedure.
     pub source: String,
     /// Anything else.
     pub notes: Option<String>,

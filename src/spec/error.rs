@@ -102,21 +102,21 @@ pub enum SpecError {
         id: String,
         /// The size.
         gib: f64,
-        /// What must be chosen.
+        /// The dimension that must be chosen.
         dimension: Dimension,
-        /// Between which bounds.
+        /// The bounds of the choice.
         range: Range,
     },
-    /// The type does not sell this apart.
+    /// The type does not sell this dimension separately.
     #[error("{id} sells no {} apart: {}; leave {} out", dimension.name(),
             if *by { "give the number of units with --throughput" } else { "its promise follows from the size" },
             dimension.option())]
     NotSold {
         /// The full name.
         id: String,
-        /// What was chosen.
+        /// The dimension that was chosen.
         dimension: Dimension,
-        /// Whether it comes with units that can be bought.
+        /// Whether the dimension comes with units that can be bought.
         by: bool,
     },
     /// No instance of this name.

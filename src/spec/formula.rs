@@ -32,7 +32,7 @@ struct Terms {
     upto_iops: Option<f64>,
 }
 
-/// What a formula is evaluated at.
+/// The values that a formula is evaluated at.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Inputs {
     /// Capacity in GiB.
@@ -112,7 +112,7 @@ impl Formula {
         self.0.pieces.iter().find(|p| !exceeds(p))
     }
 
-    /// What is wrong with the formula itself, if anything.
+    /// The fault of the formula itself, if it has one.
     pub fn fault(&self) -> Option<String> {
         let t = &self.0;
         let numbers = [t.base, t.per_gib, t.over_gib, t.per_iops, t.per_throughput, t.per_extra_iops];

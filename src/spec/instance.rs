@@ -1,7 +1,7 @@
-//! What an instance allows its attached volumes together.
+//! The limits that an instance puts on its attached volumes together.
 //!
-//! IOPS are per second, throughput is in bytes per second: instance limits carry their unit in the column's name, so
-//! there is no doubt to carry along. Local disks do not count against these limits.
+//! IOPS are per second, throughput is in bytes per second. The name of a column holds the unit of its limit, so the unit
+//! is never in doubt here. Local disks do not count against these limits.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,13 +21,13 @@ pub struct InstanceCap {
     pub iops: Each,
     /// Bytes per second of all attached volumes together.
     pub bytes: Each,
-    /// IOPS that it can burst to.
+    /// IOPS that the instance can burst to.
     pub iops_burst: Option<f64>,
-    /// Bytes per second that it can burst to.
+    /// Bytes per second that the instance can burst to.
     pub bytes_burst: Option<f64>,
-    /// Seconds for which it can hold the burst; absent where nothing is published.
+    /// Seconds for which the instance can hold the burst; absent where nothing is published.
     pub burst_seconds: Option<f64>,
-    /// When it can burst, in words.
+    /// When the instance can burst, in words.
     pub burst_when: Option<String>,
     /// Bytes in the unit in which the provider prints the limit.
     pub unit_bytes: u64,
@@ -35,7 +35,7 @@ pub struct InstanceCap {
     pub source: String,
     /// When the source said so.
     pub as_of: String,
-    /// How far they can be trusted.
+    /// How far the figures can be trusted.
     pub confidence: Confidence,
     /// Anything else.
     pub notes: Option<String>,

@@ -1,8 +1,8 @@
-//! What one volume is promised: the formulas of its type at its capacity and with what was bought.
+//! The promise of one volume: the formulas of its type, evaluated at its capacity and with what was bought.
 //!
 //! Figures are I/Os per second and throughput in the type's own unit. A figure for both directions is one figure that
-//! reads and writes share, unless the type publishes them apart. Block sizes, instances and unit doubt come later, in
-//! [`super::volume_promise`].
+//! reads and writes share, unless the type publishes them separately. [`super::volume_promise`] adds block sizes, instances and doubtful
+//! units.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ impl Each {
         Each { read: self.read.map(&f), write: self.write.map(&f) }
     }
 
-    /// Combines two pairs, each direction where both are there.
+    /// Combines two pairs. A direction that one of them lacks is absent from the result.
     pub fn zip(self, other: Each, f: impl Fn(f64, f64) -> f64) -> Each {
         let both = |a: Option<f64>, b: Option<f64>| Some(f(a?, b?));
         Each { read: both(self.read, other.read), write: both(self.write, other.write) }
@@ -51,7 +51,7 @@ impl Each {
     }
 }
 
-/// Which way data goes.
+/// The direction in which data goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PromiseDirection {
@@ -61,7 +61,7 @@ pub enum PromiseDirection {
     Write,
 }
 
-/// What the user bought, where the type lets him choose.
+/// The amount that the user bought, where the type offers a choice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {
@@ -73,7 +73,7 @@ pub enum Choice {
     Value(f64),
 }
 
-/// What was bought of each dimension.
+/// The amount that the user bought of each dimension.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Bought {
     /// IOPS, or IOPS on top where the type sells them so.
@@ -95,7 +95,7 @@ pub struct Range {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "PromiseWorking")]
 pub struct Working {
-    /// What it gives: `IOPS`, `throughput`, `read IOPS`.
+    /// The figure that the formula gives: `IOPS`, `throughput`, `read IOPS`.
     pub of: String,
     /// The arithmetic: `min(1800 + 50 x 800, 50000)`.
     pub text: String,
@@ -103,7 +103,7 @@ pub struct Working {
     pub value: f64,
 }
 
-/// What a volume may do beyond its figures, and for how long.
+/// The figures that a volume can burst to, and for how long.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Burst {
     /// IOPS while bursting.
@@ -114,30 +114,30 @@ pub struct Burst {
     pub seconds: Option<f64>,
     /// Seconds that an idle volume takes to fill an empty bucket.
     pub refill_seconds: Option<f64>,
-    /// What it takes, in words.
+    /// Conditions of the burst, in words.
     pub conditions: Vec<String>,
 }
 
-/// What one volume is promised, before block size and instance.
+/// The figures that one volume is promised, before block size and instance are taken into account.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Level {
     /// IOPS caps.
     pub iops: Each,
     /// Throughput caps in the type's unit.
     pub throughput: Each,
-    /// Between which bounds IOPS can be bought.
+    /// Bounds of the IOPS that can be bought.
     pub iops_range: Option<Range>,
-    /// Between which bounds throughput can be bought.
+    /// Bounds of the throughput that can be bought.
     pub throughput_range: Option<Range>,
     /// The printed size that applies, where the type has sizes.
     pub tier: Option<String>,
     /// The expanded level that can be switched on: IOPS and throughput.
     pub plus: Option<(f64, f64)>,
-    /// What it may exceed this by.
+    /// The burst above these figures, where the type has one.
     pub burst: Option<Burst>,
-    /// The arithmetic.
+    /// The arithmetic behind the figures.
     pub workings: Vec<Working>,
-    /// What the reader must know beside the figures.
+    /// Notes that the reader needs beside the figures.
     pub notes: Vec<String>,
 }
 
@@ -309,7 +309,7 @@ impl Maker<'_> {
     }
 }
 
-/// The choice, held between its bounds, and what must be said where that changes it.
+/// The choice limited to its bounds, and a note for the reader where the bounds change it.
 fn held(choice: Choice, range: Range, what: &str) -> (f64, Option<String>) {
     let chosen = match choice {
         Choice::Least => return (range.lo, None),
@@ -329,7 +329,7 @@ fn held(choice: Choice, range: Range, what: &str) -> (f64, Option<String>) {
     (value, (value != chosen).then(note))
 }
 
-/// A type with printed sizes: the first whose capacity is not smaller.
+/// The level of a type with printed sizes: the smallest size that holds the capacity asked for.
 fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
     for (choice, dimension) in [(bought.iops, Dimension::Iops), (bought.throughput, Dimension::Throughput)] {
         if choice.is_some() {

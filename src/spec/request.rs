@@ -1,6 +1,6 @@
-//! What a user asks for: volumes by type, size and what was bought, and where and how they are used.
+//! A user's request for a promise: volumes by type, size and what was bought, and where and how they are used.
 //!
-//! Only texts are read here; whether a type exists and comes in that size is known to the catalogue.
+//! This module only reads texts. The catalogue knows whether a type exists and comes in the given size.
 
 use std::str::FromStr;
 
@@ -39,7 +39,7 @@ impl FromStr for Amount {
 }
 
 impl Amount {
-    /// The choice in a unit of so many bytes.
+    /// The choice in units of `unit_bytes` bytes.
     pub fn choice(self, unit_bytes: u64) -> Choice {
         match self {
             Amount::Most => Choice::Most,
@@ -99,14 +99,14 @@ pub fn parse_iops(text: &str) -> Result<Choice, String> {
     }
 }
 
-/// What a promise is asked for.
+/// The volumes and the instance that a promise is asked for.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PromiseRequest {
     /// The volume.
     pub volume: Asked,
-    /// Volumes attached beside it and loaded at the same time.
+    /// Other volumes attached to the same instance and loaded at the same time.
     pub with: Vec<Asked>,
-    /// The instance they are attached to.
+    /// The instance that the volumes are attached to.
     pub instance: Option<String>,
     /// The block size of interest.
     pub block: Option<Bytes>,

@@ -1,7 +1,7 @@
 //! The other way round: which is the smallest volume of each type that promises what is needed?
 //!
 //! A need in bytes per second must be met in both readings of a doubtful unit, and in both directions. Promises grow
-//! with capacity and with what is bought, so each is found by halving.
+//! with capacity and with what is bought, so bisection finds the smallest capacity and the least that must be bought.
 
 use super::catalogue::Catalogue;
 use super::entry::Volume;
@@ -10,16 +10,16 @@ use super::promised_level::{Bought, Choice, PromiseDirection};
 use super::volume_promise::{Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
 
-/// What is needed.
+/// The performance that is needed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Need {
     /// I/Os per second.
     pub iops: Option<f64>,
     /// Bytes per second.
     pub bytes: Option<f64>,
-    /// At this block size; without it the caps alone are compared.
+    /// The block size of the I/Os. Without it the caps alone are compared.
     pub block: Option<Bytes>,
-    /// On this instance.
+    /// The instance that the volume is attached to.
     pub instance: Option<String>,
     /// The date of the promise of the instance.
     pub at: Option<String>,
@@ -28,7 +28,7 @@ pub struct Need {
 /// The smallest volume of one type that promises what is needed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fit {
-    /// Its promise, on the instance where one was named.
+    /// The promise of the volume, on the instance where one was named.
     pub promise: Promise,
     /// The least IOPS that must be bought.
     pub iops: Option<f64>,
@@ -148,7 +148,7 @@ fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     if !holds(hi) {
         return None;
     }
-    // Invariant: it does not hold at `below` steps from `lo`, and holds at `above`.
+    // Invariant: `holds` is false at `below` steps from `lo`, and true at `above` steps.
     let value = |steps: u64| (lo.floor() + steps as f64).min(hi);
     let (mut below, mut above) = (0u64, (hi - lo.floor()).ceil() as u64);
     while above - below > 1 {

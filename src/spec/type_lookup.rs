@@ -5,7 +5,7 @@ use super::catalogue_check::is_date;
 use super::entry::Volume;
 use super::error::SpecError;
 
-/// A volume type that was found, and what must be said about how.
+/// A volume type that was found, with any doubt about its edition.
 #[derive(Debug, Clone)]
 pub struct FoundType<'a> {
     /// The type or edition.

@@ -20,9 +20,9 @@ use crate::unit::Bytes;
 pub struct Unit {
     /// As the provider prints it.
     pub printed: String,
-    /// Bytes in one, as the evidence has it.
+    /// Bytes in one unit, as the evidence has it.
     pub bytes: u64,
-    /// Whether the provider states it.
+    /// Whether the provider states how many bytes the unit has.
     pub certain: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Published {
     pub iops: f64,
     /// Throughput in the unit of the volume, where it was printed.
     pub throughput: Option<f64>,
-    /// What was printed in place of a throughput.
+    /// The text printed in place of a throughput.
     pub remark: Option<String>,
 }
 
@@ -82,29 +82,29 @@ pub struct VolumePromise {
     pub split: Option<Bytes>,
     /// Published figures by block size.
     pub published: Vec<Published>,
-    /// Where those are from.
+    /// The source of the published figures.
     pub published_source: Option<String>,
     /// Promised latency in ms, low and high.
     pub latency_ms: Option<[f64; 2]>,
-    /// What the latency is measured with, or the words used in place of a number.
+    /// The workload that the latency is measured with, or the words published in place of a number.
     pub latency_basis: Option<String>,
-    /// What share of the figure is promised for what share of time.
+    /// The share of time for which the figures, or a share of them, are promised, in words.
     pub consistency: Option<String>,
-    /// Under which condition the figures hold.
+    /// The condition under which the figures hold.
     pub condition: Option<String>,
-    /// What is published in place of an IOPS number.
+    /// The words published in place of an IOPS number.
     pub iops_text: Option<String>,
     /// Where the figures are from.
     pub source: String,
     /// When the source said so.
     pub as_of: String,
-    /// How far they can be trusted.
+    /// How far the figures can be trusted.
     pub confidence: Confidence,
-    /// What else the reader must know.
+    /// Notes for the reader of the promise.
     pub notes: Vec<String>,
 }
 
-/// Which of the limits decides.
+/// The limit that decides a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Binding {
@@ -129,7 +129,7 @@ impl Binding {
         }
     }
 
-    /// It is a limit on I/Os; else one on bytes.
+    /// Whether the limit counts I/Os. Any other limit counts bytes.
     pub fn counts_ios(self) -> bool {
         !matches!(self, Binding::VolumeThroughput | Binding::InstanceThroughput)
     }
@@ -146,7 +146,7 @@ impl Binding {
     }
 }
 
-/// What is promised at one block size in one direction.
+/// The promise at one block size in one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct AtBlock {
     /// I/Os per second.
@@ -157,16 +157,16 @@ pub struct AtBlock {
     pub binding: Binding,
 }
 
-/// A cap and whose it is.
+/// A cap and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Cap {
     /// I/Os or bytes per second.
     pub value: f64,
-    /// Whose cap it is.
+    /// The limit that sets the cap.
     pub binding: Binding,
 }
 
-/// What a set of volumes is promised together.
+/// The promise of a set of volumes together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Promise {
     /// The volumes; the one that was asked for is the first.
@@ -221,12 +221,12 @@ impl Promise {
         })
     }
 
-    /// Whether both readings of the units come to the same.
+    /// Whether both readings of the units give the same promise.
     pub fn unit_certain(&self) -> bool {
         self.volumes.iter().all(|v| v.unit.certain)
     }
 
-    /// What is promised at a block size: the lesser of the volumes' sum and the instance, for each direction.
+    /// The promise of one direction at a block size: the lesser of the sum over the volumes and the limit of the instance.
     pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let mut sum: Option<AtBlock> = None;
         for volume in &self.volumes {
@@ -351,12 +351,12 @@ impl VolumePromise {
         })
     }
 
-    /// The law of block sizes: what this volume is promised at a block size.
+    /// The law of block sizes: the promise of this volume at a block size.
     ///
-    /// A published figure at this very block size takes precedence over the formulas. It is about a volume with the
-    /// table's largest IOPS; it bounds a smaller volume from above, and says nothing of one beyond the table. Where only
-    /// IOPS are published nothing is promised above the block size they are stated at, and where only throughput is,
-    /// nothing below its.
+    /// A published figure at this very block size takes precedence over the formulas. It holds for a volume with the
+    /// table's largest IOPS, bounds a smaller volume from above, and says nothing of a volume beyond the table. Where only
+    /// IOPS are published, nothing is promised above the block size at which they are stated. Where only throughput is
+    /// published, nothing is promised below the block size at which it is stated.
     pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let size = block.0 as f64;
         let unit = self.unit.bytes_in(reading) as f64;

@@ -20,7 +20,7 @@ use crate::unit::{Nanos, total};
 pub const REPLICATES: usize = 1000;
 /// Blocks are put together from at most this many units; longer runs use units of several seconds.
 const UNITS: usize = 600;
-/// Any number will do, as long as it stays.
+/// Any number will do, as long as it stays the same.
 const SEED: u64 = 0x766f_6c70_726f_6f66;
 
 /// 95 % intervals of the given percentiles (shares in `0..1`), in their order. `None` below ten seconds or without samples.

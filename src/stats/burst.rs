@@ -1,4 +1,4 @@
-//! Burst: what a run delivered beyond the level that it settled at.
+//! Burst: the events of a run beyond the level that the run settled at.
 //!
 //! A volume with credits starts fast and falls to its baseline; a full token bucket lets one quota through at once. Either
 //! adds B / T to the rate of a run of length T, so a short run over-reports (method: burst is subtracted before a promise
@@ -23,13 +23,13 @@ const WORTH: f64 = 0.001;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BurstSeen {
-    /// How long it lasted.
+    /// Length of the burst.
     pub seconds: f64,
-    /// The rate during it.
+    /// The rate during the burst.
     pub level_per_second: f64,
-    /// The rate after it.
+    /// The rate after the burst.
     pub baseline_per_second: f64,
-    /// Events beyond the baseline.
+    /// Events of the burst beyond the baseline.
     pub surplus: f64,
     /// First bin of the baseline.
     pub baseline_from_bin: usize,
@@ -104,7 +104,7 @@ impl BurstSeen {
         })
     }
 
-    /// What it adds to the rate of a run of so many seconds.
+    /// Events per second that the burst adds to the mean rate of a run of `seconds`.
     pub fn adds_per_second(&self, seconds: f64) -> f64 {
         self.surplus / seconds.max(1e-9)
     }

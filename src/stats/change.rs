@@ -13,10 +13,10 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::moments::mean;
 
-/// What counts as a change point.
+/// The rule that decides which differences are change points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// How far around a point levels are compared when candidates are sought; `None` for the whole series.
+    /// Length, in values, of the windows in which candidates are sought; `None` for the whole series.
     pub window: Option<usize>,
     /// Fewest values that make a level, at least 2.
     pub shortest: usize,

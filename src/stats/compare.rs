@@ -3,10 +3,10 @@
 //! Runs come in pairs, A and B back to back in random order, because a shared machine drifts by more than the difference
 //! that is looked for. The logarithm of the ratio of each pair is tested by flipping signs: if A and B are the same, every
 //! difference was as likely to come out the other way round (Fisher's permutation test, exact, no distribution assumed).
-//! With k pairs the smallest p is 2 / 2^k, so five pairs can never reach 0.05. Beside it stand the interval of the ratio and
-//! the difference that so many pairs could have shown at all: without that, "no difference" means nothing.
+//! With k pairs the smallest p is 2 / 2^k, so five pairs can never reach 0.05. The result also holds the interval of the
+//! ratio and the smallest difference that k pairs can show: without that difference, "no difference" means nothing.
 //!
-//! Values are rates, or anything above 0 where more is better; turn latencies round before.
+//! Values are rates, or anything above 0 where more is better. The caller inverts latencies first.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -28,7 +28,7 @@ const MOST_PAIRS: usize = 1000;
 const POWER: f64 = 0.80;
 const SEED: u64 = 0x7061_6972_7321;
 
-/// What may be said of A and B.
+/// The conclusion of a comparison of A with B.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ComparisonOutcome {
@@ -38,7 +38,7 @@ pub enum ComparisonOutcome {
     Slower,
     /// The whole interval lies within the margin that was named as irrelevant.
     Equivalent,
-    /// Neither can be said.
+    /// The runs support none of the other conclusions.
     Undecided,
 }
 
@@ -46,15 +46,15 @@ pub enum ComparisonOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// What may be said.
+    /// The conclusion.
     pub outcome: ComparisonOutcome,
     /// Number of pairs.
     pub pairs: u64,
     /// A over B, geometric mean over pairs.
     pub ratio: f64,
-    /// Lower end of its 95 % interval.
+    /// Lower end of the 95 % interval of `ratio`.
     pub low_ratio: f64,
-    /// Upper end.
+    /// Upper end of the 95 % interval of `ratio`.
     pub high_ratio: f64,
     /// A over B by the median of pairwise averages (Hodges and Lehmann 1963): not moved by one wild pair.
     pub robust_ratio: f64,
@@ -135,7 +135,7 @@ pub fn sign_flip(d: &[f64]) -> f64 {
         }
         far += u64::from(f64::abs(sum) >= reach);
     }
-    // The observed pattern is one of them.
+    // The observed pattern is one of the tries.
     (far + 1) as f64 / (tries + 1) as f64
 }
 

@@ -39,11 +39,11 @@ pub enum Lapse {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Event {
-    /// What happened.
+    /// The way in which the volume failed to deliver.
     pub lapse: Lapse,
-    /// When, after the start of the window.
+    /// Start of the event, after the start of the window.
     pub start_ns: Nanos,
-    /// How long.
+    /// Length of the event.
     pub length_ns: Nanos,
     /// Requests that were in flight, on average.
     pub requests: f64,
@@ -67,7 +67,7 @@ pub struct LoadGrid {
 }
 
 impl LoadGrid {
-    /// Of series that ran together, without a last bin that is cut short.
+    /// The load of series that ran together. A last bin that is cut short is left out.
     pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
         let mut load = LoadGrid::default();
         for s in series {
@@ -84,8 +84,8 @@ impl LoadGrid {
         load
     }
 
-    /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: what
-    /// lies before and after it is looked at apart.
+    /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: the
+    /// parts before and after the fall are searched separately.
     pub fn events(&self) -> Vec<Event> {
         let fall = BurstSeen::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
         let mut events = Vec::new();

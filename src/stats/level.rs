@@ -33,13 +33,13 @@ pub enum Answer {
     Inconclusive,
 }
 
-/// An answer with what it rests on. Values are in the unit of the claim: per second, or nanoseconds.
+/// An answer with the evidence that it rests on. Values are in the unit of the claim: per second, or nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimAnswer {
     /// The answer.
     pub answer: Answer,
-    /// What was measured.
+    /// The measured value.
     pub value: f64,
     /// The limit that decides: the promise less (or, for latency, plus) its tolerance.
     pub limit: f64,
@@ -169,7 +169,7 @@ pub struct TimeShare {
     pub good: u64,
     /// Whole units measured.
     pub units: u64,
-    /// Length of a unit: a second, or whole periods of what beats in the rate.
+    /// Length of a unit: a second, or whole periods where the rate is periodic.
     pub unit_seconds: f64,
     /// Lower bound of the share.
     pub low: f64,
@@ -180,8 +180,8 @@ pub struct TimeShare {
 impl TimeShare {
     /// Share of the time in which counts of 100 ms reach a rate; `None` below one unit.
     ///
-    /// Under a throttle that lets its quota through once in a while, single seconds say nothing; then a unit is as long as
-    /// that beat needs.
+    /// Under a throttle that lets its quota through once in a while, single seconds say nothing. A unit is then as long as the
+    /// period of the throttle needs.
     pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
         let length = unit(period(bins));
         let unit_seconds = length as f64 / PER_SECOND as f64;

@@ -11,17 +11,17 @@ const TOLERANCE_PCT: f64 = 2.0;
 /// A depth counts as reached from this share on.
 const REACHED: f64 = 0.95;
 
-/// What was measured over one window.
+/// The measurements of one window that Little's law ties together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MeasuredWindow {
     /// Completions.
     pub ios: u64,
-    /// Sum of their latencies.
+    /// Sum of the latencies of these completions.
     pub latency: Nanos,
     /// Integral of the requests in flight over time, in request-nanoseconds.
     pub in_flight: u64,
-    /// What that integral has beyond the latencies, in request-nanoseconds: I/Os that were in flight at the end of the window, less the parts of
-    /// latencies that lie before it. Unknown for imports.
+    /// Request-nanoseconds that `in_flight` has beyond `latency`: those of I/Os still in flight at the end of the window, less the parts of
+    /// latencies that lie before the window. Unknown for imports.
     pub outside: Option<i64>,
     /// Length of the window.
     pub window: Nanos,
@@ -37,7 +37,7 @@ pub struct Little {
     pub in_flight_by_law: f64,
     /// How far the law is from the count.
     pub deviation_pct: f64,
-    /// What deviation the window allows: 2 %, and where requests at its edges were not counted, a mean latency.
+    /// The deviation that the window allows: 2 %. Where requests at the edges of the window were not counted, one mean latency is added.
     pub allowed_pct: f64,
     /// The law holds.
     pub holds: bool,
@@ -60,7 +60,7 @@ impl Little {
         Some(Little { in_flight_mean, in_flight_by_law, deviation_pct, allowed_pct, holds })
     }
 
-    /// True when the depth that was asked for was there at least 95 % of the way.
+    /// True when the mean number of requests in flight was at least 95 % of the depth that was asked for.
     pub fn reached(&self, depth: u64) -> bool {
         self.in_flight_mean >= REACHED * depth as f64
     }

@@ -1,8 +1,8 @@
 //! Statistics of one run: how sure a figure is, and which figures may be printed at all.
 //!
-//! Input is what every engine produces, reduced to plain slices: counts on the 100 ms grid of [`crate::sample`], and one
-//! latency histogram a second. Everything here is a pure function, so a stored Record gives the same answer again; what
-//! resamples takes its random numbers from a fixed seed. Neighbouring seconds of a storage test are never taken as
+//! Input is the output of an engine, reduced to plain slices: counts on the 100 ms grid of [`crate::sample`], and one
+//! latency histogram a second. Everything here is a pure function, so a stored Record gives the same answer again.
+//! Resampling takes its random numbers from a fixed seed. Neighbouring seconds of a storage test are never taken as
 //! independent, because they are not: throttles, caches and background work make them resemble each other, and the usual
 //! error of the mean is then several times too small.
 //!

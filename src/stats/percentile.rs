@@ -24,15 +24,15 @@ pub const STANDARD: [(&str, f64); 6] =
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Percentile {
-    /// Its name, as in `p99.9`: "99.9".
+    /// The name of the percentile, as in `p99.9`: "99.9".
     pub name: String,
     /// The share `0..1` of I/Os that were at most this slow.
     pub share: f64,
-    /// Upper bound of the bucket that holds it: never under-reported.
+    /// Upper bound of the bucket that holds the percentile, so that it is never under-reported.
     pub value_ns: Nanos,
     /// How many independent I/Os the sample is worth for this percentile.
     pub effective_samples: f64,
-    /// Its 95 % interval; absent below ten seconds.
+    /// The 95 % interval of the percentile; absent below ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<PercentileBounds>,
 }
@@ -64,7 +64,7 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a Sparse>) -> Histogram {
     all
 }
 
-/// How many independent samples the run is worth at the percentile `share`: their number over the design effect.
+/// How many independent samples the run is worth at the percentile `share`: the number of samples over the design effect.
 ///
 /// The seconds are put into [`BATCHES`] equal groups (fewer when there are fewer seconds), and the spread of the share
 /// above the percentile between groups is compared with what independent samples would show. A single second cannot show
@@ -85,7 +85,7 @@ pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     rows
 }
 
-/// Every percentile of `wanted`, also those that may not be printed: what a claim is decided on. Empty without samples.
+/// Every percentile of `wanted`, also those that may not be printed. Claims are decided on these. Empty without samples.
 pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;

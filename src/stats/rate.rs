@@ -77,7 +77,7 @@ pub struct RateBounds {
     pub high_per_second: f64,
     /// Standard error of the mean.
     pub standard_error_per_second: f64,
-    /// Degrees of freedom of Student's quantile that goes with it.
+    /// Degrees of freedom of Student's quantile that goes with the standard error.
     #[serde(alias = "batches")]
     pub degrees_of_freedom: u32,
 }
@@ -114,7 +114,7 @@ impl Estimate {
         Estimate::after(0, bins)
     }
 
-    /// Rate of what follows the first `cut` bins; `None` when nothing does.
+    /// Rate of the bins after the first `cut` ones; `None` when there are none.
     ///
     /// A run of a minute does not become too short because a cut takes up to a sixth of it: noise alone makes the
     /// warm-up rule cut a second or two.
@@ -164,7 +164,7 @@ impl Estimate {
         self.extend_to_seconds = Some(self.extend_to_seconds.map_or(wanted, |s| s.max(wanted)));
     }
 
-    /// What single seconds look like.
+    /// Fills in the figures of single seconds: their variation, the worst and the first percentile.
     fn describe_seconds(&mut self, bins: &[u64]) {
         let mut seconds = per_second(bins);
         let counts: Vec<f64> = seconds.iter().map(|&n| n as f64).collect();
@@ -179,10 +179,10 @@ impl Estimate {
         }
     }
 
-    /// Interval from units of so many bins.
+    /// Adds the interval, computed from units of `unit` bins.
     fn bound(&mut self, bins: &[u64], unit: usize) {
         let unit_seconds = unit as f64 / BINS as f64;
-        // What does not fill a unit is left out at the old end: that is where warm-up lingers.
+        // Bins that do not fill a unit are left out at the start of the window, because warm-up lingers there.
         let per_unit: Vec<f64> = bins[bins.len() % unit..]
             .chunks_exact(unit)
             .map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / unit_seconds)

@@ -2,8 +2,8 @@
 //!
 //! The long-run variance comes from the lowest eight cosine frequencies of the series (equal-weighted cosines: Müller 2004;
 //! Lazarus, Lewis, Stock and Watson 2018), and the quantile is Student's with as many degrees of freedom. Slow noise has
-//! less power at those frequencies than at frequency 0; what is missing follows from the correlation of neighbours as that
-//! of a first-order process, and is added. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to
+//! less power at those frequencies than at frequency 0. The missing power is estimated from the correlation of neighbours,
+//! as in a first-order process, and is added. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to
 //! 0.9 (simulated in `tests/stats/rate.rs`). Values have no unit here.
 
 use std::f64::consts::PI;
@@ -16,7 +16,7 @@ pub const FREQUENCIES: usize = 8;
 pub const FEWEST: usize = 10;
 /// A series must last so many times its memory, or its mean has no interval.
 const MEMORIES: f64 = 3.0;
-/// Above this a correlation of neighbours cannot be told from one.
+/// A correlation of neighbours above this value cannot be told from 1.
 const HIGHEST: f64 = 0.999;
 
 /// How sure the mean of a series is.

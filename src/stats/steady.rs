@@ -2,11 +2,11 @@
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
 //! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run the fifths of what follows the warm-up are taken as rounds, and change points are looked for beside. The rate is
-//! always that of the whole window; what it is without the warm-up stands beside it, so that a cut decides nothing unseen.
+//! run the fifths of the time after the warm-up are taken as rounds, and change points are sought as well. The rate is
+//! always that of the whole window. The rate without the warm-up stands beside it, so that a cut decides nothing unseen.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
-//! limit is per check interval) and is not what is meant here.
+//! limit is per check interval) and is not used here.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +78,7 @@ pub fn reached(rounds: &[f64]) -> Option<(usize, SteadyWindow)> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// When, after the start of the window.
+    /// Time of the change, after the start of the window.
     pub at_seconds: f64,
     /// Level before, back to the previous change.
     pub before_per_second: f64,
@@ -92,9 +92,9 @@ pub struct Change {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Steadiness {
-    /// Where warm-up ended.
+    /// The warm-up at the start of the run.
     pub warmup: Warmup,
-    /// SNIA's rule over the fifths of the rest; absent below five seconds and when nothing was counted.
+    /// SNIA's rule over the fifths of the time after the warm-up; absent below five seconds and when nothing was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<SteadyWindow>,
     /// Length of a fifth. SNIA's rounds last 60 s.
@@ -158,9 +158,9 @@ fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
 pub struct Assessment {
     /// The rate of the whole window, doubted when it was not steady.
     pub whole: Estimate,
-    /// The rate of what follows the warm-up, where there was one.
+    /// The rate after the warm-up, where there was a warm-up.
     pub settled: Option<Estimate>,
-    /// How steady it was.
+    /// How steady the run was.
     pub steadiness: Steadiness,
 }
 

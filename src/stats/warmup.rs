@@ -30,7 +30,7 @@ const SILENCE: f64 = 0.05;
 pub struct Warmup {
     /// Bins to cut off at the front.
     pub cut_bins: u64,
-    /// The same as time.
+    /// Length of the cut in seconds.
     pub cut_seconds: f64,
     /// False when the run changes at its start for longer than a warm-up may last: there is no steady part to speak of.
     pub settled: bool,
@@ -59,7 +59,7 @@ impl Warmup {
     }
 }
 
-/// Whether what lies before the cut is a transient that ends: it is not silent, and its level does not come back.
+/// Whether the part before the cut is a transient that ends: the part is not silent, and its level does not come back.
 fn is_transient(groups: &[f64], cut: usize) -> bool {
     let (head, rest) = groups.split_at(cut);
     let (of_head, of_rest) = (middle(head), middle(rest));
@@ -80,11 +80,11 @@ fn least(errors: &[f64]) -> usize {
     (0..errors.len()).min_by(|&a, &b| errors[a].total_cmp(&errors[b])).unwrap_or(0)
 }
 
-/// Squared standard error of the mean of what each cut leaves, for cuts of `0..=groups / 2`.
+/// Squared standard error of the mean of the groups after each cut, for cuts of `0..=groups / 2`.
 fn errors(groups: &[f64]) -> Vec<f64> {
     let mut errors = vec![0.0; groups.len() / 2 + 1];
     let (mut n, mut mean, mut squares) = (0.0, 0.0, 0.0);
-    // From the end to the front, so that mean and squares of every tail come from the one before (Welford 1962).
+    // From the end to the front, so that mean and squares of every tail follow from those of the next shorter tail (Welford 1962).
     for (d, z) in groups.iter().enumerate().rev() {
         n += 1.0;
         let before = z - mean;

@@ -17,16 +17,16 @@ const EFFICIENT: f64 = 0.8;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
-    /// Its number.
+    /// The number of the CPU.
     pub id: u32,
     /// CPUs of the same physical core, this one included.
     pub core: CpuSet,
     /// CPUs with the same last-level cache, this one included.
     pub llc: CpuSet,
-    /// Its NUMA node, where the machine tells.
+    /// The NUMA node of the CPU, where the machine tells.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<u32>,
-    /// Whether it is one of the slower cores of a hybrid processor.
+    /// Whether the CPU is one of the slower cores of a hybrid processor.
     pub efficient: bool,
 }
 
@@ -40,10 +40,10 @@ pub struct Cpus {
     pub offline: CpuSet,
     /// CPUs kept free of ordinary work (`isolcpus=`, isolated cpuset partitions).
     pub isolated: CpuSet,
-    /// What the control group allows; absent without a cpuset controller.
+    /// CPUs that the control group allows; absent without a cpuset controller.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cpuset: Option<CpuSet>,
-    /// What the affinity mask of this process allows (`taskset`).
+    /// CPUs that the affinity mask of this process allows (`taskset`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub affinity: Option<CpuSet>,
     /// The online CPUs, ascending.
@@ -62,8 +62,8 @@ impl Cpus {
         limits.into_iter().flatten().fold(self.online.clone(), |set, limit| set.and(limit))
     }
 
-    /// Allowed CPUs where a worker may go: not the isolated ones, unless nothing else is allowed, which is how somebody
-    /// asks for them (`taskset -c 4-7` on a machine with `isolcpus=4-7`).
+    /// Allowed CPUs that a worker may be placed on. Isolated CPUs are among them only when no other CPU is allowed: that is how
+    /// a user asks for isolated CPUs (`taskset -c 4-7` on a machine with `isolcpus=4-7`).
     pub fn usable(&self) -> CpuSet {
         let allowed = self.allowed();
         match allowed.without(&self.isolated) {

@@ -15,16 +15,16 @@ use super::{CpuSet, TopoError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Irq {
-    /// Its number.
+    /// The interrupt's number.
     pub number: u32,
-    /// The driver's name for it: `virtio1-req.0`, `nvme0q1`.
+    /// The driver's name for the interrupt: `virtio1-req.0`, `nvme0q1`.
     pub name: String,
-    /// The disk it serves.
+    /// The disk that the interrupt serves.
     pub disk: String,
-    /// The hardware queue it completes, where the name tells.
+    /// The hardware queue whose completions it signals, where the name tells.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<u32>,
-    /// CPUs on which it is delivered now.
+    /// CPUs that the kernel delivers the interrupt to now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub affinity: Option<CpuSet>,
     /// How often each CPU took it since boot; CPUs that never did are absent.
@@ -37,7 +37,7 @@ pub struct Irq {
 pub struct Irqs {
     /// Interrupts of the disks.
     pub disks: Vec<Irq>,
-    /// Numbered interrupts of everything else since boot, per CPU. Timers and inter-processor interrupts are not in it:
+    /// Numbered interrupts of everything else since boot, per CPU. Timers and inter-processor interrupts are left out:
     /// they follow the load and say nothing about which CPU other devices use.
     pub others: BTreeMap<u32, u64>,
 }

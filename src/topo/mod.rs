@@ -38,20 +38,20 @@ pub enum TopoError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason why the file could not be understood.
         why: String,
     },
 }
 
-/// What decides where workers belong, for one or several devices at once.
+/// The CPUs, disks and interrupts that decide where workers belong, for one or several devices at once.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Topology {
     /// The machine's CPUs and which of them this process may use.
     pub cpus: Cpus,
-    /// The devices that were asked for, in that order.
+    /// The devices that were asked for, in the order of the request.
     pub targets: Vec<QueueTarget>,
-    /// The disks that carry them, each once.
+    /// The disks that carry these devices, each once.
     pub disks: Vec<Disk>,
     /// Interrupts of those disks, and of everything else.
     pub irqs: Irqs,

@@ -26,9 +26,9 @@ use crate::warn::{Severity, Warning};
 pub struct Placement {
     /// Whether each worker is bound to its CPU, or only told which CPUs there are.
     pub pinned: bool,
-    /// One per worker, in their order.
+    /// One seat per worker, in the order of the workers.
     pub seats: Vec<Seat>,
-    /// What was avoided or left out for all of them, one sentence each.
+    /// Reasons that hold for all workers, one sentence each: CPUs that were avoided, queues that were left out.
     pub reasons: Vec<String>,
     /// Doubts that the placement itself raises.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -41,18 +41,18 @@ pub struct Placement {
 pub struct Seat {
     /// The worker, counted from 0.
     pub worker: u32,
-    /// Where it may run: one CPU when pinned.
+    /// The CPUs that the worker may run on: one when pinned.
     pub cpus: CpuSet,
-    /// The disk whose queue it was placed for.
+    /// The disk whose queue the worker was placed for.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub disk: Option<String>,
-    /// The hardware queue that its CPU submits into.
+    /// The hardware queue that the worker's CPU submits into.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub queue: Option<u32>,
-    /// The NUMA node of its CPU.
+    /// The NUMA node of the worker's CPU.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub node: Option<u32>,
-    /// Why there.
+    /// The reason for this place.
     pub reason: String,
 }
 
@@ -134,7 +134,7 @@ pub fn place_on(
     Ok(Placement { pinned, seats, reasons, warnings: Vec::new() })
 }
 
-/// Who sits where so far.
+/// The worker on each CPU that is taken so far.
 #[derive(Default)]
 struct TakenCpus {
     by_cpu: BTreeMap<u32, u32>,
@@ -240,7 +240,7 @@ impl Lane {
     }
 }
 
-/// What holds for all seats.
+/// The reasons that hold for all seats, one sentence each.
 fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat], busy: Option<u32>) -> Vec<String> {
     let mut reasons = limits(topology);
     for lane in lanes {

@@ -1,8 +1,8 @@
 //! Hardware queues of a block device and the CPUs that submit into each, from `mq/*/cpu_list`.
 //!
-//! What was asked for need not be what has the queues: a partition belongs to its disk, a native NVMe multipath head
-//! (`nvme0n1`) to its paths (`nvme0c0n1`), a device-mapper or md device to what it is built on. Devices that never pass
-//! through blk-mq (zram, brd, pmem) have no queues at all.
+//! The device that was asked for need not have the queues. A partition uses the queues of its disk, a native NVMe
+//! multipath head (`nvme0n1`) those of its paths (`nvme0c0n1`), and a device-mapper or md device those of the devices that
+//! it is built on. Devices that never pass through blk-mq (zram, brd, pmem) have no queues at all.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 use super::tree::Tree;
 use super::{CpuSet, TopoError};
 
-/// What was asked for, and where its queues were found.
+/// A device that was asked for, and the disks that carry its I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueTarget {
-    /// As it was given.
+    /// The name as it was given.
     pub asked: String,
-    /// The whole disk: of a partition, the disk it lies on.
+    /// The whole disk: for a partition, the disk that the partition lies on.
     pub disk: String,
-    /// Names in [`Topology::disks`](super::Topology::disks) that carry its I/O.
+    /// Names in [`Topology::disks`](super::Topology::disks) that carry the device's I/O.
     pub carried_by: Vec<String>,
 }
 
@@ -202,8 +202,8 @@ fn queues(tree: &Tree, name: &str, folder: &Path) -> Result<Vec<Queue>, TopoErro
 }
 
 /// Each of the kernel's maps covers every CPU once, and drivers number the queues map after map: default, read, poll. So a
-/// CPU that comes up again begins the next map. Which map the second one is, `io_poll` and the module parameters say;
-/// older kernels let `io_poll` be switched off while the queues stay.
+/// CPU that comes up again begins the next map. `io_poll` and the module parameters say which map the second one is.
+/// Older kernels allow `io_poll` to be switched off while the poll queues stay.
 fn tell_apart(queues: &mut [Queue], io_poll: bool, poll_asked: bool, write_asked: bool) {
     let (mut map, mut seen) = (0, CpuSet::default());
     let mut maps = Vec::with_capacity(queues.len());

@@ -1,9 +1,9 @@
-//! What the source procedure's `test100w.sh` would have chosen on this machine, and why ours differs.
+//! The CPUs that the source procedure's `test100w.sh` would have chosen on this machine, and why volproof's choice differs.
 //!
 //! The script reads `mq/*/cpu_list` column by column (the first nine), joins the columns with commas and keeps fields 2 to
-//! jobs + 1. The glob sorts queue names as text, and every kind of queue is in it. fio then keeps only the set:
-//! `cpus_allowed` fills a bit mask, and with `cpus_allowed_policy=split` job *i* gets the *i*-th set bit, modulo their
-//! number. Emulated as text, because that is what the script works on.
+//! jobs + 1. The glob sorts queue names as text, and every kind of queue is in it. fio then ignores order and repetition:
+//! `cpus_allowed` fills a bit mask, and with `cpus_allowed_policy=split` job *i* gets the *i*-th set bit, modulo the number
+//! of set bits. The emulation works on text, because the script does.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ const COLUMNS: usize = 9;
 pub struct LikeScript {
     /// The device whose name stands in the script.
     pub device: String,
-    /// What it prints and hands to fio as `--cpus_allowed`.
+    /// The CPU list that the script prints and hands to fio as `--cpus_allowed`.
     pub list: String,
     /// The CPU of each job once fio has split that list; empty if the script or fio would have given up.
     pub jobs: Vec<u32>,
-    /// What is wrong with it, one sentence each.
+    /// Faults of the script's choice and differences from volproof's placement, one sentence each.
     pub differences: Vec<String>,
 }
 
