@@ -93,7 +93,7 @@ pub struct Partition {
     pub number: DevNumber,
     /// Its number on the disk.
     pub index: u32,
-    /// Where it starts on the disk.
+    /// Where the partition starts on the disk.
     pub start_bytes: Bytes,
     /// Its length.
     pub size_bytes: Bytes,
@@ -112,36 +112,36 @@ pub struct CgroupLimit {
     pub limit: String,
 }
 
-/// What a block device is.
+/// Facts about a block device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Block {
     /// The kernel's name, such as `vdb1`.
     pub name: String,
-    /// Its number.
+    /// The device number.
     pub number: DevNumber,
-    /// The whole disk it belongs to; itself when it is no partition. `/sys/block/NAME/stat` counts its I/O.
+    /// The whole disk that the device belongs to; the device itself when it is no partition. `/sys/block/NAME/stat` counts the disk's I/O.
     pub disk: Node,
     /// The partition's number on the disk, when it is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition: Option<u32>,
-    /// Where it starts on the disk.
+    /// Where the device starts on the disk.
     pub start_bytes: Bytes,
-    /// Its length; zero without a medium.
+    /// The device's size; zero without a medium.
     pub size_bytes: Bytes,
     /// The smallest block the device takes.
     pub logical_block_bytes: Bytes,
-    /// The smallest block it writes without reading first.
+    /// The smallest block that the device writes without reading first.
     pub physical_block_bytes: Bytes,
     /// Whether the kernel refuses writes.
     pub read_only: bool,
     /// Whether the medium can be taken out.
     pub removable: bool,
-    /// Whether the device says that it turns. Cloud volumes often do, and do not.
+    /// Whether the device reports a rotating medium. Cloud volumes often report one and have none.
     pub rotational: bool,
     /// The kind of device.
     pub driver: Driver,
-    /// The maker's name for it.
+    /// The maker's name for the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// The serial number; a cloud provider puts the volume's id here.

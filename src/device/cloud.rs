@@ -18,14 +18,14 @@ use crate::spec::entry::Provider;
 /// The time for all requests to a metadata service together.
 pub const METADATA_TIME: Duration = Duration::from_secs(1);
 
-/// What was found out about this machine.
+/// The provider and type of this machine, as far as they are known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// The provider's id in the catalogue.
     pub provider: String,
     /// The provider's name.
     pub name: String,
-    /// What it was recognised by.
+    /// The firmware string by which the provider was recognised.
     pub evidence: String,
     /// The instance type, where the metadata service told it.
     pub instance: Option<String>,
@@ -33,25 +33,25 @@ pub struct Machine {
     pub instance_from: String,
 }
 
-/// What was found out about a volume.
+/// Facts about a volume of a provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloudVolume {
     /// The provider's id of the volume, where the serial holds it.
     pub id: Option<String>,
     /// Whether the disk is inside the host and no volume at all.
     pub local: bool,
-    /// What it was recognised by.
+    /// The model or serial number by which the volume was recognised.
     pub evidence: String,
-    /// What the guest cannot know.
+    /// Facts that the guest cannot know.
     pub unknown: Vec<String>,
-    /// The provider's command that tells it.
+    /// The provider's command that tells the unknown facts.
     pub command: Option<String>,
 }
 
 /// The provider that the firmware names, and by what: every entry that can be read must agree, and one must be there.
 ///
 /// Serials are for root alone and may be missing. A chassis asset tag may not: where a provider is listed with one, it
-/// is what tells his machines from others of the same hypervisor.
+/// is what tells the provider's machines from others of the same hypervisor.
 pub fn provider<'a>(root: &Root, catalogue: &'a Catalogue) -> Option<(&'a Provider, String)> {
     catalogue.providers.iter().find_map(|p| {
         let mut evidence = None;
@@ -75,7 +75,9 @@ pub fn provider<'a>(root: &Root, catalogue: &'a Catalogue) -> Option<(&'a Provid
     })
 }
 
-/// What this machine is; `None` where the firmware names no provider of the catalogue. `offline` asks no network.
+/// The provider and type of this machine; `None` where the firmware names no provider of the catalogue.
+///
+/// With `offline` no network request is sent.
 pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Machine> {
     let (provider, evidence) = provider(root, catalogue)?;
     let (instance, instance_from) = match (offline, Metadata::of(provider)) {
@@ -95,7 +97,7 @@ pub fn machine(root: &Root, catalogue: &Catalogue, offline: bool) -> Option<Mach
     })
 }
 
-/// What a disk is to its provider; `None` where neither model nor serial says so.
+/// The disk as a volume of this provider; `None` where neither model nor serial number shows that it is one.
 pub fn volume(provider: &Provider, disk: &Block) -> Option<CloudVolume> {
     let model = disk.model.as_deref();
     let is = |patterns: &[String]| model.is_some_and(|m| patterns.iter().any(|p| matches_model(m, p)));

@@ -18,15 +18,15 @@ use super::mounts::own_mounts;
 use super::{Block, DevNumber, Layer, Root, Thing, ioctl, pools};
 use crate::unit::Bytes;
 
-/// What a direct (`O_DIRECT`) request must be a multiple of.
+/// The alignment that direct I/O (`O_DIRECT`) requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectAlignment {
-    /// Of the buffer's address.
+    /// The alignment of the buffer's address.
     pub memory_bytes: Bytes,
-    /// Of offset and length.
+    /// The alignment of offset and length.
     pub offset_bytes: Bytes,
-    /// How this is known.
+    /// How the alignment became known.
     pub source: AlignmentSource,
 }
 
@@ -64,12 +64,12 @@ pub struct FilePlace {
     /// Further block devices of a filesystem that spreads over several (btrfs).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub more_devices: Vec<Block>,
-    /// What direct I/O asks for; absent when the kernel says that it is not possible here.
+    /// The alignment that direct I/O requires; absent when the kernel says that direct I/O is not possible here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<DirectAlignment>,
 }
 
-/// What lies under the bytes of a file.
+/// The bytes of a file by the state of their extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Extents {
@@ -81,17 +81,17 @@ pub struct Extents {
     pub hole_bytes: Bytes,
 }
 
-/// What a file is.
+/// Facts about a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileFacts {
-    /// Where it lives.
+    /// Where the file lives.
     pub place: FilePlace,
-    /// Its inode, so that another file under the same name is told apart.
+    /// The inode number, which tells another file under the same name apart.
     pub inode: u64,
-    /// Its length.
+    /// The file's length.
     pub size_bytes: Bytes,
-    /// What lies under its bytes; absent where the filesystem cannot say.
+    /// The extents of the file; absent where the filesystem cannot report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extents: Option<Extents>,
 }

@@ -1,7 +1,7 @@
-//! Who uses a file beside the one who names it: loop devices, swap, other processes, other names.
+//! Other users of a file: loop devices, swap, other processes, other names.
 //!
-//! The kernel's own word comes first: it gives a write lease on a file only when nobody else has it open, whatever this process may see of the
-//! others. /proc then tells who they are. Nothing is written, and a lock or lease is given back at once.
+//! The kernel's own answer comes first: it grants a write lease on a file only when nobody else has the file open. That holds even for
+//! processes that this one may not see. /proc then tells who they are. Nothing is written, and a lock or lease is given back at once.
 
 use std::fs::{File, OpenOptions};
 use std::io;

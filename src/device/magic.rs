@@ -365,7 +365,7 @@ fn names(magic: &Magic) -> Vec<&'static str> {
 }
 
 impl Windows {
-    /// What they show.
+    /// The signatures in both windows, and whether the windows are blank.
     pub fn scan(&self) -> Scan {
         let mut signatures: Vec<Signature> = Vec::new();
         for magic in MAGICS {

@@ -1,7 +1,7 @@
-//! Facts about a target: what it is, what it lies on, who uses it, what data it shows.
+//! Facts about a target: its kind, the devices beneath it, its users, the data on it.
 //!
-//! Facts only: whether a run may write is the guard's rule over them. They go into the Record as they are, with units in the
-//! names of their keys. Everything is read under a [`Root`]; nothing is written.
+//! This module gathers facts only; the guard's rules decide from them whether a run may write. The facts go into the Record as
+//! they are, with units in the names of their keys. Everything is read under a [`Root`]; nothing is written.
 
 mod block;
 pub mod cloud;
@@ -52,7 +52,7 @@ pub enum DeviceError {
     Path {
         /// As it was given.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system call.
         source: io::Error,
     },
     /// Neither a block device nor a file nor a folder.
@@ -60,7 +60,7 @@ pub enum DeviceError {
     Kind {
         /// As it was given.
         path: PathBuf,
-        /// What it is.
+        /// The kind of file that the path names.
         kind: &'static str,
     },
     /// A block device that sysfs does not show.
@@ -75,13 +75,14 @@ pub enum DeviceError {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockFacts {
-    /// Its node with all links followed.
+    /// The path of the device node with all links followed.
     pub path: PathBuf,
-    /// What it is.
+    /// Facts about the device itself.
     pub device: Block,
-    /// Who uses it.
+    /// Who uses the device.
     pub usage: Usage,
-    /// What lies under its bytes in the file behind a loop device; absent for other devices, and where the filesystem cannot say.
+    /// The extents under the bytes of a loop device, in the file behind it; absent for other devices, and where the filesystem cannot
+    /// report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extents: Option<Extents>,
 }
@@ -126,7 +127,7 @@ impl Facts {
         }
     }
 
-    /// What lies under its bytes, where a filesystem can say.
+    /// The extents under the target's bytes, where a filesystem can report them.
     pub fn extents(&self) -> Option<Extents> {
         match self {
             Facts::Block(b) => b.extents,
@@ -149,12 +150,12 @@ impl Facts {
         self.devices().into_iter().map(|d| &d.disk).collect()
     }
 
-    /// The first of those disks.
+    /// The first of the disks that [`Facts::disks`] lists.
     pub fn disk(&self) -> Option<&Node> {
         self.device().map(|d| &d.disk)
     }
 
-    /// What direct I/O asks for; `None` where it is not possible.
+    /// The alignment that direct I/O requires; `None` where direct I/O is not possible.
     pub fn direct(&self) -> Option<DirectAlignment> {
         match self {
             Facts::Block(b) => Some(b.device.direct()),
@@ -163,7 +164,7 @@ impl Facts {
         }
     }
 
-    /// What it is in the graph of what lies on what; a folder stands for the device beneath it.
+    /// The target as a node of the storage graph ([`Stack`]); a folder stands for the device beneath it.
     pub fn thing(&self) -> Option<Thing> {
         match self {
             Facts::Block(b) => Some(Thing::Device(b.device.number)),

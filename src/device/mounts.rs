@@ -23,11 +23,11 @@ pub struct Mount {
     pub number: DevNumber,
     /// The folder of the filesystem that is mounted; other than `/` for a bind mount.
     pub subtree: PathBuf,
-    /// Where it is seen.
+    /// The folder where the mount appears.
     pub mount_point: PathBuf,
     /// Kind of filesystem.
     pub filesystem: String,
-    /// What it was mounted from, as the mounter wrote it.
+    /// The source of the mount, as the mounter wrote it.
     pub source: String,
     /// A process of the other mount namespace that sees it, as `pid (command)`; absent for our own namespace.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 use super::magic::is_called;
 use super::signature::Scan;
 
-/// What `blkid` said.
+/// The answer of `blkid`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Opinion {
-    /// Not installed, or it could not be understood.
+    /// `blkid` is not installed, or its answer could not be understood.
     Absent,
-    /// It sees nothing.
+    /// `blkid` sees no data.
     Nothing,
-    /// It sees more than one thing and does not say which.
+    /// `blkid` sees more than one format and does not name them.
     Several,
-    /// It sees these, in its own words.
+    /// `blkid` sees these formats; the names are its own.
     Sees(Vec<String>),
 }
 

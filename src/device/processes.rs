@@ -1,8 +1,8 @@
 //! Which processes have a device or file open, or map it into their memory.
 //!
-//! An open descriptor is looked at itself, through `/proc/PID/fd`, and not by the name that leads to it: nodes outside /dev, deleted names and
-//! other mount namespaces make no difference. No filesystem is asked for news (`AT_STATX_DONT_SYNC`), so that a dead network mount
-//! cannot hang the look.
+//! The open descriptor itself is examined, through `/proc/PID/fd`, and not the name that leads to it. So device nodes outside /dev, deleted
+//! names and other mount namespaces make no difference. No filesystem is asked to refresh attributes (`AT_STATX_DONT_SYNC`), so that a
+//! dead network mount cannot hang the search.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;

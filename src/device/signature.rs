@@ -1,4 +1,4 @@
-//! What data a device shows in its first and last MiB, by the marks that filesystems, volume managers and partition tables
+//! Signatures of data in the first and last MiB of a device: the marks that filesystems, volume managers and partition tables
 //! leave there.
 //!
 //! Nothing is written, and nothing beyond the two windows is read.
@@ -26,18 +26,18 @@ pub struct Signature {
     /// The name its owner gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What is lost when it is overwritten.
+    /// The data that is lost when the signature is overwritten.
     pub loses: String,
-    /// Other tools may not show it: a reserve copy, or the rest of what was there.
+    /// Other tools may not show the signature: it is a backup copy, or a remnant of earlier data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
-/// What the two windows of a device show.
+/// The data in the two windows of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scan {
-    /// What was recognised, by offset.
+    /// The signatures that were recognised, by offset.
     pub signatures: Vec<Signature>,
     /// Whether both windows hold zeros only.
     pub blank: bool,

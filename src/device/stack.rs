@@ -1,8 +1,8 @@
 //! The stack of storage: one graph of this machine's block devices and image files, in both directions.
 //!
-//! A [`Thing`] is known by what it is: a device by its number, a file by its filesystem's number and its inode. Names are shown to people and
-//! decide nothing. A step says which bytes of the upper thing lie on which bytes of the lower one. Whether a target shares bytes with
-//! anything in use, and whether it lies on the system disk, are questions to this graph. It is read by [`read_stack`]; nothing is opened for
+//! A [`Thing`] is identified by numbers: a device by its device number, a file by its filesystem's number and its inode. Names are only
+//! shown to people. An edge of the graph says which bytes of the upper thing lie on which bytes of the lower one. The graph answers
+//! whether a target shares bytes with anything in use, and whether it lies on the system disk. [`read_stack`] builds it; nothing is opened for
 //! writing, and nothing is changed.
 
 mod draw;
@@ -21,9 +21,9 @@ use super::{DevNumber, Mount};
 /// A regular file: all names that lead to it are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
-    /// The number of its filesystem, as `stat` gives it.
+    /// The device number of the file's filesystem, as `stat` gives it.
     pub filesystem: DevNumber,
-    /// Its inode there.
+    /// The file's inode number in that filesystem.
     pub inode: u64,
 }
 

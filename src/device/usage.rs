@@ -27,7 +27,7 @@ pub struct Relative {
     pub layer: Option<Layer>,
     /// Through which device or file.
     pub through: String,
-    /// What it calls itself: a device mapper name, a RAID level.
+    /// The device's own label: a device mapper name, a RAID level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// A device mapper's own identity, whose first word tells who made it: `LVM-`, `CRYPT-`, `mpath-`.
@@ -63,9 +63,9 @@ pub struct Usage {
     /// Other processes that hold one open, or the file behind one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub openers: Vec<Opener>,
-    /// Whether it lies on a disk that carries `/`.
+    /// Whether the target lies on a disk that carries `/`.
     pub system_disk: bool,
-    /// What could not be looked at: with any of it, nobody can say that the device is not in use.
+    /// Parts of the system that could not be examined. With any of them, nobody can say that the device is not in use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<String>,
     /// Other disks with the same serial that are other volumes: the serial does not say which is meant.

@@ -134,8 +134,8 @@ pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// Somebody else uses the disk.
 ///
-/// `proven` where a reading step saw writes beyond those that reading causes (`other_traffic` of `doubts`): volproof wrote nothing. Else more
-/// bytes than ours may be the filesystem's own: `likely`.
+/// `proven` where a reading step saw writes beyond those that reading causes (`other_traffic` of `doubts`): volproof wrote nothing.
+/// Otherwise `likely`: the filesystem itself may have caused the bytes that are not ours.
 pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Something else used the disk at the same time.";
     if let Some(found) = from_doubt(case, "other-traffic", Certainty::Proven, WORDS) {
@@ -191,8 +191,9 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// Each I/O becomes several requests.
 ///
-/// `proven` where every disk takes less in one request than an I/O has, and the requests are a whole multiple of the I/Os: requests of others
-/// would be no multiple. Without that limit known, others' requests are not excluded: `likely`.
+/// `proven` where every disk takes less in one request than an I/O has, and the number of requests is a whole multiple of the number of
+/// I/Os: requests of other processes would break the multiple. `likely` where only one of the two holds, since such
+/// requests are then not excluded.
 pub fn splits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios, block) = (s.device?, s.ios?, s.block?);

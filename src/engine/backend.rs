@@ -1,4 +1,4 @@
-//! What the worker loop needs from a way of doing I/O; four implementations, chosen at compile time.
+//! The interface between the worker loop and a way of doing I/O; four implementations, chosen at compile time.
 
 use std::io;
 
@@ -10,11 +10,11 @@ use crate::unit::Nanos;
 pub struct IoRequest {
     /// Names the request and its buffer while it is in flight.
     pub slot: u32,
-    /// What it does.
+    /// The kind of I/O.
     pub direction: Direction,
-    /// Where on the target, in bytes.
+    /// The offset on the target, in bytes.
     pub offset: u64,
-    /// How much, in bytes; 0 for a flush.
+    /// The length in bytes; 0 for a flush.
     pub length: u32,
     /// Which of the worker's targets, when it has several.
     pub target: Option<u16>,
@@ -22,10 +22,10 @@ pub struct IoRequest {
 
 /// How many requests go to the kernel in one call.
 ///
-/// The first call of an idle device carries few and each further one as many as the device has by then. With 32 at once on a virtual
-/// disk (depth 32, direct) IOPS were 14 % lower and p50 20 % higher than with these steps, and 16 % and 25 % worse than fio's, which
-/// sends them one by one. The likely reason: the block layer holds the requests of a call back until the last is prepared, and a device
-/// whose completions come all in one batch idles meanwhile.
+/// The first call to an idle device carries few requests, and each further call as many as the device has by then. With 32 at once on a
+/// virtual disk (depth 32, direct) IOPS were 14 % lower and p50 20 % higher than with these steps, and 16 % and 25 % worse than fio's,
+/// which sends them one by one. The likely reason: the block layer holds the requests of a call back until the last is prepared, and
+/// a device whose completions come all in one batch idles meanwhile.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
     first: usize,
@@ -56,8 +56,8 @@ impl Batch {
     }
 }
 
-/// A way to do I/O. Calls come in the order `fill`, `submit_and_wait`, `ready`, `completions`, over and over, from one thread; further `fill`s may
-/// follow a `submit` before that.
+/// A way to do I/O. One thread calls `fill`, `submit_and_wait`, `ready` and `completions` in this order, over and over. Before
+/// `submit_and_wait`, further `fill`s may follow a `submit`.
 pub trait Backend {
     /// `fill` does its one request from beginning to end: depth 1, no batches, and the request is stamped when it is complete.
     const SINGLE: bool = false;
@@ -65,18 +65,19 @@ pub trait Backend {
     /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
     fn fill(&mut self, slots: &[u32], next: impl FnMut(u32) -> IoRequest);
 
-    /// Sends what was filled, without waiting. A backend that sends nothing before it is waited for need not know.
+    /// Sends the filled requests without waiting. A backend that sends only in `submit_and_wait` need not implement this.
     ///
     /// # Errors
-    /// As of `submit_and_wait`.
+    /// The same as those of `submit_and_wait`.
     fn submit(&mut self) -> io::Result<()> {
         Ok(())
     }
 
-    /// Sends what was filled and waits until `want` requests have completed or `timeout` has passed. May return early, as after a signal.
+    /// Sends the filled requests and waits until `want` requests have completed or `timeout` has passed. May return early, as after a
+    /// signal.
     ///
     /// # Errors
-    /// Only what makes going on senseless; failures of single requests come out of `completions`.
+    /// Only failures after which the load cannot go on; failures of single requests come out of `completions`.
     fn submit_and_wait(&mut self, want: u32, timeout: Option<Nanos>) -> io::Result<()>;
 
     /// How many completions can be reaped now.
@@ -92,7 +93,7 @@ pub trait Backend {
     /// From now on a flush is an `fdatasync`, or an `fsync`. Devices that tell no difference need not know.
     fn datasync(&mut self, _yes: bool) {}
 
-    /// What was agreed with the kernel, for the Record: `registered buffers`, `DEFER_TASKRUN` and the like.
+    /// The features agreed on with the kernel, for the Record: `registered buffers`, `DEFER_TASKRUN` and the like.
     fn features(&self) -> Vec<String> {
         Vec::new()
     }

@@ -26,14 +26,14 @@ use crate::plan::{CpuList, EngineKind};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
-/// What a worker thread says before its load begins.
+/// The message of a worker thread before its load begins.
 enum SetUp {
     Ready { thread: libc::pid_t },
     Failed(String),
 }
 
-/// Starts the workers, watches them to their end, and gathers what they say. `factory` gives, for a worker, what makes its
-/// backend and clock on its own thread, `start_at` the ticks at which all begin: at a common instant, or soon.
+/// Starts the workers, watches them to their end, and gathers their reports. For each worker, `factory` returns the function that makes
+/// the worker's backend and clock on its own thread. `start_at` returns the ticks at which all begin: at a common instant, or soon.
 pub(super) fn drive<B, C, F>(
     load: &Load<'_>,
     gate: Option<Pass<'_>>,

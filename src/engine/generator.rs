@@ -1,4 +1,4 @@
-//! What the next I/O is: direction, size and place. All choices that do not change from I/O to I/O are made in [`Generator::new`].
+//! The choice of the next I/O: direction, size and place. [`Generator::new`] makes all choices that do not change from I/O to I/O.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};

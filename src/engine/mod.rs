@@ -101,7 +101,7 @@ pub enum EngineError {
 /// The engine that will run, and why it is not the one asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineChoice {
-    /// What runs.
+    /// The engine that will run.
     pub engine: EngineKind,
     /// The reason for a fallback, in words.
     pub fallback: Option<String>,
@@ -126,19 +126,19 @@ pub fn choose(asked: EngineKind) -> Result<EngineChoice, EngineError> {
 
 /// A step ready to run.
 pub struct Load<'a> {
-    /// What to do.
+    /// The step to run.
     pub step: &'a Step,
     /// The engine that [`choose`] found.
     pub engine: EngineKind,
-    /// Where; with the null engine the count and sizes alone matter.
+    /// The targets of the load; with the null engine only their count and sizes matter.
     pub targets: &'a [Target],
-    /// Where random numbers start.
+    /// The seed of the random numbers.
     pub seed: u64,
     /// Errors are counted and the load goes on.
     pub continue_on_error: bool,
     /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
     pub cpus: &'a [u32],
-    /// Where it meets other loads that are to start at the same instant.
+    /// The gate where the load meets others that are to start at the same instant.
     pub gate: Option<&'a Gate>,
 }
 
@@ -149,13 +149,13 @@ impl<'a> Load<'a> {
         if self.step.round_robin { self.targets } else { &self.targets[first..=first] }
     }
 
-    /// Number of the first of them.
+    /// Number of the first target that one worker drives.
     fn first_target(&self, worker: u32) -> usize {
         self.step.series_of(worker)
     }
 }
 
-/// What a step gave.
+/// The outcome of a step.
 #[derive(Debug, Default)]
 pub struct StepOutcome {
     /// Samples, one series for each target; with `round_robin` one in all, since each worker drives all of them.
@@ -166,7 +166,7 @@ pub struct StepOutcome {
     pub trace: Vec<Trace>,
     /// Workers that never came back: stuck in the kernel.
     pub stuck: u32,
-    /// How long after the end I/Os in flight, or such workers, were waited for at most.
+    /// The limit of the wait after the end, for I/Os in flight or for stuck workers.
     pub patience: Nanos,
     /// The clock of all stamps, with the reason where it is not the TSC.
     pub clock: String,
@@ -177,11 +177,11 @@ pub struct StepOutcome {
     pub set_up: Nanos,
     /// The user ended it early.
     pub interrupted: bool,
-    /// The installed fio did the I/O instead of workers of ours: how.
+    /// The run of the installed fio, where fio did the I/O instead of our workers.
     pub fio: Option<FioRun>,
 }
 
-/// What the watching thread is told, ten times a second or so.
+/// The progress of a load, which the watching thread receives about ten times a second.
 pub struct Watch<'a> {
     /// Time since the load began, ramp included.
     pub elapsed: Nanos,

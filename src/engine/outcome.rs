@@ -1,4 +1,4 @@
-//! What a worker has to say when its load has ended. Data only; the samples themselves travelled as intervals.
+//! The report of a worker when its load has ended. Data only; the samples themselves travelled as intervals.
 
 use super::worker::{Slot, between};
 use crate::hist::Histogram;
@@ -11,32 +11,32 @@ const ERRORS_KEPT: usize = 10;
 /// An I/O that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedIo {
-    /// What it did.
+    /// The kind of I/O.
     pub direction: Direction,
-    /// Where, in bytes.
+    /// The offset on the target, in bytes.
     pub offset: u64,
-    /// How much was asked for, in bytes.
+    /// The length that was asked for, in bytes.
     pub length: u32,
     /// Bytes moved (a short I/O), or a negative error number.
     pub result: i64,
-    /// Number of its target within the step.
+    /// Number of the target within the step.
     pub target: u16,
 }
 
 /// One I/O of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traced {
-    /// When it completed, after the start of the window.
+    /// The time of completion, from the start of the window.
     pub at: Nanos,
     /// From submission to completion.
     pub latency: Nanos,
-    /// Where, in bytes.
+    /// The offset on the target, in bytes.
     pub offset: u64,
-    /// How much, in bytes.
+    /// The length, in bytes.
     pub length: u32,
-    /// Number of its target within the step.
+    /// Number of the target within the step.
     pub target: u16,
-    /// What it did.
+    /// The kind of I/O.
     pub direction: Direction,
 }
 
@@ -47,9 +47,9 @@ pub struct Trace {
     pub worker: u32,
     /// Its I/Os.
     pub ios: Vec<Traced>,
-    /// Later ones for which there was no room: a step keeps [`Trace::MOST`].
+    /// Later I/Os for which there was no room: a step keeps [`Trace::MOST`].
     pub left_out: u64,
-    /// How many it may keep.
+    /// How many I/Os this trace may keep.
     pub(super) room: usize,
 }
 
@@ -69,7 +69,7 @@ impl Trace {
     }
 }
 
-/// What a worker has to say at its end, beyond its intervals.
+/// The report of a worker at its end, beyond its intervals.
 #[derive(Clone, Debug, Default)]
 pub struct WorkerEnd {
     /// The worker.
@@ -78,31 +78,31 @@ pub struct WorkerEnd {
     pub window: Nanos,
     /// Failed I/Os.
     pub errors: u64,
-    /// The first of them.
+    /// The first failed I/Os.
     pub failures: Vec<FailedIo>,
     /// CPU time used within the window.
     pub cpu: CpuTime,
     /// Queue and batches of the window.
     pub depth: Depth,
-    /// Time that requests were in flight within the window and that no latency of the window has (I/Os that failed, or were in flight at its end),
-    /// less what latencies have from before it: with it Little's law is exact.
+    /// Time in flight within the window that no latency of the window counts (I/Os that failed, or were in flight at the window's end),
+    /// less the time before the window that its latencies do count. With this correction Little's law is exact.
     pub outside_ns: i64,
     /// Completions stamped before their submission: the clock ran backwards.
     pub backwards: u64,
-    /// How long I/Os in flight at the end were waited for at most.
+    /// The limit of the wait for I/Os in flight at the end.
     pub patience: Nanos,
-    /// Completed after the window, and the longest of them.
+    /// I/Os that completed after the window, and the longest latency among them.
     pub drained: (u64, Nanos),
-    /// Flushes at the end of the load, and the longest of them: in no figure of the load but the length of its window, when the amount of I/O
-    /// ended it.
+    /// Flushes at the end of the load, and the longest of them. They count in no figure of the load but the length of its window, when the
+    /// amount of I/O ended it.
     pub end_flushes: (u64, Nanos),
-    /// Still not complete when we gave up waiting.
+    /// I/Os that were still not complete when the wait ended.
     pub lost: u32,
-    /// Open loop only.
+    /// The end of the open loop; absent in a closed loop.
     pub open: Option<OpenEnd>,
-    /// Its I/Os one by one, when the step keeps them.
+    /// The worker's I/Os one by one, when the step keeps them.
     pub trace: Option<Trace>,
-    /// The backend's agreement with the kernel.
+    /// The features that the backend agreed on with the kernel.
     pub features: Vec<String>,
     /// Why the worker could not go on.
     pub failed: Option<String>,
@@ -155,7 +155,7 @@ impl WorkerEnd {
 }
 
 impl CpuTime {
-    /// What the calling thread has used since it began.
+    /// The CPU time of the calling thread since it began.
     pub fn of_thread() -> CpuTime {
         // SAFETY: rusage is plain data, and getrusage fills it.
         let r = unsafe {
@@ -173,7 +173,7 @@ impl CpuTime {
         }
     }
 
-    /// What was used since an earlier reading.
+    /// The CPU time since an earlier reading.
     pub fn since(&self, earlier: &CpuTime) -> CpuTime {
         CpuTime {
             user: Nanos(self.user.0.saturating_sub(earlier.user.0)),
@@ -184,7 +184,7 @@ impl CpuTime {
         }
     }
 
-    /// Adds another thread's.
+    /// Adds the CPU time of another thread.
     pub fn add(&mut self, other: &CpuTime) {
         self.user.0 += other.user.0;
         self.system.0 += other.system.0;

@@ -60,8 +60,8 @@ fn discard(fd: BorrowedFd<'_>, is_block: bool, offset: u64, length: u64) -> rust
     Ok(length as usize)
 }
 
-/// `pread` with its result as the kernel gives it: bytes, or a negative error number. `rustix::io::pread` makes the same call and then takes
-/// the result apart, to be put together again here: 7 instructions more for each I/O, of 70 (`tests/instructions`).
+/// `pread` with its result as the kernel gives it: bytes, or a negative error number. `rustix::io::pread` makes the same call and then
+/// splits the result, which would be joined again here: 7 instructions more for each I/O, of 70 (`tests/instructions`).
 ///
 /// # Safety
 /// `length` bytes at `buffer` are writable and used by nobody else.

@@ -44,10 +44,10 @@ const _: () = assert!(size_of::<WaitArgument>() == 24);
 /// A wait for several completions ends when all of them are there, or after this time with at least one.
 const WAIT_US: u32 = 50;
 
-/// So many completions are waited for at most: what fio's fastest settings wait for.
+/// The most completions that one wait is for, the same as in fio's fastest settings.
 const WAIT_FOR: u32 = 32;
 
-/// And never more than this part of the depth, so that the threads that do the requests have others to do meanwhile.
+/// One wait is for at most the depth divided by this number, so that the kernel threads have other requests to do meanwhile.
 const WAIT_PART: u32 = 4;
 
 /// Completions that one wait is for once kernel threads do the requests; 1 at a depth where a request that waits would be missed.
@@ -60,7 +60,7 @@ pub struct Uring {
     ring: IoUring,
     /// A read and a write request per slot, complete but for offset and length.
     templates: Vec<[squeue::Entry; 2]>,
-    /// Filled and not yet taken by the kernel.
+    /// Requests that are filled and that the kernel has not yet taken.
     queued: u32,
     sqpoll: bool,
     /// The kernel takes a [`WaitArgument`].
@@ -70,11 +70,12 @@ pub struct Uring {
     datasync: bool,
     flags: Vec<String>,
     targets: Vec<Arc<Clearance>>,
-    /// What a request names its target by: an index of the registered files, or a descriptor.
+    /// The number by which a request names each target: an index of the registered files, or a descriptor.
     files: Vec<i32>,
 }
 
-/// The kernel has `min_wait_usec` (IORING_FEAT_MIN_TIMEOUT, 6.12). The crate keeps the features of a ring to itself, so the version decides.
+/// Whether the kernel has `min_wait_usec` (IORING_FEAT_MIN_TIMEOUT, 6.12). The crate does not expose the features of a ring, so the kernel
+/// version decides.
 fn min_wait_known() -> bool {
     let name = rustix::system::uname();
     let mut numbers =
@@ -164,10 +165,11 @@ pub fn refusal() -> Option<String> {
 }
 
 impl Uring {
-    /// Opens a ring for `depth` requests on at least one target, with buffers that must outlive this value. Call it on the thread that will use it.
+    /// Opens a ring for `depth` requests on at least one target, with buffers that must outlive this value. Call it on the thread that will
+    /// use the ring.
     ///
     /// # Errors
-    /// When the kernel refuses the ring; refused registrations are done without.
+    /// When the kernel refuses the ring. Where it only refuses a registration, the ring works without that.
     pub fn new(
         targets: Vec<Arc<Clearance>>,
         buffers: &Buffers,

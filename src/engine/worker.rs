@@ -1,5 +1,5 @@
 //! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`](super::backend::Batch)), reap everything. One
-//! thread, one backend, one clock, all chosen at compile time; nothing is decided inside that could be decided before.
+//! thread, one backend, one clock, all chosen at compile time; the loop decides nothing that could be decided before it.
 //!
 //! Stamps. Each call that submits is stamped once, just before its requests are prepared: that is when all of them were sent. A
 //! completion is stamped when the loop sees it in the completion queue, before any of our own bookkeeping for the batch, so that latency
@@ -7,8 +7,8 @@
 //! another call. A completion stamped before its submission (clocks of CPUs that differ) is counted, and its latency taken as 0.
 //!
 //! Closed loop: a free slot is used at once and the loop waits for one completion, not for a batch. Open loop: arrivals come
-//! from a [`Schedule`] that knows nothing of completions; while no slot is free they wait, in order, with the time they
-//! were meant to start. The backlog needs no queue, since the schedule can be asked for the next intended time whenever a slot becomes free.
+//! from a [`Schedule`] that knows nothing of completions. While no slot is free, arrivals wait in order, and each keeps its intended start
+//! time. The backlog needs no queue: the loop asks the schedule for the next intended time whenever a slot becomes free.
 //!
 //! The loop allocates nothing, takes no lock and makes no system call besides submitting and waiting, except once per interval of
 //! the grid in [`Worker::event`] (`grid`).
@@ -35,26 +35,27 @@ use crate::hist::Histogram;
 use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
 
-/// How long requests in flight are waited for after the end, at least.
+/// The shortest time to wait for requests in flight after the end of the load.
 pub const DRAIN: Nanos = Nanos::seconds(10);
 
-/// And at most: a device whose driver gives requests up does so by then (30 s for SCSI and NVMe, with retries).
+/// The longest time to wait for requests in flight after the end of the load. A driver that gives up requests does so by then (30 s for
+/// SCSI and NVMe, with retries).
 const DRAIN_MOST: Nanos = Nanos::seconds(120);
 
-/// How long requests in flight are waited for after the end, when `longest` is the longest latency of the load: a device that is slow, or a token
-/// bucket with a long period, is not taken for one that hangs.
+/// The time to wait for requests in flight after the end, from `longest`, the longest latency of the load. So a slow device, or a token
+/// bucket with a long period, is not taken for a device that hangs.
 pub fn patience(longest: Nanos) -> Nanos {
     Nanos(longest.0.saturating_mul(3)).clamp(DRAIN, DRAIN_MOST)
 }
 
-/// How long the flush at the end of a load may take: all that the page cache took may have to be written.
+/// How long the flush at the end of a load may take: everything in the page cache may have to be written.
 pub const END_FLUSH: Nanos = Nanos::seconds(600);
 
 /// A request in flight.
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
     sent: u64,
-    /// Open loop: when it was meant to start.
+    /// Open loop: when the request was meant to start.
     intended: u64,
     offset: u64,
     length: u32,
@@ -114,13 +115,13 @@ pub struct Worker<B: Backend, C: Clock> {
     buffers: ManuallyDrop<Buffers>,
     batch: Batch,
     generators: Vec<Generator>,
-    /// Number of the first of its targets within the step.
+    /// Number of the worker's first target within the step.
     target: u16,
-    /// How many it has.
+    /// How many targets the worker has.
     targets: u16,
     /// Every write gets data of its own.
     data: Option<Data>,
-    /// Keeps its I/Os.
+    /// The worker's I/Os, when the step keeps them.
     trace: Option<Trace>,
     /// Drops cached pages at the end of each pass.
     passes: Option<Passes>,
@@ -135,8 +136,8 @@ pub struct Worker<B: Backend, C: Clock> {
     messages: Sender<Message>,
 
     slots: Vec<Slot>,
-    /// The first `idle` are the slots without a request. `idle` is never above the number of slots that the kernel does not know of, whatever
-    /// unwinds: it falls before requests are prepared, and rises after completions were taken.
+    /// The first `idle` are the slots without a request. `idle` never exceeds the number of slots that the kernel does not know of, even
+    /// when a panic unwinds: `idle` falls before requests are prepared, and rises after completions were taken.
     free: Box<[u32]>,
     idle: usize,
     tally: Tally,
@@ -144,7 +145,7 @@ pub struct Worker<B: Backend, C: Clock> {
     counted: [(u64, u64); 4],
     /// I/Os up to the last interval.
     ios: u64,
-    /// What the amount allows to send; signed, so that the last block may go over it.
+    /// Bytes of the amount that may still be sent; signed, so that the last block may go over the amount.
     bytes_left: i64,
     /// Largest block, in bytes.
     largest: i64,
@@ -157,8 +158,8 @@ pub struct Worker<B: Backend, C: Clock> {
     /// Next end of an interval of the grid, and its index.
     next_event: u64,
     index: i64,
-    /// Ticks that requests were in flight within the window and that no latency of the window has (I/Os that failed, or were in flight at its end),
-    /// less what latencies have from before it.
+    /// Ticks in flight within the window that no latency of the window counts (I/Os that failed, or were in flight at the window's end),
+    /// less the ticks before the window that its latencies do count.
     outside: i64,
     /// Longest latency of the load so far.
     longest: Nanos,
@@ -369,8 +370,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.bytes_left > 0
     }
 
-    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does its request here
-    /// is given a stamp of the last moment, and the request is returned: it needs no slot.
+    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does its request
+    /// here gets a stamp of the last moment, and the request is returned: it needs no slot.
     #[inline(always)]
     fn fill<S: Source, const OPEN: bool>(
         &mut self,

@@ -1,4 +1,4 @@
-//! What a worker is given to do, what it shares with the others, and how it talks to the thread that watches. Data only.
+//! The job of a worker, the state that it shares with other workers, and its messages to the watching thread. Data only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -13,16 +13,16 @@ use super::write_pattern::Data;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
-/// What the workers of a step share.
+/// The state that the workers of a step share.
 #[derive(Debug, Default)]
 pub struct Control {
     /// Ends the load soon: within one interval, or at once for a thread that is waiting and gets a signal.
     pub stop: AtomicBool,
     /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
     pub start: AtomicU64,
-    /// Threads of the kernel do their requests (io-wq).
+    /// Kernel threads (io-wq) do the workers' requests.
     pub kernel_threads: AtomicBool,
-    /// The longest latency that any of them has seen, in nanoseconds.
+    /// The longest latency that any worker has seen, in nanoseconds.
     pub longest: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ pub struct LoadWindow {
     pub amount: Option<Bytes>,
 }
 
-/// What a worker tells the thread that watches.
+/// A message of a worker to the watching thread.
 pub enum Message {
     /// An interval of the grid has passed.
     Interval(Interval),
@@ -45,27 +45,27 @@ pub enum Message {
     End(Box<WorkerEnd>),
 }
 
-/// What a worker is made of, beyond backend and clock.
+/// The parts of a worker other than its backend and its clock.
 pub struct WorkerJob {
     /// Number within the step.
     pub id: u32,
     /// Requests in flight.
     pub depth: u32,
-    /// How many of them go out in one call.
+    /// How many requests go to the kernel in one call.
     pub batch: Batch,
     /// Largest block of the load.
     pub largest: Bytes,
-    /// Draw the I/Os, one for each target.
+    /// The generators that draw the I/Os, one for each target.
     pub generators: Vec<Generator>,
-    /// Number of the first of its targets within the step.
+    /// Number of the worker's first target within the step.
     pub target: u16,
-    /// Keeps so many of its I/Os, none when absent.
+    /// How many of its I/Os the worker keeps, none when absent.
     pub trace: Option<usize>,
     /// Drops cached pages at the end of each pass.
     pub passes: Option<Passes>,
     /// Arrivals, in an open loop.
     pub schedule: Option<Schedule>,
-    /// When it ends.
+    /// When the load ends, and which part of it counts.
     pub window: LoadWindow,
     /// Share of each 4 KiB of written data that stays as the buffers were filled, percent.
     pub fixed: u32,
@@ -77,8 +77,8 @@ pub struct WorkerJob {
     pub end_fsync: bool,
     /// Errors do not end the load.
     pub continue_on_error: bool,
-    /// Shared with the others.
+    /// The state shared with the other workers.
     pub control: Arc<Control>,
-    /// To the watching thread.
+    /// The channel to the watching thread.
     pub messages: Sender<Message>,
 }

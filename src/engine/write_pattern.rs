@@ -1,7 +1,7 @@
-//! What writes carry: where buffers are random and where not, and data of its own for every write where a step asks for it.
+//! The data that writes carry: the random and the fixed parts of buffers, and unique data for every write where a step asks for it.
 //!
-//! Such a write has a number, from which all of its random bytes follow. The code here runs once per write, in the loop that is compiled
-//! for loads with a look at every I/O (`Source::SPECIAL`).
+//! A write with unique data has a number, from which all of its random bytes follow. The code for it runs once per write, in the loop
+//! that is compiled for loads that examine every I/O (`Source::SPECIAL`).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -22,7 +22,7 @@ pub struct PieceLayout {
 }
 
 impl PieceLayout {
-    /// That of a step.
+    /// The layout of a step.
     pub fn of(step: &Step) -> PieceLayout {
         let chunk = match step.fixed_share() {
             // A pattern goes on to the end of a write.

@@ -1,7 +1,7 @@
-//! The door: what holds a result becomes a Record here, and everything behind reads Records alone.
+//! The reader of all results: each becomes a Record here, and all later code reads Records alone.
 //!
-//! The form of a file is told by its content, not by its name. A reader of one more tool is one more file in `foreign` and one more line in its
-//! list; fio's reader is `fio::to_record`.
+//! The content of a file tells its form, not its name. To read the reports of one more tool, add a file to `foreign` and a line to its
+//! list. fio's reader is `fio::to_record`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,29 +19,29 @@ use crate::verdict;
 /// Why a file gives no Record.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The file cannot be read, or it is a Record that cannot.
+    /// The file cannot be read, or it is a Record that cannot be parsed.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// It is something else.
+    /// The file is neither a Record nor a report.
     #[error("{} is not a volproof Record, and no report of another tool either", path.display())]
     Neither {
         /// The file.
         path: PathBuf,
     },
-    /// It is a report, up to a place.
+    /// The file is a report that cannot be read beyond some place.
     #[error("{}: {source}", path.display())]
     Report {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// Where and why reading ended.
         source: ReadError,
     },
-    /// It is a report without a result.
+    /// The file is a report without a result.
     #[error("{}: {why}", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why there is no result.
         why: String,
     },
 }
@@ -56,9 +56,9 @@ pub enum Found {
 
 /// A report of another tool.
 pub enum ToolReport {
-    /// Of fio.
+    /// A report of fio.
     Fio(ReportForm, Box<Output>),
-    /// Of a tool in `foreign`.
+    /// A report of a tool in `foreign`.
     Foreign(ForeignReport),
 }
 
@@ -76,7 +76,7 @@ impl ToolReport {
         judged(record)
     }
 
-    /// How many runs it has.
+    /// How many runs the report has.
     pub fn runs(&self) -> usize {
         match self {
             ToolReport::Fio(_, output) => crate::fio::to_record::count(output),
@@ -93,10 +93,10 @@ impl ToolReport {
     }
 }
 
-/// What a text holds; `path` is for messages.
+/// The results that a text holds; `path` is for messages.
 ///
 /// # Errors
-/// When it is no result, or a damaged one.
+/// When the text holds no result, or a damaged one.
 pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     let ours = bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
     if let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| ours) {

@@ -29,13 +29,13 @@ pub use door::{LoadError, judged, load, one};
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
 
-/// What to explain.
+/// The arguments of `explain`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct ExplainArgs {
     /// Reports of fio, dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer, or Records; - for standard input
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What is promised
+    /// The promise to judge the results against
     #[command(flatten)]
     pub claim: ClaimArgs,
     /// Writes JSON
@@ -50,15 +50,15 @@ pub struct Explained {
     pub file: PathBuf,
     /// The form of the report; absent for a Record of ours.
     pub form: Option<ReportForm>,
-    /// Who measured: `fio-2.2.8`.
+    /// The tool that measured: `fio-2.2.8`.
     pub tool: String,
-    /// When, as far as it is known.
+    /// When the report was written, as far as it is known.
     pub written: Option<String>,
-    /// Why it is not whole.
+    /// Why the report is not whole.
     pub partial: Option<String>,
-    /// What looked wrong while reading.
+    /// Notes on parts of the report that looked wrong while reading.
     pub notes: Vec<String>,
-    /// The runs in it.
+    /// The runs in the report.
     pub runs: Vec<RunExplained>,
     /// Doubts about several runs at once.
     pub doubts: Vec<Warning>,
@@ -73,35 +73,35 @@ pub struct Explained {
 /// One run explained.
 #[derive(Clone, Debug, Serialize)]
 pub struct RunExplained {
-    /// Its name.
+    /// The run's name.
     pub name: String,
-    /// Its host, in client mode.
+    /// The run's host, in client mode.
     pub host: Option<String>,
-    /// Its hosts, where several ran it at the same time: a line for each.
+    /// The run's hosts, where several ran it at the same time: a line for each.
     pub hosts: Vec<String>,
-    /// What was tested.
+    /// The load that was tested, in words.
     pub tested: String,
     /// The line that matters.
     pub result: Vec<String>,
-    /// Its latencies.
+    /// The run's latencies.
     pub latency: Vec<String>,
     /// Little's law.
     pub little: Option<String>,
-    /// The law holds; absent where that cannot be said.
+    /// Whether Little's law holds; absent where that cannot be said.
     pub little_holds: Option<bool>,
     /// The rule of etcd, for a run with flushes.
     pub etcd: Option<String>,
-    /// What limited it.
+    /// The limits of the run.
     pub diagnosis: Diagnosis,
     /// Caps in the catalogue that the rate is at, where nothing is promised.
     pub caps: Vec<String>,
-    /// What is wrong with the test.
+    /// Doubts about the test.
     pub doubts: Vec<Warning>,
-    /// Tests that would be right.
+    /// Better tests.
     pub better: Vec<Better>,
     /// Figures for programs and for the table.
     pub figures: RunFigures,
-    /// Under which conditions, as far as they are known.
+    /// The conditions of the run, as far as they are known.
     pub conditions: Conditions,
 }
 

@@ -260,9 +260,10 @@ fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     words.into()
 }
 
-/// The latency that etcd allows 99 % of its flushes (etcd documentation, FAQ: "99th percentile duration of wal_fsync should be under 10ms").
+/// The latency that etcd allows 99 % of its flushes (etcd documentation, FAQ: "99th percentile duration of wal_fsync should be under
+/// 10ms").
 const ETCD_P99: Nanos = Nanos::millis(10);
-/// Writes one after another in a second that etcd asks for (etcd documentation, hardware recommendations): at least, and under a heavy load.
+/// Sequential writes a second that etcd asks for (etcd documentation, hardware recommendations): at least, and under a heavy load.
 const ETCD_RATES: [f64; 2] = [50.0, 500.0];
 
 /// The rule of etcd, for a run with flushes.

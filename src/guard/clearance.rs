@@ -22,23 +22,23 @@ pub enum Access<'a> {
     Read,
     /// Reads and writes of a new file with this name in the folder that is the target.
     Create {
-        /// Its name, without folders.
+        /// The file's name, without folders.
         name: &'a str,
-        /// How much room it will need.
+        /// How much room the file will need.
         size: Bytes,
-        /// Who may read and write it, less what the umask takes away.
+        /// The file's permission bits, before the umask.
         mode: u32,
     },
     /// Reads and writes of an existing file, whose owner agreed that its contents go.
     Overwrite {
-        /// Also where others have it open or know it by another name.
+        /// Allows this also where other processes have the file open, or where it has another name.
         shared: bool,
     },
     /// Reads and writes of a block device, with the consent that was given, if any.
     Destroy(Option<&'a str>),
 }
 
-/// The proof that a target was checked, with the descriptor that was: what was checked is what is read and written.
+/// The proof that a target was checked, with the checked descriptor. All reads and writes go through this descriptor.
 ///
 /// For a writable block device the descriptor claims it exclusively, so that nothing can mount it or build on it until the
 /// Clearance is dropped.
@@ -225,9 +225,9 @@ impl Clearance {
         rustix::fs::fcntl_getfl(&self.file).is_ok_and(|flags| flags.contains(OFlags::DIRECT))
     }
 
-    /// The same device or file opened once more, past the page cache or through it: steps that run together may differ in that,
-    /// and one open file has one answer. It is reached through the descriptor that was checked and not by name, so nothing can
-    /// have taken its place; it allows what the first one allows, and the first one's claim on a device stays with it.
+    /// Opens the same device or file once more, with or without `O_DIRECT`: steps that run together may differ in that, and an open
+    /// file has only one mode. The new descriptor comes from the checked one and not from the name, so nothing can have taken the
+    /// target's place. The new Clearance allows what the first one allows, and it keeps the first one's claim on a device.
     pub fn again(self: &Arc<Clearance>, direct: bool) -> Result<Clearance, GuardError> {
         let write = !matches!(self.hold, Hold::Read);
         let file = OpenOptions::new()
@@ -243,7 +243,7 @@ impl Clearance {
         Ok(again)
     }
 
-    /// Whether it is a block device.
+    /// Whether the target is a block device.
     pub fn is_block(&self) -> bool {
         matches!(self.facts, Facts::Block(_))
     }
@@ -273,12 +273,12 @@ impl Clearance {
         Ok(())
     }
 
-    /// Takes away a file that this Clearance made; anything else is left alone.
+    /// Removes a file that this Clearance made, and leaves anything else alone.
     pub fn remove_created(&self) -> io::Result<()> {
         if matches!(self.hold, Hold::Created) { self.remove() } else { Ok(()) }
     }
 
-    /// Takes away a file that may be written, whoever made it. One that has taken its name since is left alone.
+    /// Removes a file that may be written, whoever made it. Another file that has taken its name since is left alone.
     pub fn remove(&self) -> io::Result<()> {
         let path = self.root.path(self.path());
         let ours = self.file.metadata()?;
@@ -386,7 +386,7 @@ impl AsFd for Clearance {
     }
 }
 
-/// In what two looks at one device differ that should not.
+/// Differences between two examinations of one device, in properties that must not change.
 fn differences(before: &Block, now: &Block) -> Vec<String> {
     let mut found = Vec::new();
     let mut compare = |what: &str, before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {

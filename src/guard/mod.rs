@@ -130,18 +130,18 @@ enum Consent<'a> {
 /// A block device as it was seen at one moment.
 struct Examined {
     facts: BlockFacts,
-    /// Data in its first and last MiB; absent when they could not be read, or once the run itself has written there.
+    /// Data in the device's first and last MiB; absent when they could not be read, or once the run itself has written there.
     scan: Option<Scan>,
-    /// Why its ends could not be read.
+    /// Why the first and last MiB could not be read.
     unreadable: Option<io::Error>,
-    /// Tells the bytes of both ends from any others.
+    /// A digest of the first and last MiB.
     digest: Option<u64>,
     opinion: Opinion,
     /// The error number of an exclusive open.
     claim_error: Option<i32>,
-    /// Devices that share bytes with it and are claimed by somebody.
+    /// Devices that share bytes with this device and that somebody claims.
     claimed: Vec<String>,
-    /// Those of them that could not be opened, each with the reason.
+    /// Devices that share bytes with this device and could not be opened, each with the reason.
     unseen: Vec<String>,
 }
 

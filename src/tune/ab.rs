@@ -21,13 +21,13 @@ pub enum Side {
     After,
 }
 
-/// What a knob did to the rate of a run.
+/// The effect of a knob on the rate of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Effect {
     /// The knob's name.
     pub knob: String,
-    /// Its file.
+    /// The knob's file.
     pub path: String,
     /// The value that was found.
     pub before: String,

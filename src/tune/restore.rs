@@ -28,32 +28,32 @@ pub enum Which {
     Kept,
 }
 
-/// What became of the knobs of one journal.
+/// The outcome of restoring the knobs of one journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Restoration {
     /// The journal's file.
     pub journal: PathBuf,
-    /// The process that had changed them; absent if the journal could not be read.
+    /// The process that had changed the knobs; absent if the journal could not be read.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<u32>,
     /// Why the whole journal could not be followed.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unreadable: Option<String>,
-    /// Knob by knob.
+    /// The outcome for each knob.
     pub knobs: Vec<Put>,
 }
 
-/// What became of one knob.
+/// The outcome of restoring one knob.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "KnobRestoration")]
 pub struct Put {
-    /// Its file.
+    /// The knob's file.
     pub path: String,
     /// The value from before the run.
     pub before: String,
-    /// What happened.
+    /// How restoring the knob ended.
     pub outcome: RestoreOutcome,
 }
 
@@ -61,27 +61,27 @@ pub struct Put {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RestoreOutcome {
-    /// It was ours and is back.
+    /// The knob had our value, and has its old value again.
     Restored,
-    /// It already had its old value, or was never written.
+    /// The knob already had its old value, or was never written.
     Unchanged,
-    /// Somebody else gave it this value since; it stays.
+    /// Somebody else has changed the knob since; their value stays.
     Changed {
-        /// What was found.
+        /// The value that was found.
         found: String,
     },
-    /// The device is gone, or its name belongs to another device now; or the scheduler is, to which the value belonged.
+    /// The device is gone, or its name belongs to another device now. Or the scheduler that the knob belongs to is gone.
     Gone,
-    /// The machine restarted, which reset it.
+    /// The machine restarted, which reset the knob.
     Rebooted,
-    /// Another run needs it; that one puts it back.
+    /// Another run needs the knob; that run restores it.
     HandedOver {
-        /// Its process.
+        /// The process of that run.
         pid: u32,
     },
-    /// It could not be put back.
+    /// The knob could not be restored.
     Failed {
-        /// Why.
+        /// Why restoring failed.
         why: String,
     },
 }

@@ -13,21 +13,21 @@ use super::restore::{Put, Restoration, Which, put_back, restore_locked};
 use super::store::Store;
 use super::{Places, RestoreOutcome, RoomNeeded, Scope, Setting, TuneError, knob, survey};
 
-/// What was done to one knob. Stored in the Record.
+/// The outcome of setting one knob. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Applied {
     /// The knob's name.
     pub knob: String,
-    /// Its file.
+    /// The knob's file.
     pub path: String,
-    /// Its value before.
+    /// The knob's value before the run.
     pub before: String,
     /// The value that was wanted.
     pub wanted: String,
-    /// Why.
+    /// Why this value was wanted.
     pub reason: String,
-    /// How it went.
+    /// How writing the knob went.
     pub attempt: Attempt,
 }
 
@@ -39,19 +39,19 @@ pub enum Attempt {
     Written,
     /// Another knob's write, or another run, had set it already.
     Already,
-    /// Written, but the kernel made something else of it.
+    /// Written, but the kernel stored another value.
     ReadsBack {
-        /// What it reads.
+        /// The value that the knob reads back.
         found: String,
     },
     /// The kernel refused the value.
     Refused {
-        /// Its answer.
+        /// The kernel's answer.
         why: String,
     },
 }
 
-/// Disks that are held and knobs that are set; both end with it.
+/// The disks that this run holds and the knobs that it has set. Dropping this value restores the knobs and releases the disks.
 #[derive(Debug)]
 pub struct Tuned {
     places: Places,

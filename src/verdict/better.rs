@@ -30,7 +30,7 @@ pub enum Shows {
 }
 
 impl Shows {
-    /// In words.
+    /// The purpose in words.
     pub fn words(self) -> &'static str {
         match self {
             Shows::Rate => "the rate",
@@ -57,7 +57,7 @@ pub struct Better {
     /// fio's command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fio: Option<String>,
-    /// Ours.
+    /// volproof's command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volproof: Option<String>,
     /// DiskSpd's, for a volume on Windows, where volproof does not run.

@@ -26,9 +26,9 @@ const SAME: f64 = 0.03;
 
 /// Why a step could not have reached the promise, and which command can.
 pub struct Reach {
-    /// In words.
+    /// The reason, in words.
     pub reason: String,
-    /// To be run.
+    /// The command to run instead.
     pub command: String,
 }
 

@@ -149,7 +149,8 @@ impl Stack {
         }
     }
 
-    /// Disks with one world-wide name are paths to one volume. The hidden paths of an NVMe multipath have no number and no node to write to.
+    /// Disks with one world-wide name are paths to one volume. The hidden paths of an NVMe multipath have no device number and no device
+    /// node to write to.
     fn same_volumes(&mut self, root: &Root, names: &[String]) {
         let whole = |n: &&String| !root.has(dir(n).join("partition"));
         let known: Vec<(Thing, String)> = names

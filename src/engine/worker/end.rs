@@ -38,8 +38,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.end_flush()
     }
 
-    /// The flush after the load of each target, if one was asked for. It is none of the load's flushes; when the amount of I/O ended the load,
-    /// its time is of the window, as what was written is not there before.
+    /// Flushes each target after the load, if the step asks for that. This flush does not count among the load's flushes. When the amount
+    /// of I/O ended the load, the flush's time belongs to the window, because the written data is not durable before.
     #[cold]
     #[inline(never)]
     pub(super) fn end_flush(&mut self) -> io::Result<()> {
@@ -156,8 +156,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 }
 
 impl<B: Backend, C: Clock> Drop for Worker<B, C> {
-    /// Frees backend and buffers when nothing is in flight. Else they are leaked, however the load ends: the kernel may still write to these
-    /// buffers, and they must never be used for anything else.
+    /// Frees backend and buffers when nothing is in flight. Otherwise both are leaked, however the load ends: the kernel may still write to
+    /// the buffers, and they must never be used for anything else.
     fn drop(&mut self) {
         if self.idle == self.slots.len() {
             // SAFETY: both are used by nobody from here on, and dropped once. The backend goes first, as its ring knows the buffers.

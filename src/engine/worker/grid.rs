@@ -81,7 +81,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Queue and batches of the window so far. The closed loop of a backend that does one request at a time leaves the counting to this place.
+    /// Queue and batches of the window so far. The closed loop of a backend that does one request at a time leaves the counting to this
+    /// function.
     fn depth(&self) -> Depth {
         if !B::SINGLE || self.outcome.open.is_some() {
             return self.outcome.depth.clone();
