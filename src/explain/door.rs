@@ -125,7 +125,8 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     if let Some(ToolReport::Foreign(last)) = all.last_mut() {
         if foreign.more > 0 {
             let more = grouped(foreign.more as u64);
-            last.notes.push(format!("{more} more reports follow in the file and are not read: give it in parts"));
+            last.notes
+                .push(format!("{more} more reports follow in the file and are not read: give it in parts"));
         }
         if let Some(broken) = unread {
             last.notes.push(format!("a report of fio in the same file is not read: {broken}"));

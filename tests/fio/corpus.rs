@@ -11,11 +11,11 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use crate::compat::MARK;
 use serde_json::Value;
 use tempfile::TempDir;
 use volproof::fio::argv;
 use volproof::fio::command::Surroundings;
-use crate::compat::MARK;
 
 /// Where Debian's package fio-examples has its files: installed, or unpacked by `./test` beside the build.
 fn examples() -> Option<PathBuf> {
