@@ -145,7 +145,7 @@ fn a_report_with_everything() {
     Run status group 0 (all jobs):
        READ: bw=78.6MiB/s (82.4MB/s), 78.6MiB/s-78.6MiB/s (82.4MB/s-82.4MB/s), io=1024MiB (1074MB), run=13025-13025msec
 
-    DiskCounters stats (read/write):
+    Disk stats (read/write):
         dm-0: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%, aggrios=129211/3, aggrmerge=7/0, aggrticks=1625844/0, aggrin_queue=1625990, aggrutil=99.30%
       vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%
     "#);

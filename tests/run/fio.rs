@@ -156,7 +156,9 @@ fn a_device_is_written_only_with_its_own_consent() {
 fn files_are_treated_as_fio_treats_them() {
     let bench = Bench::new();
     let ran = bench.run(&["fio", "--name=j", "--size=1m", "--numjobs=2", "--rw=randread"]).ended(0);
-    assert!(ran.out.contains("Starting 2 processes\nj: Laying out IO file (1 file / 1MiB)\nj: Laying out IO file (1 file / 1MiB)\n"), "{}", ran.out);
+    let begun = "Starting 2 processes\nmeasured by volproof ";
+    let laid = "\nj: Laying out IO file (1 file / 1MiB)\nj: Laying out IO file (1 file / 1MiB)\n";
+    assert!(ran.out.contains(begun) && ran.out.contains(laid), "{}", ran.out);
     assert_eq!(Bench::names(bench.path()), ["j.0.0", "j.1.0"]);
     assert!(std::fs::read(bench.path().join("j.1.0")).unwrap().iter().any(|b| *b != 0), "reads find data");
     let again =
