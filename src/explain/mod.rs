@@ -270,7 +270,10 @@ fn partial(record: &Record) -> Option<String> {
 }
 
 fn notes(record: &Record, left: usize) -> Vec<String> {
-    let Some(report) = &record.report else { return Vec::new() };
+    let Some(report) = &record.report else {
+        let simulated = "SIMULATED: a device in virtual time; nothing was measured of any volume";
+        return Vec::from_iter(record.is_simulated().then(|| simulated.to_string()));
+    };
     let mut notes = report.notes.clone();
     if report.form == ReportForm::Text && report.tool.starts_with("fio-2.") {
         notes.push(
@@ -301,7 +304,9 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
         // What volproof ran has its plan, and the verdict says what would decide.
         None => Vec::new(),
     };
-    let (little, little_holds) = sentences::little(&conditions, &summary, told.is_none());
+    let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
+    let counted = told.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
+    let (little, little_holds) = sentences::little(&conditions, &summary, counted);
     RunExplained {
         name: told.map_or(&step.name, |t| &t.name).clone(),
         host: told.and_then(|t| t.host.clone()),

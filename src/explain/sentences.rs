@@ -214,20 +214,25 @@ fn latency_line(
     format!("{name}: {}", told.join(", "))
 }
 
-/// Little's law over a run, and whether it holds. `counted`: the requests in flight were counted, and not only asked for.
-pub fn little(c: &Conditions, s: &Summary, counted: bool) -> (Option<String>, Option<bool>) {
+/// Little's law over a run, and whether it holds. `counted`: the requests in flight were counted, and not only asked for; the value is the
+/// mean number of those whose time is in no latency ([`Accounting::outside_latency_ns`]).
+///
+/// [`Accounting::outside_latency_ns`]: crate::record::Accounting::outside_latency_ns
+pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<String>, Option<bool>) {
     let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
     let by_law = in_flight(x, mean);
     let product = format!("{}/s x {} = {} in flight", figure(x), Nanos(mean as u64), significant(by_law));
     // The edges of the window hold a mean latency, in which requests lie only partly inside.
     let edges = s.window.map_or(0.0, |w| mean / w.0.max(1) as f64);
-    if let Some(n) = s.in_flight.filter(|_| counted) {
-        let holds = (by_law / n - 1.0).abs() <= 0.02 + edges;
+    if let (Some(n), Some(outside)) = (s.in_flight, counted) {
+        let holds = ((by_law + outside) / n - 1.0).abs() <= 0.02 + edges;
         let words = if holds { "holds" } else { "does not hold: something is counted wrong" };
-        return (
-            Some(format!("{product}, and {} were counted: the law {words}", significant(n))),
-            Some(holds),
-        );
+        let apart = match significant(outside) {
+            told if (outside / n).abs() > 0.01 => format!(", {told} of them in no latency"),
+            _ => String::new(),
+        };
+        let text = format!("{product}, and {} were counted{apart}: the law {words}", significant(n));
+        return (Some(text), Some(holds));
     }
     let Some(asked) = c.in_flight() else { return (Some(format!("{product} on average")), None) };
     let ratio = by_law / asked as f64;

@@ -57,7 +57,7 @@ fn outside_latency(step: &StepRecord) -> Option<String> {
         false => "lies before the window, in latencies of I/Os that began there",
     };
     let percent = significant(100.0 * share.abs());
-    Some(wrap("", &format!("{}: {percent} % of the time that requests were in flight {why}", step.name)))
+    Some(wrap("  ", &format!("{}: {percent} % of the time that requests were in flight {why}", step.name)))
 }
 
 fn heading(record: &Record) -> String {

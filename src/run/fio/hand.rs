@@ -23,7 +23,7 @@ pub fn over(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
 /// The installed fio.
 ///
 /// # Errors
-/// There is none; the options that need it are named.
+/// When fio is not installed: the message names the options that need it.
 pub fn program(needs: &[Obstacle]) -> Result<PathBuf, Failure> {
     installed::find(&std::env::var_os("PATH").unwrap_or_default())
         .ok_or_else(|| refusal("fio is not installed, and only fio itself can do this", needs))
