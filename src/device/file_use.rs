@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::processes::openers;
 use super::stack::{FileId, Layer, Relation, Thing};
-use super::{FileFacts, Opener, Root, hidden, ioctl};
+use super::{FileFacts, Opener, Root, hidden, ioctl, overlay};
 
 /// Who uses a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +43,9 @@ pub struct FileUse {
 impl FileUse {
     /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
     pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
-        let target = Thing::File(FileId { filesystem: facts.place.number, inode: facts.inode });
+        let named = FileId { filesystem: facts.place.number, inode: facts.inode };
+        let holder = overlay::holder(root, &facts.place.path, named);
+        let target = Thing::File(holder);
         let stack = root.stack();
         let above = |s: &super::stack::Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
         let loops = stack.sharing(target).into_iter().filter(above);
@@ -54,6 +56,11 @@ impl FileUse {
             unseen: hidden::hidden_parts(root),
             ..FileUse::default()
         };
+        found.unseen.extend(stack.may_be(holder).map(|name| {
+            format!(
+                "whether {name} is this file: one of them is in an overlay whose layers are not visible here"
+            )
+        }));
         match held {
             Some(file) => found.ask(file),
             // An open that breaks somebody's lease waits for it, unless it is told not to.
@@ -69,7 +76,8 @@ impl FileUse {
                 Err(e) => found.locked = e.kind() == io::ErrorKind::WouldBlock,
             },
         }
-        if found.alone != Some(true) {
+        // A lease on a file of an overlay does not see who has the file of the layer open.
+        if found.alone != Some(true) || holder != named {
             found.unseen.extend(stack.unseen.iter().cloned());
             let named = [(target, facts.place.path.display().to_string())];
             found.openers = openers(root, &named, true);

@@ -13,6 +13,7 @@ mod ioctl;
 mod magic;
 mod mounts;
 mod opinion;
+mod overlay;
 mod pools;
 mod processes;
 mod root;

@@ -69,6 +69,28 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
     mounts
 }
 
+/// Where the layers of the overlay above a path hold it: its path inside them, and the layers from the top. None where the path is under no
+/// overlay.
+pub(super) fn overlays(root: &Root, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
+    let text = root.text("/proc/self/mountinfo")?;
+    let mounts = text.lines().filter_map(|line| Some((parse_mount(line, None)?, line)));
+    let above = mounts.filter(|(mount, _)| path.starts_with(&mount.mount_point));
+    // Of mounts at one point the last one is seen.
+    let (mount, line) = above.max_by_key(|(mount, _)| mount.mount_point.components().count())?;
+    if mount.filesystem != "overlay" {
+        return None;
+    }
+    let options = unescaped(line.rsplit(' ').next()?);
+    let option = |key: &str| options.split(',').find_map(|o| Some(o.strip_prefix(key)?.to_string()));
+    let upper = option("upperdir=").into_iter().map(PathBuf::from);
+    let lower = option("lowerdir=").unwrap_or_default();
+    let lower = lower.split(':').filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    let subtree = mount.subtree.strip_prefix("/").unwrap_or(&mount.subtree);
+    // Other layers are named from a folder of the mounter that is not known.
+    let layers = upper.chain(lower).filter(|folder| folder.is_absolute()).collect();
+    Some((subtree.join(path.strip_prefix(&mount.mount_point).ok()?), layers))
+}
+
 /// The active swap areas.
 pub fn swaps(root: &Root) -> Vec<Swap> {
     parse_swaps(&root.bytes("/proc/swaps").unwrap_or_default())

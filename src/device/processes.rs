@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::stack::FileId;
-use super::{DevNumber, Root, Thing, number_at};
+use super::{DevNumber, Root, Thing, number_at, overlay};
 
 /// A process that holds one of the things open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -117,7 +117,9 @@ fn thing_at(root: &Root, link: &Path) -> Option<Thing> {
         }
         FileType::RegularFile => {
             let filesystem = DevNumber::from_raw(makedev(about.stx_dev_major, about.stx_dev_minor));
-            Some(Thing::File(FileId { filesystem, inode: about.stx_ino }))
+            let file = FileId { filesystem, inode: about.stx_ino };
+            let held = |path: std::path::PathBuf| overlay::holder(root, &path, file);
+            Some(Thing::File(std::fs::read_link(link).map_or(file, held)))
         }
         _ => None,
     }

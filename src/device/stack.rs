@@ -172,6 +172,8 @@ pub struct Stack {
     pub pools: Vec<Thing>,
     /// Everything that `/` lies on, all the way down.
     system: BTreeSet<Thing>,
+    /// Device numbers of overlays.
+    overlays: BTreeSet<DevNumber>,
     /// Parts of the machine that could not be looked at.
     pub unseen: Vec<String>,
 }
@@ -195,6 +197,18 @@ impl Stack {
                 Thing::File(file) => format!("inode {} of {}", file.inode, file.filesystem),
             },
             ..Shown::default()
+        })
+    }
+
+    /// Names of files behind loop devices and swap areas that may be this file: the inode number is one, and one of the two is known only by the
+    /// number of an overlay.
+    pub fn may_be(&self, file: FileId) -> impl Iterator<Item = &str> {
+        let overlaid = |f: &FileId| self.overlays.contains(&f.filesystem);
+        self.shown.iter().filter_map(move |(thing, shown)| match thing {
+            Thing::File(other) if *other != file && other.inode == file.inode => {
+                (overlaid(other) || overlaid(&file)).then_some(shown.name.as_str())
+            }
+            _ => None,
         })
     }
 

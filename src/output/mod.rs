@@ -320,14 +320,11 @@ fn settle(folder: impl AsFd) {
     }
 }
 
-/// Writes a content to a stream as it is. A reader that has gone away (`| head`) is no error.
+/// Writes a content to a stream as it is. A reader that has gone away is an error: the content may be the only copy of a result.
 fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
     empty(file)?;
-    match fill(file, content, gate) {
-        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written,
-    }
+    fill(file, content, gate)
 }
 
 /// Empties a regular file that is written where it is; nothing else can be emptied.

@@ -228,6 +228,77 @@ fn a_mounted_image_is_known_by_every_name() {
     written(&rig, &other, false);
 }
 
+/// An overlay with its layers; the mount's options are as given, so that layers may be named in full or from the folder of the mounter.
+fn overlay(rig: &mut Rig, name: &str, from: &Path) -> Option<[PathBuf; 3]> {
+    let [lower, upper, work, seen] =
+        ["lower", "upper", "work", "seen"].map(|part| PathBuf::from(format!("{name}-{part}")));
+    for part in [&lower, &upper, &work, &seen] {
+        fs::create_dir(rig.path(part)).unwrap();
+    }
+    let [a, b, c] = [&lower, &upper, &work].map(|part| from.join(part).display().to_string());
+    let options = format!("lowerdir={a},upperdir={b},workdir={c}");
+    let mounted = Command::new("mount")
+        .args(["-t", "overlay", "overlay", "-o", &options])
+        .arg(rig.path(&seen))
+        .current_dir(rig.path(""))
+        .stderr(Stdio::null())
+        .status();
+    if !mounted.is_ok_and(|s| s.success()) {
+        eprintln!("skipped: this kernel has no overlay that lies here");
+        return None;
+    }
+    rig.undo("umount", &[rig.path(&seen).as_os_str()]);
+    Some([rig.path(lower), rig.path(upper), rig.path(seen)])
+}
+
+#[test]
+fn a_file_of_an_overlay_is_the_file_of_its_layer() {
+    let Some(mut rig) = Rig::new() else { return };
+    let folder = rig.path("");
+    let Some([lower, upper, seen]) = overlay(&mut rig, "full", &folder) else { return };
+    let made = |path: PathBuf| {
+        File::create(&path).unwrap().set_len(16 << 20).unwrap();
+        path
+    };
+    let [one, other] = ["one.img", "other.img"].map(|name| made(upper.join(name)));
+    made(lower.join("copied.img"));
+    // An open for writing copies a file up; its inode number stays that of the lower one.
+    File::options().write(true).open(seen.join("copied.img")).unwrap();
+    let copied = upper.join("copied.img");
+    let free = made(seen.join("free.img"));
+    for (below, name) in [(&one, "one.img"), (&copied, "copied.img")] {
+        let device = rig.loop_over(below, &[]);
+        rig.filesystem(&device);
+        rig.mount(&device);
+        Command::new("sync").status().unwrap();
+        refused(&rig, &seen.join(name), below, "loop-file");
+    }
+    let device = rig.loop_over(&seen.join("other.img"), &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    Command::new("sync").status().unwrap();
+    refused(&rig, &other, &other, "loop-file");
+    let above = rig.loop_over(&other, &[]);
+    device_refused(&rig, &above, &other, "mounted");
+    written(&rig, &free, false);
+}
+
+#[test]
+fn layers_that_are_not_visible_refuse_a_file_that_may_be_in_use() {
+    let Some(mut rig) = Rig::new() else { return };
+    let Some([_, upper, seen]) = overlay(&mut rig, "near", Path::new("")) else { return };
+    let image = upper.join("a.img");
+    File::create(&image).unwrap().set_len(16 << 20).unwrap();
+    let free = seen.join("free.img");
+    File::create(&free).unwrap().set_len(16 << 20).unwrap();
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    Command::new("sync").status().unwrap();
+    refused(&rig, &seen.join("a.img"), &image, "overlay");
+    written(&rig, &free, false);
+}
+
 #[test]
 fn odd_names_are_bytes() {
     let Some(mut rig) = Rig::new() else { return };

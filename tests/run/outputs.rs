@@ -382,6 +382,11 @@ fn a_full_standard_output_loses_no_figure() {
     let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = bench.command(&planned(&["--json", "-"])).stdout(full()).output().unwrap();
     nothing_is_lost(&Ran::of(output).ended(1));
+    // The reader of a pipe has gone away.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = bench.command(&planned(&["--json", "-"])).stdout(writer).output().unwrap();
+    nothing_is_lost(&Ran::of(output).ended(1));
     let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();
     Ran::of(output).ended(1).says(&["standard output: No space left"]);
     assert_eq!(bench.record().steps.len(), 2);

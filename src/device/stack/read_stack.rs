@@ -13,7 +13,7 @@ use std::path::Path;
 use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing};
 use crate::device::block::{DiskIdentity, dev_path, dir, name_of, node, whole_disk};
 use crate::device::mounts::{all_mounts, swaps};
-use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
+use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, overlay, pools};
 
 /// The unit of sizes and starts in sysfs.
 const SECTOR: u64 = 512;
@@ -128,6 +128,7 @@ impl Stack {
                 (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
             }
         };
+        let lower = held(root, lower, &path);
         if let Thing::File(file) = lower {
             let name = readable(&path);
             self.shown.entry(lower).or_insert_with(|| Shown { name, ..Shown::default() });
@@ -173,6 +174,7 @@ impl Stack {
             };
             match thing {
                 Some(thing) => {
+                    let thing = held(root, thing, &swap.path);
                     if let Thing::File(file) = thing {
                         let name = readable(&swap.path);
                         self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
@@ -190,6 +192,7 @@ impl Stack {
 
     fn read_mounts(&mut self, root: &Root) {
         let mounts = all_mounts(root);
+        self.overlays = mounts.iter().filter(|m| m.filesystem == "overlay").map(|m| m.number).collect();
         for mount in &mounts {
             let by_number = name_of(root, mount.number).map(|_| mount.number);
             // btrfs has a number of its own, and names one of its devices.
@@ -232,6 +235,14 @@ fn behind(name: &str, thing: Thing) -> std::io::Result<Option<(Thing, u64)>> {
         device => Thing::Device(DevNumber::from_raw(device)),
     };
     Ok(Some((lower, status.offset.0)))
+}
+
+/// A file of an overlay as the file of the layer that holds its bytes; everything else as it is.
+fn held(root: &Root, thing: Thing, path: &Path) -> Thing {
+    match thing {
+        Thing::File(file) => Thing::File(overlay::holder(root, path, file)),
+        device => device,
+    }
 }
 
 /// Which bytes of a device lie on this member, and whether its volume manager gave them to nobody else.
