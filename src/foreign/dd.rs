@@ -45,6 +45,8 @@ struct DdCall {
     each_flushed: bool,
     /// One flush at the end (`conv=fdatasync`).
     end_flushed: bool,
+    /// Zeros are skipped over and not written (`conv=sparse`).
+    sparse: bool,
 }
 
 impl LineReader for DdReader {
@@ -91,7 +93,9 @@ impl DdReader {
         let totals = totals.or(seen.progress);
         let records = seen.written.or(seen.read);
         let run = run(seen.call.as_ref(), records, totals, seen.error);
-        if run.bytes().0 > 0 || run.ios() > 0.0 {
+        if let Some(why) = seen.call.as_ref().and_then(DdCall::apart) {
+            report.partial = Some(why.into());
+        } else if run.bytes().0 > 0 || run.ios() > 0.0 {
             report.add(run);
         } else {
             report.partial.get_or_insert_with(|| "it moved nothing".into());
@@ -192,13 +196,33 @@ fn conditions(
 }
 
 impl DdCall {
-    /// Reads the volume, or writes it; a copy does both.
+    /// The bytes go nowhere (`of=/dev/null`).
+    fn nowhere(&self) -> bool {
+        self.to.as_ref().is_some_and(|to| matches!(to.as_str(), "/dev/null" | "/dev/zero"))
+    }
+
+    /// The kernel makes the bytes (`if=/dev/zero`).
+    fn made(&self) -> bool {
+        let sources = ["/dev/zero", "/dev/urandom", "/dev/random"];
+        self.from.as_ref().is_some_and(|from| sources.contains(&from.as_str()))
+    }
+
+    /// Why the figures are not those of a volume.
+    fn apart(&self) -> Option<&'static str> {
+        if self.sparse {
+            Some("conv=sparse skips zeros and writes none of them, so how much was written is not known")
+        } else if self.made() && self.nowhere() {
+            Some("no volume took part: the kernel made the bytes and dropped them")
+        } else {
+            None
+        }
+    }
+
+    /// Reads the volume, or writes it. A copy does both.
     fn reads(&self) -> Option<bool> {
-        let nowhere = |to: &String| matches!(to.as_str(), "/dev/null" | "/dev/zero");
-        let made = |from: &String| matches!(from.as_str(), "/dev/zero" | "/dev/urandom" | "/dev/random");
         match (self.from.as_ref(), self.to.as_ref()) {
-            (Some(_), Some(to)) if nowhere(to) => Some(true),
-            (Some(from), Some(_)) if made(from) => Some(false),
+            (Some(_), Some(_)) if self.nowhere() => Some(true),
+            (Some(_), Some(_)) if self.made() => Some(false),
             // Without of= the output goes to a pipe, without if= the input comes from one.
             (Some(_), None) => Some(true),
             (None, Some(_)) => Some(false),
@@ -224,7 +248,10 @@ fn call(line: &str) -> Option<DdCall> {
                 call.direct.1 |= has("direct");
                 call.each_flushed |= has("dsync") || has("sync");
             }
-            "conv" => call.end_flushed |= has("fdatasync") || has("fsync"),
+            "conv" => {
+                call.end_flushed |= has("fdatasync") || has("fsync");
+                call.sparse |= has("sparse");
+            }
             _ => {}
         }
     }

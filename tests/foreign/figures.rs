@@ -46,6 +46,24 @@ fn a_write_of_dd_without_direct_and_without_a_flush_is_the_page_caches() {
 }
 
 #[test]
+fn a_dd_that_writes_no_volume_is_no_write() {
+    let lines = "96000+0 records in\n96000+0 records out\n100663296000 bytes (101 GB, 94 GiB) copied, 300.1 s, 335 MB/s\n";
+    for (options, why) in [
+        ("if=/dev/zero of=scratch bs=1M count=96000 oflag=direct conv=sparse", "conv=sparse"),
+        ("if=/dev/zero of=/dev/null bs=1M count=96000", "no volume took part"),
+    ] {
+        let text = format!("$ dd {options}\n{lines}");
+        let found = volproof::foreign::reports(text.as_bytes()).reports;
+        assert!(found.len() == 1 && found[0].runs.is_empty(), "{options}");
+        assert!(
+            found[0].partial.as_ref().is_some_and(|p| p.contains(why)),
+            "{options}: {:?}",
+            found[0].partial
+        );
+    }
+}
+
+#[test]
 fn dd_of_busybox_without_a_time_has_no_rate() {
     let step = run("dd-busybox.txt");
     let f = step.write.as_ref().unwrap();
