@@ -26,6 +26,10 @@ pub(super) const ONLY_SLOWS: [&str; 7] = [
     "not-all-volumes",
 ];
 
+/// Why a mean latency fails, which is judged where one request is in flight.
+pub(super) const SLOW_ALONE: &str =
+    "one I/O at a time takes longer than promised in the mean: no depth is involved";
+
 /// A step with all that judging it needs.
 pub struct Judge<'a> {
     /// The run.
@@ -138,9 +142,7 @@ impl Judge<'_> {
         let finding = answer::mean_latency(&found, promised, self.claimed.tolerance);
         let (outcome, reason) = match finding.answer {
             Answer::Pass => (Outcome::Pass, String::new()),
-            Answer::Fail => {
-                (Outcome::Fail, "each I/O alone takes longer than promised: no depth is involved".into())
-            }
+            Answer::Fail => (Outcome::Fail, SLOW_ALONE.into()),
             Answer::Inconclusive => (Outcome::Inconclusive, longer(&finding)),
         };
         let mut claim = self.claim(Metric::Latency, outcome, promised.0 as f64, finding, reason);
@@ -274,6 +276,7 @@ impl Judge<'_> {
                 grouped(rate.round() as u64),
                 f.confidence.name()
             ),
+            None if self.diagnosis.findings.is_empty() => format!("less than the {owner} cap"),
             None => format!("less than the {owner} cap; what was found is told below"),
         }
     }

@@ -4,7 +4,7 @@
 //! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
 
 use super::better::{self, Shows};
-use super::claim::{Judge, PromisedRates, figure, latency_promised};
+use super::claim::{Judge, PromisedRates, SLOW_ALONE, figure, latency_promised};
 use super::reach::Reach;
 use super::window::{ClaimTerms, Excess};
 use crate::diagnose::Summary;
@@ -82,9 +82,7 @@ impl Judge<'_> {
         let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             (true, false) => (Outcome::Pass, String::new()),
-            (false, false) => {
-                (Outcome::Fail, "each I/O alone takes longer than promised: no depth is involved".into())
-            }
+            (false, false) => (Outcome::Fail, SLOW_ALONE.into()),
         };
         let mut claim =
             self.claim(Metric::Latency, outcome, promised, finding(measured, limit, None, None), reason);
