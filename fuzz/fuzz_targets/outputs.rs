@@ -19,6 +19,10 @@ use volproof::report::{html, text};
 const RECORDS: [&str; 2] =
     [include_str!("../records/simulated.json"), include_str!("../records/of-fio.json")];
 
+/// Edits repeat texts up to this length, and lists in Records of up to so many values: the target is to look at outputs, not at memory.
+const LONGEST: usize = 256;
+const MOST: usize = 20_000;
+
 #[derive(Parser)]
 struct Conversion {
     #[command(flatten)]
@@ -83,7 +87,8 @@ fn edit(value: &mut Value, what: u8, with: u8) {
                 [with as usize % 6]
                 .into();
         }
-        (Value::String(text), _) => *text = text.repeat(with as usize + 1),
+        (Value::String(text), _) if text.len() < LONGEST => *text = text.repeat(with as usize + 1),
+        (Value::String(_), _) => {}
         (Value::Array(list), 0) => list.clear(),
         (Value::Array(list), 1) => list.truncate(with as usize),
         (Value::Array(list), 2..5) => {
@@ -110,7 +115,11 @@ fn edited(bytes: &[u8]) -> Option<Vec<u8>> {
     }
     let mut value: Value = serde_json::from_str(RECORDS[*first as usize % RECORDS.len()]).unwrap();
     for &[a, b, c, what, with] in edits.as_chunks().0.iter().take(24) {
-        let mut at = u32::from_le_bytes([a, b, c, 0]) as usize % count(&value);
+        let values = count(&value);
+        if values > MOST {
+            break;
+        }
+        let mut at = u32::from_le_bytes([a, b, c, 0]) as usize % values;
         edit(find(&mut value, &mut at).unwrap(), what, with);
     }
     Some(value.to_string().into_bytes())

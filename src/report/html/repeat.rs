@@ -20,7 +20,15 @@ pub fn plan_toml(plan: &Plan) -> String {
     }
     let plain = toml::Table::try_from(Step::default()).expect("a step is a table");
     for step in &plan.steps {
-        let all = toml::Table::try_from(step).expect("a step is a table");
+        let Ok(all) = toml::Table::try_from(step) else {
+            // Numbers of TOML end at 2^63 - 1; a Record may hold larger ones.
+            let name = text(&step.name);
+            let _ = writeln!(
+                out,
+                "\n# The step {name} has a number above 9223372036854775807, which TOML cannot hold."
+            );
+            continue;
+        };
         out.push_str("\n[[step]]\n");
         let mut simulate = None;
         // What any reader looks for first comes first; the rest in the order of the keys.
