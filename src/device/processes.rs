@@ -5,7 +5,7 @@
 //! dead network mount cannot hang the search.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev};
@@ -58,7 +58,18 @@ pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> 
 
 fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
     let proc = Path::new("/proc").join(pid);
-    let name = |thing: Thing| wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone());
+    let files = wanted.iter().any(|(thing, _)| matches!(thing, Thing::File(_)));
+    let name = |link: &Path| {
+        let thing = match thing_at(root, link)? {
+            // Only where a file is looked for: an overlay is found by reading the list of mounts.
+            Thing::File(file) if files => {
+                let holder = |path: PathBuf| overlay::holder(root, &path, file);
+                Thing::File(std::fs::read_link(link).map_or(file, holder))
+            }
+            thing => thing,
+        };
+        wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
+    };
     let mut found: Vec<Opener> = Vec::new();
     let mut add = |device, writes| match found.iter_mut().find(|o| o.device == device) {
         Some(known) => known.writes |= writes,
@@ -68,7 +79,7 @@ fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) 
         }
     };
     for fd in root.names(proc.join("fd")) {
-        let Some(device) = thing_at(root, &proc.join("fd").join(&fd)).and_then(name) else { continue };
+        let Some(device) = name(&proc.join("fd").join(&fd)) else { continue };
         let info = root.text(proc.join("fdinfo").join(&fd)).unwrap_or_default();
         if let Some(writes) = opened_for_writing(&info) {
             add(device, writes);
@@ -77,7 +88,7 @@ fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) 
     let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
     for range in ranges {
         let link = proc.join("map_files").join(&range);
-        if let Some(device) = thing_at(root, &link).and_then(name) {
+        if let Some(device) = name(&link) {
             // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
             let mode = std::fs::symlink_metadata(root.path(&link)).map_or(0o200, |l| l.mode());
             add(device, mode & 0o200 != 0);
@@ -117,9 +128,7 @@ fn thing_at(root: &Root, link: &Path) -> Option<Thing> {
         }
         FileType::RegularFile => {
             let filesystem = DevNumber::from_raw(makedev(about.stx_dev_major, about.stx_dev_minor));
-            let file = FileId { filesystem, inode: about.stx_ino };
-            let held = |path: std::path::PathBuf| overlay::holder(root, &path, file);
-            Some(Thing::File(std::fs::read_link(link).map_or(file, held)))
+            Some(Thing::File(FileId { filesystem, inode: about.stx_ino }))
         }
         _ => None,
     }
