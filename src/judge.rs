@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use crate::device::{Root, cloud};
+use crate::doubt::Doubt;
 use crate::record::{Claimed, Record, Report, StepRecord, TargetRecord};
 use crate::report::verdict as report;
 use crate::spec::catalogue::Catalogue;
@@ -20,7 +21,6 @@ use crate::spec::volume_promise::Promise;
 use crate::stats::level::TOLERANCE;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 use crate::verdict;
-use crate::warn::Warning;
 
 /// The options that name a promise.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -216,7 +216,7 @@ fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
 ///
 /// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
 /// something makes it show something (method page, §4.5).
-pub fn longer(record: &Record, done: &StepRecord, doubts: &[Warning], most: Nanos) -> Option<Nanos> {
+pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
     let step = record.plan_step(&done.name)?;
     record.claimed.as_ref()?;
     let mut with = record.clone();

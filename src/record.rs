@@ -23,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::device::Facts;
+use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::plan::{Plan, Step};
 use crate::spec::volume_promise::Promise;
@@ -30,7 +31,6 @@ use crate::stats::compare::Comparison;
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Restoration};
 use crate::unit::{Bytes, Nanos};
-use crate::warn::Warning;
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
@@ -89,7 +89,7 @@ pub struct Record {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
     /// Doubts.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<Doubt>,
     /// Figures of each step by volproof and by fio in turn (`--cross-check`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross_checks: Vec<CrossCheck>,

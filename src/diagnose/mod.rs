@@ -15,10 +15,10 @@ mod summary_of_report;
 mod throttle;
 mod validity;
 
+use crate::doubt::Doubt;
 use crate::plan::{EngineKind, Step};
 use crate::record::{Certainty, Diagnosis, Finding, Record, StepRecord, TargetRecord};
 use crate::unit::Nanos;
-use crate::warn::Warning;
 
 pub use crate::record::Band;
 pub use modes::Modes;
@@ -43,7 +43,7 @@ pub struct MeasuredStep<'a> {
     /// On what.
     pub targets: &'a [TargetRecord],
     /// Doubts of the Record.
-    pub warnings: &'a [Warning],
+    pub warnings: &'a [Doubt],
 }
 
 impl MeasuredStep<'_> {

@@ -3,8 +3,8 @@
 
 use super::throttle::rate;
 use super::{Certainty, DiagnosisCase, Finding, ReadCounts};
+use crate::doubt::Severity;
 use crate::unit::{Bytes, Nanos, significant};
-use crate::warn::Severity;
 
 /// Ranges below this may lie in a cache of an elastic volume.
 const SMALL_RANGE: Bytes = Bytes::gib(32);

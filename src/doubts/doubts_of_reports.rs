@@ -1,9 +1,9 @@
 //! Doubts about a test that another tool ran. Only what its report shows is told; codes are stable, and each doubt has advice.
 
 use super::{Case, Told};
+use crate::doubt::{Doubt, Severity};
 use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
-use crate::warn::{Severity, Warning};
 
 /// More in flight than this is a queue, whose length sets the latency.
 const DEEP: u64 = 8;
@@ -19,12 +19,12 @@ fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
     case.told.as_ref().filter(|t| !t.conditions.is_null())
 }
 
-pub(super) fn failed(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?;
     let failure = told.report.failure.as_ref()?;
     let count = failure.ios.map(|n| format!("{} I/Os failed", grouped(n)));
     let number = if failure.number == 0 { String::new() } else { format!(", with error {}", failure.number) };
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Blocker,
         "errors",
         format!("{}{number}", count.unwrap_or_else(|| "the job failed".into())),
@@ -36,7 +36,7 @@ pub(super) fn failed(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn impossible(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?.report;
     if told.impossible.is_empty() {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Warning> {
     let shown = &told.impossible[..told.impossible.len().min(IMPOSSIBLE_TOLD)];
     let left = told.impossible.len() - shown.len();
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
-    Some(Warning::new(
+    Some(Doubt::new(
         if told.rate_impossible { Severity::Blocker } else { Severity::Warning },
         "impossible-figures",
         format!(
@@ -56,7 +56,7 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Warning> {
 }
 
 /// A direction that the load has is not in the report, which breaks off.
-pub(super) fn part_missing(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn part_missing(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?;
     let wanted = told.conditions.pattern()?.directions();
     let there = told.report.parts();
@@ -66,7 +66,7 @@ pub(super) fn part_missing(case: &Case<'_>) -> Option<Warning> {
     let missing: Vec<&str> =
         wanted.iter().map(|d| d.name()).filter(|d| there.iter().all(|(name, _)| name != d)).collect();
     (!missing.is_empty() && !there.is_empty() && case.partial).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Blocker,
             "part-missing",
             format!(
@@ -79,9 +79,9 @@ pub(super) fn part_missing(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn null_engine(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn null_engine(case: &Case<'_>) -> Option<Doubt> {
     case.told.as_ref().filter(|t| t.conditions.is_null())?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Blocker,
         "null-engine",
         "the null engine drives no device: only fio's own speed shows",
@@ -89,7 +89,7 @@ pub(super) fn null_engine(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn buffered(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
     let writes = !t.conditions.only_reads();
     let flush = t.conditions.fsync.get().filter(|n| *n > 0);
@@ -101,7 +101,7 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Warning> {
     };
     // Each write waits for its flush, so the rate is that of the disk; reads may still come from memory.
     let durable = flush == Some(1) && t.summary.reads == Some(false);
-    Some(Warning::new(
+    Some(Doubt::new(
         match synced {
             _ if durable => Severity::Note,
             true => Severity::Warning,
@@ -119,14 +119,14 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.is_unknown())?;
     // Requests that really waited side by side, and were handed over at once, went past the cache.
     let handed_over = |(_, f): &(&str, &ReportedFigures)| share_of_submission(f).is_some_and(|s| s < 0.1);
     let side_by_side =
         t.summary.in_flight.is_some_and(|n| n >= 2.0) && t.report.parts().iter().any(handed_over);
     (!side_by_side).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Note,
             "cache-unknown",
             format!(
@@ -147,10 +147,10 @@ fn share_of_submission(f: &ReportedFigures) -> Option<f64> {
     (total.mean > 0.0 && submission.mean > 0.0).then(|| submission.mean / total.mean)
 }
 
-pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let depth = c.iodepth.get().filter(|d| *d > 1 && c.one_at_a_time())?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Warning,
         "depth-ignored",
         format!(
@@ -162,7 +162,7 @@ pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Warning> {
 }
 
 /// Percentiles of I/Os that took longer than the tool's histogram reaches.
-pub(super) fn saturated(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn saturated(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let beyond = t.report.parts().into_iter().find_map(|(name, f)| {
         let (_, table) = f.percentiles()?;
@@ -171,7 +171,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Warning> {
         (top >= LAST_BUCKET && longest.0 > top.0 / 100 * 102).then_some((name, top, longest))
     });
     let (name, top, longest) = beyond?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Warning,
         "percentiles-saturated",
         format!(
@@ -181,13 +181,13 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| crate::diagnose::ended_by_size(t.report, t.conditions))?;
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
     let limit = t.conditions.runtime.get().filter(|r| r.0 > 0);
     let limit = limit.map(|r| format!(", not by runtime={}", r.exact())).unwrap_or_default();
     let exact = t.conditions.single_block().map(|b| Bytes(t.report.ios() as u64 * b.0));
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Warning,
         "ended-by-size",
         format!(
@@ -199,14 +199,14 @@ pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn queue_latency(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn queue_latency(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let s = &t.summary;
     let n = t.conditions.in_flight().filter(|n| *n > DEEP)?;
     let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
     // More in flight than there can be is told by the doubt about such figures.
     (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "queue-latency",
             format!(
@@ -225,10 +225,10 @@ pub(super) fn queue_latency(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn no_ramp(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn no_ramp(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.ramp.get() == Some(Nanos(0)))?;
     t.summary.window.filter(|w| *w < LONG)?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Note,
         "no-ramp",
         "the first seconds are among the figures: credits, cold caches and empty queues weigh most in a short run",
@@ -240,14 +240,14 @@ pub(super) fn no_ramp(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn same_range(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn same_range(case: &Case<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let jobs = c.jobs.get().filter(|n| *n > 1)?;
     let sequential = c.rw.as_ref().is_some_and(|rw| !rw.contains("rand"));
     // Without the options it is not known which files the jobs had.
     let one_range = c.own_files.get() == Some(false) && c.own_offsets.get() == Some(false);
     (sequential && one_range).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "same-range",
             format!("{jobs} sequential jobs went over the same range: all but the first find their blocks in caches"),
@@ -256,7 +256,7 @@ pub(super) fn same_range(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn unwritten(case: &Case<'_>) -> Option<Doubt> {
     // sysbench reads files that it wrote before.
     let t = on_a_device(case)
         .filter(|t| t.summary.reads == Some(true) && t.program != ReportProgram::Sysbench)?;
@@ -264,7 +264,7 @@ pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
     let targets = t.conditions.targets.as_ref().map(Vec::as_slice).unwrap_or_default();
     let file = targets.first().is_some_and(|t| t.starts_with("/") && !t.starts_with("/dev/"));
     (!file).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Note,
             "unwritten",
             "the report does not show whether the blocks that were read had ever been written: others are answered without the medium",
@@ -273,7 +273,7 @@ pub(super) fn unwritten(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
     let writes = t.report.parts().iter().any(|(name, _)| !name.starts_with("read"));
     let (option, advice) = match t.program {
@@ -282,7 +282,7 @@ pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Warning> {
         _ => ("zero_buffers", "leave zero_buffers out, or use refill_buffers=1"),
     };
     writes.then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "zero-buffers",
             format!(
@@ -294,11 +294,11 @@ pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Warning> {
 }
 
 /// A rate that was kept is a finding; one that was not says that something else limits.
-pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let (pace, x) = (t.conditions.pace.as_ref()?, t.summary.iops?);
     let rate = pace.offered_per_second.filter(|rate| x < 0.97 * rate)?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Note,
         "rate-not-reached",
         format!(
@@ -311,13 +311,13 @@ pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn short_ios(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn short_ios(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let told: &ReportedStep = t.report;
     let short = total(told.parts().iter().map(|(_, f)| f.short_ios));
     let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
     (short > 0 && told.ios() > 0.0 && short as f64 > 0.001 * told.ios() && !flushed).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "short-ios",
             format!("{} I/Os were cut short or dropped", grouped(short)),

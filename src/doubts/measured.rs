@@ -4,12 +4,12 @@
 //! Method page §3.2 (validity of an open loop), §5.1 (Little), §7 (pitfalls).
 
 use super::Case;
+use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::little::{Little, MeasuredWindow};
 use crate::unit::{Bytes, Nanos, significant, total};
-use crate::warn::{Severity, Warning};
 
 /// A depth below this share of what was asked for was not reached (§7).
 const DEPTH_REACHED: f64 = 0.95;
@@ -18,13 +18,13 @@ fn is(step: &StepRecord, engine: EngineKind) -> bool {
     step.engine.get() == Some(engine)
 }
 
-pub(super) fn shared(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
     let first = case.sharing.first.first()?;
     let more = match case.sharing.count - 1 {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Warning,
         "shared-disk",
         format!(
@@ -34,10 +34,10 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn errors(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let first = step.errors.first.first()?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Blocker,
         "io-errors",
         format!(
@@ -54,7 +54,7 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn unfinished(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));
     let mut found = Vec::new();
@@ -68,7 +68,7 @@ pub(super) fn unfinished(case: &Case<'_>) -> Option<Warning> {
         found.push(format!("{} load threads were still in a system call {waited}", step.stuck_workers));
     }
     (!found.is_empty()).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Blocker,
             "device-hangs",
             found.join(", and "),
@@ -82,7 +82,7 @@ pub(super) fn unfinished(case: &Case<'_>) -> Option<Warning> {
 /// seldom turns it by 100.
 const DRIFT_PPM: f64 = 100.0;
 
-pub(super) fn clock(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let account = step.accounting.as_ref()?;
     let drift = account.drift_ppm.filter(|ppm| ppm.abs() > DRIFT_PPM);
@@ -95,7 +95,7 @@ pub(super) fn clock(case: &Case<'_>) -> Option<Warning> {
         found.push(format!("it stamped {} completions before their submission", account.negative_latencies));
     }
     (!found.is_empty()).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "clock-wrong",
             format!("the clock of the measurement ({}) is not right: {}", account.clock, found.join(", and ")),
@@ -104,7 +104,7 @@ pub(super) fn clock(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn depth(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
     let reached = step.in_flight_mean / asked.max(1.0);
@@ -118,7 +118,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Warning> {
     } else {
         "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
     };
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Blocker,
         "depth-not-reached",
         format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
@@ -126,7 +126,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn little(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     // What a load thread that never came back had in flight is unknown.
     let outside = step.accounting.as_ref().filter(|_| step.stuck_workers == 0).map(|a| a.outside_latency_ns);
@@ -147,7 +147,7 @@ pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
     // each worker.
     let uneven = plan.ends_by_amount() || step.errors.count > 0 || step.lost_ios > 0;
     (!little.holds && (outside.is_some() || !uneven)).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Blocker,
             "littles-law",
             format!(
@@ -159,13 +159,13 @@ pub(super) fn little(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn io_wq(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn io_wq(case: &Case<'_>) -> Option<Doubt> {
     let own: f64 = case.stage().map(|(_, s)| s.cpu.user_ns.0 as f64 + s.cpu.system_ns.0 as f64).sum();
     // A stage of several has no share of it for each step.
     let helpers = if case.others.is_empty() { case.step.cpu.io_wq_ns } else { case.evidence.io_wq_ns };
     let share = helpers.0 as f64 / (own + helpers.0 as f64).max(1.0);
     (is(case.step, EngineKind::IoUring) && share > 0.05).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "io-wq",
             format!("io_uring handed requests to kernel threads (io-wq): {helpers} of CPU time went there"),
@@ -174,7 +174,7 @@ pub(super) fn io_wq(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn page_cache(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let read = step.read.as_ref()?;
     if is(step, EngineKind::Null) || case.evidence.disks.is_empty() {
@@ -194,7 +194,7 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Warning> {
         } else {
             (Severity::Blocker, "the page cache answered: leave --buffered out to measure the device")
         };
-        Warning::new(
+        Doubt::new(
             severity,
             "reads-from-memory",
             format!("{:.0} % of the bytes read never reached the disk's own counters", missing * 100.0),
@@ -203,7 +203,7 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn other_traffic(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
         !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
     };
@@ -214,7 +214,7 @@ pub(super) fn other_traffic(case: &Case<'_>) -> Option<Warning> {
     let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
     let ours: u64 = total(case.stage().filter_map(|(_, s)| Some(s.read.as_ref()?.bytes.0)));
     (written as f64 > 0.005 * ours as f64 && written > 4 * Bytes::MIB.0).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "other-traffic",
             format!("{} were written to the disk during this reading step, not by volproof", Bytes(written)),
@@ -223,7 +223,7 @@ pub(super) fn other_traffic(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn open_loop(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let open = step.open_loop.as_ref()?;
     let p50 = step
@@ -233,7 +233,7 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Warning> {
         .unwrap_or_default();
     // §3.2: completions within 1 % of the offer, and our own delay at most 20 us or 5 % of the median response.
     if !open.sustained {
-        return Some(Warning::new(
+        return Some(Doubt::new(
             Severity::Blocker,
             "overload",
             format!(
@@ -245,7 +245,7 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Warning> {
     }
     let allowed = Nanos::micros(20).0.max(p50.0 / 20);
     (open.lag_p99_ns.0 > allowed).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "generator-lag",
             format!("1 % of the I/Os started {} or more after their time although a slot was free", open.lag_p99_ns),
@@ -254,12 +254,12 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn length(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let seconds = step.window_ns.as_seconds();
     let cut = step.window_ns.0 < plan.runtime.0 && !plan.ends_by_amount();
     (seconds < 60.0 && !is(step, EngineKind::Null)).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Note,
             "short-run",
             format!(
@@ -272,7 +272,7 @@ pub(super) fn length(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn range(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn range(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
     let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
     if is(step, EngineKind::Null) {
@@ -280,7 +280,7 @@ pub(super) fn range(case: &Case<'_>) -> Option<Warning> {
     }
     let touched: u64 = total(step.directions().map(|(_, s)| s.bytes.0)) / targets.len().max(1) as u64;
     (smallest < Bytes::gib(32) && touched > smallest.0 / 2).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Note,
             "small-range",
             format!("the load went over only {smallest}: a cache on the way may hold part of it"),
@@ -289,13 +289,13 @@ pub(super) fn range(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn steal(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
     // A simulated device has a time of its own.
     (share > 0.01 && plan.simulate.is_none()).then(|| {
         let severity = if share > 0.05 { Severity::Blocker } else { Severity::Warning };
-        Warning::new(
+        Doubt::new(
             severity,
             "cpu-steal",
             format!("the host took {:.1} % of the CPU time away", share * 100.0),
@@ -304,10 +304,10 @@ pub(super) fn steal(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn quota(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn quota(case: &Case<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let periods = evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
-    Some(Warning::new(
+    Some(Doubt::new(
         Severity::Blocker,
         "cpu-quota",
         format!("our own cgroup was denied CPU time in {periods} periods (cpu.max)"),
@@ -315,10 +315,10 @@ pub(super) fn quota(case: &Case<'_>) -> Option<Warning> {
     ))
 }
 
-pub(super) fn trace(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn trace(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     (step.trace_left_out_ios > 0).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Warning,
             "log-incomplete",
             format!("{} I/Os are missing at the end of the log of single I/Os", step.trace_left_out_ios),
@@ -327,7 +327,7 @@ pub(super) fn trace(case: &Case<'_>) -> Option<Warning> {
     })
 }
 
-pub(super) fn drained(case: &Case<'_>) -> Option<Warning> {
+pub(super) fn drained(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let longest = Direction::ALL
         .iter()
@@ -336,7 +336,7 @@ pub(super) fn drained(case: &Case<'_>) -> Option<Warning> {
         .max()
         .unwrap_or_default();
     (step.drained_max_ns > longest && step.drained_ios > 0).then(|| {
-        Warning::new(
+        Doubt::new(
             Severity::Note,
             "slow-at-the-end",
             format!(

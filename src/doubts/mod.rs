@@ -10,10 +10,10 @@ mod ran_together;
 use std::collections::HashSet;
 
 use crate::diagnose::Summary;
+use crate::doubt::Doubt;
 use crate::observe::Evidence;
 use crate::plan::Step;
 use crate::record::{Company, Conditions, Record, ReportProgram, ReportedStep, StepRecord, TargetRecord};
-use crate::warn::Warning;
 
 pub use ran_together::of_report as of_runs_together;
 
@@ -56,7 +56,7 @@ impl Case<'_> {
     }
 }
 
-type DoubtRule = fn(&Case<'_>) -> Option<Warning>;
+type DoubtRule = fn(&Case<'_>) -> Option<Doubt>;
 
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
@@ -95,7 +95,7 @@ const RULES: &[DoubtRule] = &[
 ];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
-pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Warning> {
+pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
     // Only what volproof measured has counters that it shares with others.
     let stage = record.stage_of(step).filter(|_| step.reported.is_none());
     let names: HashSet<&str> = stage.iter().flat_map(|t| &t.steps).map(String::as_str).collect();

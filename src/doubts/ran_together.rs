@@ -2,9 +2,9 @@
 //! behind each other into the whole, or a command that says so.
 
 use crate::diagnose::cap::megabytes;
+use crate::doubt::{Doubt, Severity};
 use crate::record::{Record, ReportedStep, StepRecord};
 use crate::unit::{Nanos, grouped};
-use crate::warn::{Severity, Warning};
 
 /// `elapsed` counts whole seconds, and threads begin and end a moment apart.
 const SLACK: Nanos = Nanos::seconds(2);
@@ -12,7 +12,7 @@ const SLACK: Nanos = Nanos::seconds(2);
 const MOST: usize = 512;
 
 /// Doubts about runs that were under way at the same time, one for each such set.
-pub fn of_report(record: &Record) -> Vec<Warning> {
+pub fn of_report(record: &Record) -> Vec<Doubt> {
     let runs: Vec<(&StepRecord, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
@@ -64,7 +64,7 @@ fn reason(a: &ReportedStep, b: &ReportedStep) -> Option<&'static str> {
     (waits(b) == Some(false) && b.group == a.group + 1).then_some("new_group without stonewall")
 }
 
-fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Warning {
+fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Doubt {
     let names: Vec<&str> = runs.iter().map(|r| r.1.name.as_str()).collect();
     let sum = |of: fn(&crate::record::ReportedFigures) -> Option<f64>| -> f64 {
         runs.iter().flat_map(|r| r.1.parts()).filter_map(|(_, f)| of(f)).sum()
@@ -74,7 +74,7 @@ fn doubt(runs: &[(&StepRecord, &ReportedStep)], why: &str) -> Warning {
         [a, b, c, rest @ ..] if rest.len() > 1 => format!("{a}, {b}, {c} and {} more", rest.len()),
         all => all.join(", "),
     };
-    Warning::new(
+    Doubt::new(
         Severity::Warning,
         "ran-together",
         format!(

@@ -2,12 +2,12 @@
 
 use super::sentences::figure;
 use super::{Better, Explained, RunExplained};
+use crate::doubt::{Doubt, Severity};
 use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::crosscheck_text;
 use crate::report::text::{WIDTH, table, wrap};
 use crate::report::verdict as report;
 use crate::unit::{Nanos, significant};
-use crate::warn::{Severity, Warning};
 
 /// Findings that are about the test and not about the volume.
 pub const OF_THE_TEST: [&str; 11] = [
@@ -94,7 +94,7 @@ fn run(r: &RunExplained) -> String {
         r.diagnosis.findings.iter().filter(|f| of_the_test(f) && f.doubt.is_none()).collect();
     if !tests.is_empty() || !r.doubts.is_empty() {
         out += "\n  What is wrong with the test\n";
-        let mut doubts: Vec<&Warning> = r.doubts.iter().collect();
+        let mut doubts: Vec<&Doubt> = r.doubts.iter().collect();
         doubts.sort_by_key(|d| std::cmp::Reverse(d.severity));
         let heavy = doubts.iter().take_while(|d| d.severity == Severity::Blocker).count();
         out.extend(doubts[..heavy].iter().map(|d| doubt(d)));
@@ -114,7 +114,7 @@ fn finding(f: &Finding) -> String {
     out + &wrap("      -> ", &f.advice)
 }
 
-fn doubt(d: &Warning) -> String {
+fn doubt(d: &Doubt) -> String {
     let word = match d.severity {
         Severity::Blocker => "void",
         Severity::Warning => "doubt",

@@ -16,6 +16,7 @@ use anyhow::{Context, bail};
 use serde::Serialize;
 
 use crate::diagnose::Summary;
+use crate::doubt::Doubt;
 use crate::judge::{self, ClaimArgs};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
@@ -23,7 +24,6 @@ use crate::record::{
 use crate::unit::grouped;
 use crate::verdict;
 use crate::verdict::better::{self, Better};
-use crate::warn::Warning;
 pub use door::{LoadError, judged, load, one};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
@@ -61,7 +61,7 @@ pub struct Explained {
     /// The runs in the report.
     pub runs: Vec<RunExplained>,
     /// Doubts about several runs at once.
-    pub doubts: Vec<Warning>,
+    pub doubts: Vec<Doubt>,
     /// How two engines compared, in a Record that holds both.
     pub cross_checks: Vec<CrossCheck>,
     /// The verdict, where something is promised.
@@ -96,7 +96,7 @@ pub struct RunExplained {
     /// Caps in the catalogue that the rate is at, where nothing is promised.
     pub caps: Vec<String>,
     /// Doubts about the test.
-    pub doubts: Vec<Warning>,
+    pub doubts: Vec<Doubt>,
     /// Better tests.
     pub better: Vec<Better>,
     /// Figures for programs and for the table.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::warn::{self, Warning};
+use crate::doubt::{self, Doubt};
 
 /// The effect of a finding on a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -100,14 +100,14 @@ impl GuardFinding {
     }
 }
 
-impl From<&GuardFinding> for Warning {
+impl From<&GuardFinding> for Doubt {
     /// A note of the guard among the doubts of a run.
-    fn from(f: &GuardFinding) -> Warning {
+    fn from(f: &GuardFinding) -> Doubt {
         let severity = match f.severity {
-            GuardSeverity::Note => warn::Severity::Note,
-            GuardSeverity::NeedsConsent => warn::Severity::Warning,
-            GuardSeverity::Refused => warn::Severity::Blocker,
+            GuardSeverity::Note => doubt::Severity::Note,
+            GuardSeverity::NeedsConsent => doubt::Severity::Warning,
+            GuardSeverity::Refused => doubt::Severity::Blocker,
         };
-        Warning::new(severity, &f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
+        Doubt::new(severity, &f.code.name(), format!("{}: {}", f.what, f.evidence), f.advice.clone())
     }
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineWord, Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::warn::{Severity, Warning};
 
 /// Width that all text keeps to.
 pub const WIDTH: usize = 80;
@@ -329,8 +329,8 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
 }
 
 /// Doubts, the gravest first, each with the steps that share it.
-pub fn grouped_doubts(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
-    let mut groups: Vec<(&Warning, Vec<&str>)> = Vec::new();
+pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<(&Doubt, Vec<&str>)> {
+    let mut groups: Vec<(&Doubt, Vec<&str>)> = Vec::new();
     let mut places = HashMap::new();
     for w in warnings {
         let place = *places.entry((&w.code, &w.advice)).or_insert(groups.len());
@@ -344,7 +344,7 @@ pub fn grouped_doubts(warnings: &[Warning]) -> Vec<(&Warning, Vec<&str>)> {
 }
 
 /// Doubts, the gravest first; one that several steps share is printed once.
-pub fn doubts(warnings: &[Warning]) -> String {
+pub fn doubts(warnings: &[Doubt]) -> String {
     if warnings.is_empty() {
         return String::new();
     }

@@ -16,12 +16,12 @@ use super::pipeline::Options;
 use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, OverwriteMode, TuneMode};
+use crate::doubt::Severity;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
 use crate::report::text::wrap;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::warn::Severity;
 
 /// The rate that the procedure is named after.
 const MILLION: f64 = 1e6;

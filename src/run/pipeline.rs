@@ -21,6 +21,7 @@ use super::targets::{self, Surveyed};
 use super::{Failure, plans, tuning};
 use crate::cli::TuneMode;
 use crate::device::Root;
+use crate::doubt::Doubt;
 use crate::doubts;
 use crate::engine::{EngineChoice, Timer, Trace, clock_source};
 use crate::environment::Environment;
@@ -33,7 +34,6 @@ use crate::sample::Interval;
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 use crate::verdict;
-use crate::warn::Warning;
 
 pub use super::targets::Laid;
 
@@ -101,7 +101,7 @@ pub struct CheckedRun {
     plan: Plan,
     surveyed: Vec<Surveyed>,
     choices: Vec<EngineChoice>,
-    warnings: Vec<Warning>,
+    warnings: Vec<Doubt>,
     claimed: Option<Claimed>,
     options: Options,
 }

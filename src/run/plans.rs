@@ -4,11 +4,11 @@ use super::Failure;
 use super::targets::workers;
 use crate::cli::PlanArgs;
 use crate::device::Root;
+use crate::doubt::{Doubt, Severity};
 use crate::engine::{self, EngineChoice};
 use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
 use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
-use crate::warn::{Severity, Warning};
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file.
@@ -57,9 +57,9 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.
-pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Warning>), Failure> {
+pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt>), Failure> {
     let mut choices = Vec::new();
-    let mut warnings: Vec<Warning> = Vec::new();
+    let mut warnings: Vec<Doubt> = Vec::new();
     for step in &plan.steps {
         let choice =
             engine::choose(step.engine).map_err(|e| Failure::input(format!("step '{}': {e}", step.name)))?;
@@ -71,7 +71,7 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Warni
         if let Some(why) = &choice.fallback {
             let message = format!("io_uring cannot be used: {why}; libaio took its place");
             if !warnings.iter().any(|w| w.message == message) {
-                warnings.push(Warning::new(
+                warnings.push(Doubt::new(
                     Severity::Warning,
                     "engine-fallback",
                     message,

@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use super::targets::{Laid, Surveyed, Uses};
 use super::{Failure, leftover};
 use crate::device::{self, Facts, Root};
+use crate::doubt::{Doubt, Severity};
 use crate::engine::{Target, Timer};
 use crate::guard::{self, Access, Clearance};
 use crate::output::screen;
@@ -21,7 +22,6 @@ use crate::prepare;
 use crate::record::TargetRecord;
 use crate::ui::Ui;
 use crate::unit::Bytes;
-use crate::warn::{Severity, Warning};
 
 /// Size of the pretended target of the null engine.
 const NULL_SIZE: Bytes = Bytes::gib(1024);
@@ -292,7 +292,7 @@ impl Ready {
     }
 
     /// Doubts about the targets themselves.
-    pub fn warnings(&self, plan: &Plan) -> Vec<Warning> {
+    pub fn warnings(&self, plan: &Plan) -> Vec<Doubt> {
         let mut found = Vec::new();
         for Held { first, record, .. } in &self.open {
             if let Some(extents) = record.facts.extents()
@@ -301,7 +301,7 @@ impl Ready {
                 let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
                 let share = empty as f64 / record.size_bytes.0.max(1) as f64;
                 if share > 0.0 {
-                    found.push(Warning::new(
+                    found.push(Doubt::new(
                         Severity::Blocker,
                         "unwritten-blocks",
                         format!(
@@ -319,7 +319,7 @@ impl Ready {
                 }
             }
             for note in first.notes() {
-                found.push(Warning::new(
+                found.push(Doubt::new(
                     Severity::Note,
                     &note.code.name(),
                     format!("{}: {}", record.path.display(), note.what),

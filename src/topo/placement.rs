@@ -17,8 +17,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{CpuSet, QueueKind, Topology};
+use crate::doubt::{Doubt, Severity};
 use crate::unit::grouped;
-use crate::warn::{Severity, Warning};
 
 /// Where the workers of a run go. Stored in the Record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Placement {
     pub reasons: Vec<String>,
     /// Doubts that the placement itself raises.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<Doubt>,
 }
 
 /// The place of one worker.
@@ -310,7 +310,7 @@ fn unpinned(topology: &Topology, usable: CpuSet, jobs: u32) -> Placement {
     if jobs as usize > usable.len() {
         let text = format!("{jobs} unpinned jobs share {} usable CPUs ({usable})", usable.len());
         let advice = format!("use at most {} jobs: workers that wait for a CPU add to latency", usable.len());
-        warnings.push(Warning::new(Severity::Warning, "jobs-share-cpus", text, advice));
+        warnings.push(Doubt::new(Severity::Warning, "jobs-share-cpus", text, advice));
     }
     Placement { pinned: false, seats, reasons: limits(topology), warnings }
 }

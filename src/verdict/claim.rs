@@ -4,6 +4,7 @@ use super::better::Shows;
 use super::reach::{self, Reach};
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::diagnose::{bins, direction};
+use crate::doubt::Severity;
 use crate::plan::Pattern;
 use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
@@ -13,7 +14,6 @@ use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::warn::Severity;
 
 /// Blockers that can only slow a run down.
 pub(super) const ONLY_SLOWS: [&str; 7] = [

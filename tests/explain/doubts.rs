@@ -335,7 +335,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
         assert_eq!(runs.len(), record.steps.len(), "{name}");
         let mut seen = 0;
         for ((run, step), shown) in runs.iter().zip(&record.steps).zip(&found) {
-            let of_step = |w: &&volproof::warn::Warning| w.step.as_ref() == Some(&step.name);
+            let of_step = |w: &&volproof::doubt::Doubt| w.step.as_ref() == Some(&step.name);
             let kept: Vec<_> = record.warnings.iter().filter(of_step).collect();
             assert_eq!(kept, run.doubts.iter().collect::<Vec<_>>(), "{name}: {}", run.name);
             assert_eq!(shown, &run.diagnosis, "{name}: {}", run.name);

@@ -199,7 +199,7 @@ fn methods_of_pg_test_fsync_are_durable_writes_without_percentiles() {
         record.warnings.iter().any(|w| {
             w.step.as_deref() == Some(name)
                 && w.code == "buffered"
-                && w.severity == volproof::warn::Severity::Blocker
+                && w.severity == volproof::doubt::Severity::Blocker
         })
     };
     assert!(void("write, without a flush") && !void("fdatasync, one 8 KiB write"));

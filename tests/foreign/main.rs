@@ -41,7 +41,7 @@ fn record(name: &str) -> Record {
 
 /// Codes of the doubts about a fixture, with `!` behind those that make it void.
 fn doubts(name: &str) -> Vec<String> {
-    use volproof::warn::Severity;
+    use volproof::doubt::Severity;
     let mark = |s| if s == Severity::Blocker { "!" } else { "" };
     record(name).warnings.iter().map(|w| format!("{}{}", w.code, mark(w.severity))).collect()
 }

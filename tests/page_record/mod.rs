@@ -1,5 +1,6 @@
 //! A Record made by hand, the same every time, with all that a page can show.
 
+use volproof::doubt::{Doubt, Severity};
 use volproof::environment::Environment;
 use volproof::hist::Histogram;
 use volproof::observe::{CpuShare, CpuTrack, DiskTrack, Evidence, QueueSettings};
@@ -17,7 +18,6 @@ use volproof::topo::{CpuSet, Placement, Seat};
 use volproof::tune::ab::Effect;
 use volproof::tune::{Applied, Attempt};
 use volproof::unit::{Bytes, Nanos};
-use volproof::warn::{Severity, Warning};
 
 /// A stream of so many seconds whose rate and latencies spread widely and never repeat.
 fn stream(seconds: u64, level: u64, salt: u64) -> Stream {
@@ -261,9 +261,8 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         lookup: Default::default(),
         cross_checks: Vec::new(),
         warnings: vec![
-            Warning::new(Severity::Note, "short-run", "20 s were measured", "measure longer")
-                .in_step("mixed"),
-            Warning::new(Severity::Blocker, "page-cache", "41 % of reads came from memory", "use direct I/O"),
+            Doubt::new(Severity::Note, "short-run", "20 s were measured", "measure longer").in_step("mixed"),
+            Doubt::new(Severity::Blocker, "page-cache", "41 % of reads came from memory", "use direct I/O"),
         ],
     }
 }

@@ -1,10 +1,10 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
+use crate::doubt::Severity;
 use crate::record::{DirectionSummary, Record, State, StepRecord, TargetRecord};
 use crate::report::text::grouped_doubts;
 use crate::sample::Direction;
 use crate::unit::{Nanos, grouped, significant};
-use crate::warn::Severity;
 
 /// A name and what it is.
 pub struct Fact {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::say;
+use crate::doubt::{Doubt, Severity};
 use crate::fio::cmdhelp::{MEASURED_BY, SPOKEN};
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
@@ -22,7 +23,6 @@ use crate::output::{OutputFile, screen};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
 use crate::unit::{Bytes, Nanos};
-use crate::warn::{Severity, Warning};
 
 /// Doubts that are told one by one.
 const DOUBTS: usize = 4;
@@ -172,7 +172,7 @@ pub fn say_noted(command: &Command, native: &Native) {
 
 /// The gravest doubts about the result, in few lines.
 pub fn say_doubts(record: &Record, saved: Option<&Path>) {
-    let told = |w: &&Warning| w.severity > Severity::Note;
+    let told = |w: &&Doubt| w.severity > Severity::Note;
     let mut doubts: Vec<_> = record.warnings.iter().filter(told).collect();
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);

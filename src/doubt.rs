@@ -1,7 +1,7 @@
 //! Doubts about a result as data: what was seen, and what to do about it.
 //!
-//! A warning never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
-//! label claims, and no verdict may rest on it (method: pitfalls). Text only; whoever finds the doubt states the evidence.
+//! A doubt never stops a run and never hides a number; a [`Severity::Blocker`] means that the number does not say what its
+//! label claims, and no verdict may rest on it. Text only; whoever finds the doubt states the evidence.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Severity {
 /// One doubt, as stored in the Record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Warning {
+pub struct Doubt {
     /// Stable name for programs, in kebab case.
     pub code: String,
     /// How much it weighs.
@@ -35,19 +35,19 @@ pub struct Warning {
     pub advice: String,
 }
 
-impl Warning {
+impl Doubt {
     /// A doubt about the whole run.
     pub fn new(
         severity: Severity,
         code: &str,
         message: impl Into<String>,
         advice: impl Into<String>,
-    ) -> Warning {
-        Warning { code: code.into(), severity, step: None, message: message.into(), advice: advice.into() }
+    ) -> Doubt {
+        Doubt { code: code.into(), severity, step: None, message: message.into(), advice: advice.into() }
     }
 
     /// The same doubt, tied to a step.
-    pub fn in_step(mut self, step: &str) -> Warning {
+    pub fn in_step(mut self, step: &str) -> Doubt {
         self.step = Some(step.to_string());
         self
     }
