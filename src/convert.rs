@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
-use crate::explain;
 use crate::fio::job_conditions::seems_time_based;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
@@ -21,6 +20,7 @@ use crate::plan::{Plan, parse_file};
 use crate::record::{Record, RecordError};
 use crate::report::html::repeat::plan_toml;
 use crate::report::text;
+use crate::result_file;
 use crate::unit::Bytes;
 
 /// A form that a file can take.
@@ -91,7 +91,7 @@ pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<String> {
 fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
     let text = String::from_utf8_lossy(&bytes);
     match Record::parse(&text, path.to_path_buf()) {
-        Ok(record) => return Ok(ConvertSource::Record(Box::new(explain::judged(record)))),
+        Ok(record) => return Ok(ConvertSource::Record(Box::new(result_file::judged(record)))),
         Err(e @ RecordError::Newer { .. }) => return Err(e.into()),
         Err(e) if text.trim_start().starts_with('{') && text.contains("\"volproof.record\"") => {
             return Err(e.into());
@@ -106,7 +106,7 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
         Err(e) => return Err(e).with_context(|| path.display().to_string()),
     }
     if !foreign::reports(&paste::plain(&bytes)).reports.is_empty() {
-        return Ok(ConvertSource::Foreign(Box::new(explain::one(&bytes, path)?)));
+        return Ok(ConvertSource::Foreign(Box::new(result_file::one(&bytes, path)?)));
     }
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);
@@ -154,9 +154,11 @@ fn become_form(source: ConvertSource, args: &ConvertArgs) -> anyhow::Result<Stri
             )
         }
         (Form::Record, ConvertSource::Record(record)) => as_json(&record),
-        (Form::Record, ConvertSource::Reports(bytes, _)) => as_json(&explain::one(&bytes, &args.file)?),
+        (Form::Record, ConvertSource::Reports(bytes, _)) => as_json(&result_file::one(&bytes, &args.file)?),
         (Form::Csv, ConvertSource::Record(record)) => Ok(text::csv(&record)),
-        (Form::Csv, ConvertSource::Reports(bytes, _)) => Ok(text::csv(&explain::one(&bytes, &args.file)?)),
+        (Form::Csv, ConvertSource::Reports(bytes, _)) => {
+            Ok(text::csv(&result_file::one(&bytes, &args.file)?))
+        }
         (form, ConvertSource::Reports(_, outputs)) => Ok(outputs.iter().map(|o| report(o, form)).collect()),
         (form, ConvertSource::Record(record)) => Ok(report(&of_record::of_record(&record), form)),
     }

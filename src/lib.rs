@@ -28,6 +28,7 @@ pub mod prepare;
 pub mod promise;
 pub mod record;
 pub mod report;
+pub mod result_file;
 pub mod run;
 pub mod sample;
 pub mod spec;

@@ -12,6 +12,7 @@ use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 use volproof::convert::{self, ConvertArgs, Form};
 use volproof::explain;
+use volproof::result_file;
 use volproof::judge::{self, ClaimArgs, VerdictArgs};
 use volproof::record::Record;
 use volproof::report::{html, text};
@@ -154,7 +155,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((output, rest)) = bytes.split_first() else { return };
     let Some(json) = edited(rest) else { return };
     let path = Path::new("fuzz.json");
-    let Ok(record) = explain::one(&json, path) else { return };
+    let Ok(record) = result_file::one(&json, path) else { return };
     let forms = Form::value_variants();
     match *output as usize % (forms.len() + 4) {
         0 => [text::record(&record), judge::text(&record)].iter().for_each(|text| numbers_alone(text)),

@@ -4,11 +4,9 @@
 //! test and which test would be right; with a promise, the verdict. Nothing is measured and no target is touched: what a report
 //! does not hold is not told. Files are known by their content, not by their name.
 
-mod door;
 mod explanation_text;
 mod hint;
 mod sentences;
-mod typed_command;
 
 use std::path::{Path, PathBuf};
 
@@ -21,10 +19,10 @@ use crate::judge::{self, ClaimArgs};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
 };
+use crate::result_file::{self, LoadError};
 use crate::unit::grouped;
 use crate::verdict;
 use crate::verdict::better::{self, Better};
-pub use door::{LoadError, judged, load, one};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -178,9 +176,9 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it is no result, or the promise cannot be told.
 pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result<Vec<Explained>> {
-    let reports = match door::of_bytes(bytes, file).map_err(without_path)? {
-        door::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
-        door::Found::Reports(reports) => reports,
+    let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
+        result_file::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
+        result_file::Found::Reports(reports) => reports,
     };
     let several = reports.len() > 1;
     let mut all: Vec<Explained> = Vec::new();

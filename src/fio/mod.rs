@@ -2,7 +2,7 @@
 //!
 //! Facts about behaviour and formats are fio's own (3.33 as Debian packages it, and 2.2.8 for old reports). Everything that is reported passes
 //! through one value, [`output::Output`]: readers make it from any form fio ever printed, writers print it, a Record becomes one and is made from
-//! one ([`to_record`]: behind that door nothing reads reports any more). This module measures nothing and opens no target.
+//! one ([`to_record`]: all later code reads Records alone). This module measures nothing and opens no target.
 
 pub mod argv;
 pub mod cmdhelp;

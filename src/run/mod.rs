@@ -40,6 +40,7 @@ use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::record::Record;
 use crate::report::{html, text};
+use crate::result_file;
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
 use pipeline::{CheckedRun, Options};
@@ -127,7 +128,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Report(args) => report(&args),
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
-            let record = explain::load(&args.record).map_err(Failure::input)?;
+            let record = result_file::load(&args.record).map_err(Failure::input)?;
             let (text, failed) = judge::answer(&args, record).map_err(input)?;
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
@@ -238,7 +239,7 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::input("--csv prints one table: name one Record"));
     }
     for (i, path) in args.records.iter().enumerate() {
-        let record = explain::load(path).map_err(Failure::input)?;
+        let record = result_file::load(path).map_err(Failure::input)?;
         let between = if i > 0 { "\n" } else { "" };
         let text = if args.csv { text::csv(&record) } else { shown(&record) };
         print(&format!("{between}{text}"))?;
@@ -260,7 +261,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     };
     let output = beside_input("-o", &path, &args.record)?;
     let stream = output.is_stream();
-    let record = explain::load(&args.record).map_err(Failure::input)?;
+    let record = result_file::load(&args.record).map_err(Failure::input)?;
     let page = html::page(&record).context("writing the page")?;
     deliver(output, &page)?;
     if stream { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }

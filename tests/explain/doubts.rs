@@ -329,7 +329,7 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
     {
         let path = std::path::Path::new("tests/fixtures/fio").join(name);
         let explained = explained(&path, &std::fs::read(&path).unwrap(), &ClaimArgs::default()).unwrap();
-        let record = volproof::explain::load(&path).unwrap();
+        let record = volproof::result_file::load(&path).unwrap();
         let found = volproof::diagnose::of_record(&record);
         let runs: Vec<_> = explained.iter().flat_map(|e| &e.runs).collect();
         assert_eq!(runs.len(), record.steps.len(), "{name}");
@@ -347,10 +347,10 @@ fn a_report_that_is_shown_has_the_doubts_of_one_that_is_explained() {
     }
     // A Record that came from a report keeps them.
     let dir = tempfile::tempdir().unwrap();
-    let record = volproof::explain::load("tests/fixtures/fio/3.33-cached.json".as_ref()).unwrap();
+    let record = volproof::result_file::load("tests/fixtures/fio/3.33-cached.json".as_ref()).unwrap();
     let stored = dir.path().join("r.json");
     std::fs::write(&stored, serde_json::to_string(&record).unwrap()).unwrap();
-    let again = volproof::explain::load(&stored).unwrap();
+    let again = volproof::result_file::load(&stored).unwrap();
     assert!(again.warnings == record.warnings && again.warnings.iter().any(|w| w.code == "buffered"));
 }
 

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use volproof::record::{Outcome, Record};
-use volproof::{explain, judge, verdict};
+use volproof::{judge, result_file, verdict};
 
 /// A folder of a test, which is removed at the end.
 struct Folder(PathBuf);
@@ -111,10 +111,10 @@ fn a_report_becomes_a_record_with_findings() {
     let codes: Vec<&str> =
         record["findings"].as_array().unwrap().iter().map(|f| f["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"throttle"), "{codes:?}");
-    // A Record of before has none, and gets them at the door.
+    // A Record of before has none, and gets them where it is read.
     let old = Path::new("tests/fixtures/record/version-1-run.json");
     assert!(Record::load(old).unwrap().findings.is_none());
-    let now = explain::load(old).unwrap();
+    let now = result_file::load(old).unwrap();
     assert!(now.findings.is_some() && now.verdict.is_some());
     assert!(matches!(now.verdict.unwrap().outcome, Some(Outcome::Invalid | Outcome::Inconclusive)));
 }

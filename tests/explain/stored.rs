@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use volproof::explain;
 use volproof::record::{Known, Record};
+use volproof::result_file;
 use volproof::unit::Bytes;
 
 fn stored(name: &str) -> Record {
@@ -37,7 +37,7 @@ fn a_report_in_a_record_of_version_1_loses_what_was_made_up() {
     // The text told pattern, engine and depth, and not whether the cache was bypassed.
     assert!(c.rw.is_known() && c.engine.is_known() && c.iodepth.is_known());
     assert!(c.direct.is_unknown());
-    let now = explain::load("tests/fixtures/fio/2.2.8-published.txt".as_ref()).unwrap();
+    let now = result_file::load("tests/fixtures/fio/2.2.8-published.txt".as_ref()).unwrap();
     // Version 1 kept the rate as text has it, cut to a whole number.
     assert!((now.steps[0].iops() - step.iops()).abs() < 1.0, "{}", step.iops());
     let mean = |r: &Record| volproof::diagnose::Summary::of(r, &r.steps[0]).mean_ns;

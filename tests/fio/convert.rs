@@ -288,7 +288,7 @@ fn time_based_is_inferred_and_said() {
     let plan = folder.well(&["convert", "flag.json", "--to", "plan"]);
     assert!(plan.starts_with("# deep: time_based is inferred") && !plan.contains("io_size"), "{plan}");
     let bytes = std::fs::read(folder.path().join("flag.json")).unwrap();
-    let record = volproof::explain::one(&bytes, "flag.json".as_ref()).unwrap();
+    let record = volproof::result_file::one(&bytes, "flag.json".as_ref()).unwrap();
     let time_based = &record.conditions(&record.steps[0]).time_based;
     assert!(time_based.get() == Some(true) && time_based.said().is_none(), "{time_based:?}");
     // It ended by its size, before its time.

@@ -9,9 +9,9 @@ mod parts;
 
 use std::path::{Path, PathBuf};
 
-use volproof::explain::one;
 use volproof::foreign::{self, ForeignReport};
 use volproof::record::{Known, Record, ReportedStep};
+use volproof::result_file::one;
 
 fn fixture(name: &str) -> PathBuf {
     Path::new("tests/fixtures/foreign").join(name)

@@ -114,7 +114,7 @@ proptest! {
                 _ => text.insert(at, if byte & 1 == 0 { b'9' } else { byte }),
             }
         }
-        if let Ok(record) = volproof::explain::one(&text, "x".as_ref()) {
+        if let Ok(record) = volproof::result_file::one(&text, "x".as_ref()) {
             prop_assert!(serde_json::to_string(&record).is_ok());
         }
     }

@@ -1,11 +1,12 @@
-//! The reader of all results: each becomes a Record here, and all later code reads Records alone.
+//! The reader of all results, Records and reports of other tools: each becomes a Record here, and all other code reads Records alone.
 //!
 //! The content of a file tells its form, not its name. To read the reports of one more tool, add a file to `foreign` and a line to its
 //! list. fio's reader is `fio::to_record`.
 
+mod typed_command;
+
 use std::path::{Path, PathBuf};
 
-use super::typed_command;
 use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
