@@ -7,11 +7,12 @@ use clap::{Parser, Subcommand};
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
 use crate::explain::ExplainArgs;
-use crate::judge::{ClaimArgs, VerdictArgs};
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
 use crate::promise::PromiseArgs;
+use crate::promise_options::PromiseOptions;
 use crate::unit::{Bytes, Nanos};
+use crate::verdict_command::VerdictArgs;
 
 /// Does this volume deliver what was paid for, and if not, what holds it back?
 #[derive(Parser, Debug)]
@@ -177,7 +178,7 @@ pub struct RunArgs {
 
     /// The promise
     #[command(flatten)]
-    pub claim: ClaimArgs,
+    pub claim: PromiseOptions,
     /// Run every step by volproof and by the installed fio in turn, and say whether they agree [default PAIRS: 6]
     #[arg(long, value_name = "PAIRS", num_args = 0..=1, default_missing_value = "6", conflicts_with = "until_conclusive",
           value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -240,7 +241,7 @@ pub struct MillionArgs {
     pub destroy: Vec<String>,
     /// The promise
     #[command(flatten)]
-    pub claim: ClaimArgs,
+    pub claim: PromiseOptions,
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,

@@ -3,6 +3,7 @@
 //! The flow, which [`run`] reads like: argv -> Plan -> guard -> tune -> engine -> Interval* -> stats -> verdict -> Record
 //! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
 
+pub mod catalogue;
 pub mod check;
 pub mod cli;
 pub mod convert;
@@ -19,22 +20,22 @@ pub mod foreign;
 pub mod guard;
 pub mod hist;
 pub mod input;
-pub mod judge;
 pub mod machine;
 pub mod observe;
 pub mod output;
 pub mod plan;
 pub mod prepare;
 pub mod promise;
+pub mod promise_options;
 pub mod record;
 pub mod report;
 pub mod result_file;
 pub mod run;
 pub mod sample;
-pub mod spec;
 pub mod stats;
 pub mod topo;
 pub mod tune;
 pub mod ui;
 pub mod unit;
 pub mod verdict;
+pub mod verdict_command;

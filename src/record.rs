@@ -5,16 +5,17 @@
 
 mod accounting;
 mod conditions;
+mod diagnosis;
 mod direction_summary;
 mod earlier;
 mod from_report;
-mod judgement;
 mod known;
 mod lookup;
 mod record_file;
 mod reported;
 mod step_record;
 mod together;
+mod verdict;
 mod version1;
 
 use std::path::PathBuf;
@@ -22,11 +23,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::catalogue::volume_promise::Promise;
 use crate::device::Facts;
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::plan::{Plan, Step};
-use crate::spec::volume_promise::Promise;
 use crate::stats::compare::Comparison;
 use crate::tune::ab::Effect;
 use crate::tune::{Applied, Restoration};
@@ -34,11 +35,9 @@ use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
+pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use from_report::StepNames;
-pub use judgement::{
-    Certainty, Claim, Delivered, Diagnosis, Finding, Metric, NOTHING, Outcome, Untested, Verdict, WarmUpCut,
-};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
@@ -48,6 +47,7 @@ pub use reported::{
 };
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use together::Together;
+pub use verdict::{Claim, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "volproof.record";

@@ -1,8 +1,8 @@
 //! Diagnosis from figures alone, as another tool's report gives them: percentiles, shares of latency bands, depth, runtime.
 
+use volproof::catalogue::volume_promise::Binding;
 use volproof::diagnose::{Band, DeviceCounts, Promised, Summary, of_summary};
 use volproof::record::{Certainty, NOTHING};
-use volproof::spec::volume_promise::Binding;
 use volproof::unit::{Bytes, Nanos};
 
 /// fio's table of latencies: `2=65.86%` counts what lies above the row before it, up to 2 ms.

@@ -2,18 +2,18 @@
 
 use std::fmt::Write;
 
+use volproof::catalogue::promised_level::{Choice, PromiseDirection};
+use volproof::catalogue::request::{Amount, Asked, PromiseRequest};
+use volproof::catalogue::volume_promise::{Binding, Promise, Reading, VolumePromise};
+use volproof::catalogue::{Catalogue, PromiseError};
 use volproof::report::promise as report;
-use volproof::spec::promised_level::{Choice, PromiseDirection};
-use volproof::spec::request::{Amount, Asked, PromiseRequest};
-use volproof::spec::volume_promise::{Binding, Promise, Reading, VolumePromise};
-use volproof::spec::{Catalogue, SpecError};
 use volproof::unit::Bytes;
 
 fn asked(kind: &str, gib: u64) -> Asked {
     Asked { kind: kind.into(), size: Some(Bytes::gib(gib)), ..Asked::default() }
 }
 
-fn promise(volume: Asked) -> Result<Promise, SpecError> {
+fn promise(volume: Asked) -> Result<Promise, PromiseError> {
     Promise::of(Catalogue::shipped(), &PromiseRequest { volume, ..PromiseRequest::default() })
 }
 

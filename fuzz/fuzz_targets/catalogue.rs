@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use volproof::spec::Catalogue;
+use volproof::catalogue::Catalogue;
 
 fuzz_target!(|text: &str| {
     if let Err(refusal) = Catalogue::parse(text, "fuzz.toml") {

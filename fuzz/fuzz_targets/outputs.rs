@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 use volproof::convert::{self, ConvertArgs, Form};
 use volproof::explain;
 use volproof::result_file;
-use volproof::judge::{self, ClaimArgs, VerdictArgs};
+use volproof::promise_options::PromiseOptions;
+use volproof::report::verdict_text;
+use volproof::verdict_command::{self, VerdictArgs};
 use volproof::record::Record;
 use volproof::report::{html, text};
 
@@ -145,7 +147,7 @@ fn become_form(json: Vec<u8>, form: Form) {
 fn judged(record: Record, promise: &[&str]) {
     let line =
         ["verdict", "fuzz.json", "--judge-simulated", "--json"].into_iter().chain(promise.iter().copied());
-    if let Ok((text, _)) = judge::answer(&Judgement::parse_from(line).arguments, record) {
+    if let Ok((text, _)) = verdict_command::answer(&Judgement::parse_from(line).arguments, record) {
         numbers_alone(&text);
         serde_json::from_str::<Value>(&text).unwrap();
     }
@@ -158,7 +160,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(record) = result_file::one(&json, path) else { return };
     let forms = Form::value_variants();
     match *output as usize % (forms.len() + 4) {
-        0 => [text::record(&record), judge::text(&record)].iter().for_each(|text| numbers_alone(text)),
+        0 => [text::record(&record), verdict_text::of_record(&record)].iter().for_each(|text| numbers_alone(text)),
         1 => {
             let page = html::page(&record).unwrap();
             let parts = page
@@ -172,7 +174,7 @@ fuzz_target!(|bytes: &[u8]| {
             judged(record, &["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--offline"]);
         }
         3 => {
-            if let Ok(told) = explain::explained(path, &json, &ClaimArgs::default()) {
+            if let Ok(told) = explain::explained(path, &json, &PromiseOptions::default()) {
                 numbers_alone(&serde_json::to_string(&told).unwrap());
             }
         }

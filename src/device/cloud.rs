@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::{Block, Root};
-use crate::spec::catalogue::Catalogue;
-use crate::spec::entry::Provider;
+use crate::catalogue::catalogue_file::Catalogue;
+use crate::catalogue::entry::Provider;
 
 /// The time for all requests to a metadata service together.
 pub const METADATA_TIME: Duration = Duration::from_secs(1);

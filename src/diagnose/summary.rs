@@ -1,12 +1,12 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
 use super::{Modes, summary_of_report};
+use crate::catalogue::promised_level;
+use crate::catalogue::volume_promise::{Binding, Promise};
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::Pattern;
 use crate::record::{Band, Conditions, Record, StepRecord};
 use crate::sample::Direction;
-use crate::spec::promised_level;
-use crate::spec::volume_promise::{Binding, Promise};
 use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos, total};
@@ -277,7 +277,7 @@ impl Promised {
             binding: at.binding,
             iops_cap: promise.iops_cap(direction).map(|c| c.value),
             bytes_cap: promise
-                .bytes_cap(direction, crate::spec::volume_promise::Reading::Likely)
+                .bytes_cap(direction, crate::catalogue::volume_promise::Reading::Likely)
                 .map(|c| c.value),
         })
     }

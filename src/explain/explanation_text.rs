@@ -6,7 +6,7 @@ use crate::doubt::{Doubt, Severity};
 use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::crosscheck_text;
 use crate::report::text::{WIDTH, table, wrap};
-use crate::report::verdict as report;
+use crate::report::verdict_text;
 use crate::unit::{Nanos, significant};
 
 /// Findings that are about the test and not about the volume.
@@ -55,7 +55,7 @@ fn one(e: &Explained) -> String {
     }
     out += &crosscheck_text::text(&e.cross_checks);
     if let Some(v) = &e.verdict {
-        out += &report::verdict(v);
+        out += &verdict_text::verdict(v);
         for line in &e.promise {
             out += &wrap("  promised      ", line);
         }

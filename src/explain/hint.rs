@@ -1,9 +1,9 @@
 //! Caps of the catalogue that a rate is at: whose formula it may have met, where nobody said what volume it was.
 
+use crate::catalogue::catalogue_file::Catalogue;
+use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::diagnose::Summary;
 use crate::record::{Conditions, Diagnosis};
-use crate::spec::catalogue::Catalogue;
-use crate::spec::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::unit::{grouped, significant};
 
 /// A throttled rate is its cap, and what a full bucket at the start adds to a short run.

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::diagnose::Summary;
 use crate::doubt::Doubt;
-use crate::judge::{self, ClaimArgs};
+use crate::promise_options::{self, PromiseOptions};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
 };
@@ -35,7 +35,7 @@ pub struct ExplainArgs {
     pub files: Vec<PathBuf>,
     /// The promise to judge the results against
     #[command(flatten)]
-    pub claim: ClaimArgs,
+    pub claim: PromiseOptions,
     /// Writes JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -175,7 +175,7 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 ///
 /// # Errors
 /// When it is no result, or the promise cannot be told.
-pub fn explained(file: &Path, bytes: &[u8], claim: &ClaimArgs) -> anyhow::Result<Vec<Explained>> {
+pub fn explained(file: &Path, bytes: &[u8], claim: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
         result_file::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
         result_file::Found::Reports(reports) => reports,
@@ -223,7 +223,12 @@ fn without_path(e: LoadError) -> anyhow::Error {
 }
 
 /// Explains a Record, so many of its runs at most.
-fn of_record(file: &Path, mut record: Record, claim: &ClaimArgs, most: usize) -> anyhow::Result<Explained> {
+fn of_record(
+    file: &Path,
+    mut record: Record,
+    claim: &PromiseOptions,
+    most: usize,
+) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
     let left = count.saturating_sub(most);
     record.steps.truncate(most);
@@ -231,7 +236,7 @@ fn of_record(file: &Path, mut record: Record, claim: &ClaimArgs, most: usize) ->
         // A verdict is told for the steps that are told.
         verdict::seal(&mut record);
     }
-    judge::claim(claim, &mut record)?;
+    promise_options::claim(claim, &mut record)?;
     let (found, verdict) = verdict::judged(&record);
     let runs =
         record.steps.iter().zip(found).map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();

@@ -5,8 +5,8 @@
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
 mod data;
+mod given_options;
 pub mod key;
-mod options;
 mod order;
 mod plan_file;
 mod presets;
@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use data::BufferPattern;
-pub use options::{StepOptions, keys};
+pub use given_options::{StepOptions, keys};
 pub use order::Start;
 pub use plan_file::parse as parse_file;
 pub use presets::{PRESETS, Preset};

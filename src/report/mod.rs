@@ -7,4 +7,4 @@ pub mod promise;
 pub mod text;
 pub mod topo;
 pub mod tune;
-pub mod verdict;
+pub mod verdict_text;

@@ -33,16 +33,17 @@ use crate::device::Root;
 use crate::engine::Timer;
 use crate::explain;
 use crate::guard::{self, GuardError};
-use crate::judge::{self, ClaimArgs};
 use crate::machine;
 use crate::output::{self, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
+use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
-use crate::report::{html, text};
+use crate::report::{html, text, verdict_text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
+use crate::verdict_command;
 use pipeline::{CheckedRun, Options};
 use results::Results;
 
@@ -129,7 +130,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
             let record = result_file::load(&args.record).map_err(Failure::input)?;
-            let (text, failed) = judge::answer(&args, record).map_err(input)?;
+            let (text, failed) = verdict_command::answer(&args, record).map_err(input)?;
             print(&text)?;
             Ok(ExitCode::from(u8::from(failed)))
         }
@@ -249,7 +250,7 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
 
 /// A Record as text. Runs that were made to compare tools are no test of the volume.
 fn shown(record: &Record) -> String {
-    let judged = if record.cross_checks.is_empty() { judge::text(record) } else { String::new() };
+    let judged = if record.cross_checks.is_empty() { verdict_text::of_record(record) } else { String::new() };
     text::record(record) + &judged
 }
 
@@ -316,7 +317,7 @@ struct Words {
 fn measure_and_publish(
     asked: Plan,
     options: Options,
-    claim: &ClaimArgs,
+    claim: &PromiseOptions,
     output: &OutputArgs,
     cross: Option<Cross>,
     inputs: Vec<(String, FileIdentity)>,
@@ -334,8 +335,8 @@ fn measure_and_publish(
         claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let used: Vec<_> = targets.chain(catalog).chain(inputs).collect();
     let job = CheckedRun::survey(root.clone(), plan, options)?;
-    let claimed =
-        judge::claimed(claim, Some(&root), &job.disk_sizes()).map_err(|e| Failure::input(chain(&e)))?;
+    let claimed = promise_options::claimed(claim, Some(&root), &job.disk_sizes())
+        .map_err(|e| Failure::input(chain(&e)))?;
     let mut results = Results::open(output, &used)?;
     if !words.before.is_empty() && results.prints() {
         print(&words.before)?;

@@ -25,7 +25,6 @@ use crate::doubt::Doubt;
 use crate::doubts;
 use crate::engine::{EngineChoice, Timer, Trace, clock_source};
 use crate::environment::Environment;
-use crate::judge;
 use crate::machine;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
@@ -323,7 +322,7 @@ impl Running<'_> {
     fn longer(&self, done: &stage::Done) -> Option<Nanos> {
         let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
         let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
-        judge::longer(&self.record, step, &doubts::of_step(&self.record, step), most)
+        verdict::longer(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 
     /// Puts everything back.

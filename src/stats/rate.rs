@@ -56,7 +56,7 @@ pub struct Estimate {
     pub period_ms: Option<u64>,
     /// Why the interval should not be quoted; empty when it may be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub too_short: Vec<Reason>,
+    pub too_short: Vec<TooShort>,
     /// How long the window should be instead. Present exactly when there is a reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extend_to_seconds: Option<u64>,
@@ -85,7 +85,7 @@ pub struct RateBounds {
 /// Why a run is too short for its own interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Reason {
+pub enum TooShort {
     /// Fewer than ten whole seconds (or periods): no interval at all.
     NoInterval,
     /// Shorter than a minute.
@@ -96,14 +96,14 @@ pub enum Reason {
     NotSteady,
 }
 
-impl Reason {
+impl TooShort {
     /// The reason in words, without the advice (that is [`Estimate::extend_to_seconds`]).
     pub fn text(self) -> &'static str {
         match self {
-            Reason::NoInterval => "fewer than ten whole seconds or periods were measured",
-            Reason::BelowAMinute => "less than a minute was measured",
-            Reason::LongMemory => "the rate varies too slowly for a run of this length",
-            Reason::NotSteady => "the rate moved to another level while it was measured",
+            TooShort::NoInterval => "fewer than ten whole seconds or periods were measured",
+            TooShort::BelowAMinute => "less than a minute was measured",
+            TooShort::LongMemory => "the rate varies too slowly for a run of this length",
+            TooShort::NotSteady => "the rate moved to another level while it was measured",
         }
     }
 }
@@ -139,13 +139,13 @@ impl Estimate {
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
         found.bound(bins, unit(period));
         if found.interval.is_some() && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
-            found.ask(Reason::BelowAMinute, 2.0 * found.seconds);
+            found.ask(TooShort::BelowAMinute, 2.0 * found.seconds);
         }
         Some(found)
     }
 
     /// Adds a reason that only other evidence shows (steady state, change points), and asks for twice the time.
-    pub fn doubt(&mut self, reason: Reason) {
+    pub fn doubt(&mut self, reason: TooShort) {
         self.ask(reason, 2.0 * self.seconds);
     }
 
@@ -156,7 +156,7 @@ impl Estimate {
         Some(((self.mean_per_second - half).max(0.0), self.mean_per_second + half))
     }
 
-    fn ask(&mut self, reason: Reason, seconds: f64) {
+    fn ask(&mut self, reason: TooShort, seconds: f64) {
         if !self.too_short.contains(&reason) {
             self.too_short.push(reason);
         }
@@ -188,13 +188,13 @@ impl Estimate {
             .map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / unit_seconds)
             .collect();
         let Some(spread) = Spread::of(&per_unit) else {
-            self.ask(Reason::NoInterval, (FEWEST as f64 * unit_seconds).max(2.0 * self.seconds));
+            self.ask(TooShort::NoInterval, (FEWEST as f64 * unit_seconds).max(2.0 * self.seconds));
             return;
         };
         self.effective_seconds = Some(self.seconds / spread.memory);
         if !spread.holds {
             let wanted = ENOUGH * spread.memory * unit_seconds;
-            self.ask(Reason::LongMemory, wanted.clamp(2.0 * self.seconds, 10.0 * self.seconds));
+            self.ask(TooShort::LongMemory, wanted.clamp(2.0 * self.seconds, 10.0 * self.seconds));
             return;
         }
         let range = bins.iter().max().unwrap_or(&0) - bins.iter().min().unwrap_or(&0);
@@ -262,7 +262,7 @@ mod tests {
         let bins: Vec<u64> = (0..30).map(|i| 100 + i % 7).collect();
         let e = Estimate::of(&bins).unwrap();
         assert_eq!((e.interval, e.effective_seconds), (None, None));
-        assert_eq!((e.too_short, e.extend_to_seconds), (vec![Reason::NoInterval], Some(60)));
+        assert_eq!((e.too_short, e.extend_to_seconds), (vec![TooShort::NoInterval], Some(60)));
         assert_eq!(e.mean_per_second, bins.iter().sum::<u64>() as f64 / 3.0);
         assert_eq!(Estimate::of(&[]), None);
         let one = Estimate::of(&[7]).unwrap();
@@ -297,7 +297,7 @@ mod tests {
             |i: usize| (1000.0 + 300.0 * (i as f64 / 3000.0 * 2.0 * std::f64::consts::PI).sin()) as u64;
         let bins: Vec<u64> = (0..3000).map(wave).collect();
         let e = Estimate::of(&bins).unwrap();
-        assert_eq!((&e.interval, &e.too_short[..]), (&None, &[Reason::LongMemory][..]));
+        assert_eq!((&e.interval, &e.too_short[..]), (&None, &[TooShort::LongMemory][..]));
         assert!(e.extend_to_seconds.unwrap() >= 600);
         assert!(e.effective_seconds.unwrap() < 20.0);
     }
@@ -309,9 +309,9 @@ mod tests {
         let e = Estimate::after(110, &bins).unwrap();
         assert_eq!(
             (e.seconds, e.too_short, e.extend_to_seconds),
-            (49.0, vec![Reason::BelowAMinute], Some(98))
+            (49.0, vec![TooShort::BelowAMinute], Some(98))
         );
-        assert_eq!(Estimate::of(&bins[..590]).unwrap().too_short, [Reason::BelowAMinute]);
+        assert_eq!(Estimate::of(&bins[..590]).unwrap().too_short, [TooShort::BelowAMinute]);
         assert_eq!(Estimate::after(600, &bins), None);
     }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::change::{self, Rule};
 use super::moments::mean;
-use super::rate::{Estimate, Reason, per_second};
+use super::rate::{Estimate, TooShort, per_second};
 use super::warmup::Warmup;
 use crate::sample::PER_SECOND;
 
@@ -173,7 +173,7 @@ pub fn assess(bins: &[u64]) -> Option<Assessment> {
     let rate = |cut: usize| {
         let mut estimate = Estimate::after(cut, bins)?;
         if moved && estimate.mean_per_second > 0.0 {
-            estimate.doubt(Reason::NotSteady);
+            estimate.doubt(TooShort::NotSteady);
         }
         Some(estimate)
     };
@@ -235,7 +235,7 @@ mod tests {
         for end in [1200, 1800] {
             let bins: Vec<u64> = (0..3000).map(|i| if i < end { 3000 } else { 1000 } + i * 7 % 13).collect();
             let a = assess(&bins).unwrap();
-            assert!(!a.steadiness.steady() && a.whole.too_short.contains(&Reason::NotSteady));
+            assert!(!a.steadiness.steady() && a.whole.too_short.contains(&TooShort::NotSteady));
             assert_eq!(a.settled, None, "a burst of minutes is no warm-up");
             let at = end as f64 / 10.0;
             let found =

@@ -3,13 +3,13 @@
 use super::better::Shows;
 use super::reach::{self, Reach};
 use super::window::{self, ClaimTerms, JudgedWindow};
+use crate::catalogue::promised_level;
+use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::doubt::Severity;
 use crate::plan::Pattern;
 use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
-use crate::spec::promised_level;
-use crate::spec::volume_promise::{AtBlock, Binding, Reading};
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::stats::mean_latency::MeanLatency;

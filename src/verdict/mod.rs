@@ -10,12 +10,14 @@
 pub mod better;
 mod claim;
 mod claims_of_reports;
+mod longer;
 mod reach;
 mod window;
 
 use std::collections::{HashMap, HashSet};
 
 pub use claim::{PromisedRates, figure};
+pub use longer::longer;
 
 use crate::diagnose;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Verdict};

@@ -4,12 +4,12 @@
 //! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
 
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
+use crate::catalogue::promised_level;
+use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
-use crate::spec::promised_level;
-use crate::spec::volume_promise::AtBlock;
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
@@ -142,7 +142,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
         }
         Metric::Iops | Metric::Throughput => {
             let iops = claimed.promise.iops_cap(d)?;
-            let bytes = claimed.promise.bytes_cap(d, crate::spec::volume_promise::Reading::Likely)?;
+            let bytes = claimed.promise.bytes_cap(d, crate::catalogue::volume_promise::Reading::Likely)?;
             let knee = Bytes((bytes.value / iops.value) as u64);
             let block = if metric == Metric::Iops { first.iops_block } else { first.throughput_block };
             let rates = PromisedRates::of(claimed, block, d)?;

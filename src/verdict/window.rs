@@ -4,13 +4,13 @@
 //! told: a warm-up at the start, a burst before the baseline, times in which nothing or too little came, the share of seconds
 //! that delivered, a rate that only credits explain, and a rate that the type cannot give. None of these makes a PASS.
 
+use crate::catalogue::volume_promise::{AtBlock, Binding};
 use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
 use crate::sample::PER_SECOND;
-use crate::spec::volume_promise::{AtBlock, Binding};
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::{Event, LoadGrid};
 use crate::stats::level::{self as answer, Answer, ClaimAnswer, ONE_SIDED, TimeShare};
-use crate::stats::rate::{Estimate, Reason};
+use crate::stats::rate::{Estimate, TooShort};
 use crate::stats::steady::{self, Assessment, ROUNDS};
 use crate::unit::{Nanos, significant};
 
@@ -192,7 +192,7 @@ impl JudgedWindow {
             _ => Answer::Inconclusive,
         };
         if self.answer == Answer::Inconclusive && self.reasons.is_empty() {
-            let moved = a.whole.too_short.contains(&Reason::NotSteady);
+            let moved = a.whole.too_short.contains(&TooShort::NotSteady);
             let why = if moved { "the rate moved while it was measured: " } else { "" };
             self.reasons.push(match self.finding.more_seconds {
                 Some(s) => format!("{why}measure {} longer to decide", Nanos::seconds(s).clock()),
@@ -312,7 +312,7 @@ impl Excess {
 /// one side of the limit.
 fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
     let found = answer::rate(estimate, promised, tolerance);
-    let moved = |r: &Reason| matches!(r, Reason::NotSteady | Reason::LongMemory);
+    let moved = |r: &TooShort| matches!(r, TooShort::NotSteady | TooShort::LongMemory);
     if found.answer != Answer::Inconclusive
         || estimate.too_short.is_empty()
         || !estimate.too_short.iter().all(moved)

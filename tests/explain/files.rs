@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use super::{promised, told};
 use volproof::explain::{ExplainArgs, answer, explained};
-use volproof::judge::ClaimArgs;
+use volproof::promise_options::PromiseOptions;
 
 #[test]
 fn only_the_last_of_interim_reports_is_told() {
-    let text = told(&["3.33-interim.txt"], ClaimArgs::default());
+    let text = told(&["3.33-interim.txt"], PromiseOptions::default());
     assert_eq!(text.matches("What limited it").count(), 1, "{text}");
     assert!(!text.contains("PARTIAL"), "{text}");
 }
 
 #[test]
 fn several_files_side_by_side() {
-    let text = told(&["2.2.8-published.txt", "3.33-cached.json"], ClaimArgs::default());
+    let text = told(&["2.2.8-published.txt", "3.33-cached.json"], PromiseOptions::default());
     let table = &text[text.find("Side by side").unwrap()..];
     insta::assert_snapshot!(table, @r#"
     Side by side
@@ -29,27 +29,28 @@ fn several_files_side_by_side() {
 fn a_report_that_breaks_off_says_so_and_still_explains() {
     let whole = std::fs::read_to_string("tests/fixtures/fio/2.2.8-published.txt").unwrap();
     let cut = &whole[..whole.find("cpu :").unwrap()];
-    let found = explained("cut.txt".as_ref(), cut.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("cut.txt".as_ref(), cut.as_bytes(), &PromiseOptions::default()).unwrap();
     assert!(found[0].partial.as_ref().unwrap().contains("breaks off"));
     assert!(found[0].runs[0].diagnosis.find("throttle").is_some());
 }
 
 #[test]
 fn what_is_no_result_is_refused() {
-    let refused =
-        |bytes: &[u8]| format!("{:#}", explained("x".as_ref(), bytes, &ClaimArgs::default()).unwrap_err());
+    let refused = |bytes: &[u8]| {
+        format!("{:#}", explained("x".as_ref(), bytes, &PromiseOptions::default()).unwrap_err())
+    };
     insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     let missing =
-        ExplainArgs { files: vec!["/nonexistent/x".into()], claim: ClaimArgs::default(), json: false };
+        ExplainArgs { files: vec!["/nonexistent/x".into()], claim: PromiseOptions::default(), json: false };
     insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
 }
 
 #[test]
 fn a_record_is_told_in_the_same_words() {
     let record = std::fs::read("fuzz/seeds/record/simulated.json").unwrap();
-    let found = explained("record.json".as_ref(), &record, &ClaimArgs::default()).unwrap();
+    let found = explained("record.json".as_ref(), &record, &PromiseOptions::default()).unwrap();
     let run = &found[0].runs[0];
     assert!(run.little.is_some() && run.result[0].contains("IOPS"), "{run:?}");
 }
@@ -86,7 +87,7 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
         row_of("a"),
         row_of("b")
     );
-    let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
     let known: Vec<(&str, Option<&str>, u32)> = found[0]
         .runs
         .iter()
@@ -102,7 +103,7 @@ fn a_job_without_its_own_header_has_an_unknown_workload() {
     // Two jobs of one name take their own headers in order, and none where one of the two is missing.
     let two = format!("a: (g=0): rw=read, {SECTORS}\na: (g=0): rw=randread, {SECTORS}\nfio-3.28\n");
     let of = |text: String| -> Vec<Option<String>> {
-        let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+        let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
         found[0].runs.iter().map(|r| r.conditions.rw.as_ref().cloned()).collect()
     };
     assert_eq!(
@@ -119,7 +120,7 @@ fn on_a_disk(seen: u64, direct: u8, bs: &str, sectors: &str, ms: u64) -> volproo
         8_192_000 * 1000 / ms,
         2000 * 1000 / ms
     );
-    explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap().remove(0).runs.remove(0)
+    explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap().remove(0).runs.remove(0)
 }
 
 #[test]
@@ -144,18 +145,19 @@ fn reads_that_the_disk_counted_after_fio_looked_are_not_from_memory() {
 fn nothing_of_several_reports_or_files_vanishes() {
     let json = std::fs::read_to_string("tests/fixtures/fio/3.33-cached.json").unwrap();
     let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
-    let both = explained("x".as_ref(), format!("{json}\n{text}").as_bytes(), &ClaimArgs::default()).unwrap();
+    let both =
+        explained("x".as_ref(), format!("{json}\n{text}").as_bytes(), &PromiseOptions::default()).unwrap();
     let names: Vec<(&str, &str)> =
         both.iter().flat_map(|e| e.runs.iter().map(move |r| (e.tool.as_str(), r.name.as_str()))).collect();
     assert_eq!(names, [("fio-3.33", "cached"), ("fio-3.28", "a")]);
     // Status lines around JSON are no other report.
     let status = format!("Jobs: 1 (f=1): [r(1)][50.0%]\n{json}");
-    let alone = explained("x".as_ref(), status.as_bytes(), &ClaimArgs::default()).unwrap();
+    let alone = explained("x".as_ref(), status.as_bytes(), &PromiseOptions::default()).unwrap();
     assert_eq!((alone.len(), &alone[0].partial), (1, &None));
     // A file that is none is told, and hides nothing of the others.
     let files = ["tests/fixtures/fio/3.33-cached.json", "/nonexistent/x", "Cargo.toml"].map(PathBuf::from);
-    let told =
-        answer(&ExplainArgs { files: files.to_vec(), claim: ClaimArgs::default(), json: false }).unwrap();
+    let told = answer(&ExplainArgs { files: files.to_vec(), claim: PromiseOptions::default(), json: false })
+        .unwrap();
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
     insta::assert_snapshot!(told.refused.join("\n"), @r#"
     cannot read /nonexistent/x: No such file or directory (os error 2)
@@ -166,11 +168,11 @@ fn nothing_of_several_reports_or_files_vanishes() {
 #[test]
 fn a_terse_row_that_is_cut_is_refused_and_rounded_figures_are_about() {
     let cut = "3;fio-3.33;a;0;0;822204;273976;68494;3001;1;1479;2.640752";
-    let refused = explained("x".as_ref(), cut.as_bytes(), &ClaimArgs::default()).unwrap_err();
+    let refused = explained("x".as_ref(), cut.as_bytes(), &PromiseOptions::default()).unwrap_err();
     insta::assert_snapshot!(format!("{refused:#}"), @"line 1 breaks off: no row is whole, copy the report to its end");
     let text = format!("a: (g=0): rw=randread, {SECTORS}\nfio-3.28\n{}", row_of("a"));
     let of = |text: &str| {
-        let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+        let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
         found[0].runs[0].result[0].clone()
     };
     assert!(of(&text).starts_with("read: 1,000 IOPS"), "{}", of(&text));

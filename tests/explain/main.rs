@@ -3,11 +3,11 @@
 mod accounting;
 mod doubts;
 mod files;
-mod judgement;
 mod proof;
 mod public_reports;
 mod runs;
 mod stored;
+mod verdicts;
 
 #[allow(dead_code)] // Other tests use the rest of it.
 #[path = "../page_record/mod.rs"]
@@ -16,20 +16,20 @@ mod page_record;
 use std::path::PathBuf;
 
 use volproof::explain::{ExplainArgs, answer};
-use volproof::judge::ClaimArgs;
+use volproof::promise_options::PromiseOptions;
 use volproof::unit::Bytes;
 
 /// The volume of the published report, under the formula of its time.
-fn promised() -> ClaimArgs {
-    ClaimArgs {
+fn promised() -> PromiseOptions {
+    PromiseOptions {
         kind: Some("alibaba:cloud_ssd@2018-07".into()),
         volume_size: Some(Bytes::gib(800)),
-        ..ClaimArgs::default()
+        ..PromiseOptions::default()
     }
 }
 
 /// What is told of reports among the fixtures.
-fn told(files: &[&str], claim: ClaimArgs) -> String {
+fn told(files: &[&str], claim: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
     let told = answer(&ExplainArgs { files, claim, json: false }).unwrap();
     assert!(!told.failed && told.refused.is_empty(), "{told:?}");

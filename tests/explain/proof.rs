@@ -1,10 +1,10 @@
 //! `proven` stands only where the evidence excludes every other explanation, and a cap only where the rate is at it.
 
+use volproof::catalogue::volume_promise::Binding;
 use volproof::diagnose::{DeviceCounts, Flushes, Promised};
 use volproof::diagnose::{Summary, of_summary};
 use volproof::explain::explained;
 use volproof::record::{Certainty, Diagnosis, Record};
-use volproof::spec::volume_promise::Binding;
 use volproof::unit::{Bytes, Nanos};
 
 use super::{page_record, promised};

@@ -1,12 +1,12 @@
 //! Defects of reading that were found in public reports, each with a report that shows it.
 
 use volproof::explain::{Explained, RunExplained, explained};
-use volproof::judge::ClaimArgs;
+use volproof::promise_options::PromiseOptions;
 
 use super::promised;
 
 fn of(text: &str) -> Vec<Explained> {
-    explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap_or_else(|e| panic!("{e:#}"))
+    explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap_or_else(|e| panic!("{e:#}"))
 }
 
 fn fixture(name: &str) -> String {

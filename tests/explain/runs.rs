@@ -2,7 +2,7 @@
 
 use super::{promised, told};
 use volproof::explain::explained;
-use volproof::judge::ClaimArgs;
+use volproof::promise_options::PromiseOptions;
 
 #[test]
 fn the_published_report_with_the_promise_of_that_time() {
@@ -105,7 +105,7 @@ fn the_published_report_with_the_promise_of_that_time() {
 
 #[test]
 fn the_published_report_alone_names_caps_of_its_time() {
-    insta::assert_snapshot!(told(&["2.2.8-published.txt"], ClaimArgs::default()), @r#"
+    insta::assert_snapshot!(told(&["2.2.8-published.txt"], PromiseOptions::default()), @r#"
     tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
       note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
                that they name
@@ -172,7 +172,7 @@ fn the_published_report_alone_names_caps_of_its_time() {
 
 #[test]
 fn jobs_in_groups() {
-    insta::assert_snapshot!(told(&["3.33-groups.txt"], ClaimArgs::default()), @r#"
+    insta::assert_snapshot!(told(&["3.33-groups.txt"], PromiseOptions::default()), @r#"
     tests/fixtures/fio/3.33-groups.txt  fio-3.33
 
     first
@@ -320,7 +320,7 @@ fn jobs_in_groups() {
 
 #[test]
 fn sequential_clones_through_the_page_cache() {
-    insta::assert_snapshot!(told(&["3.33-clones.json"], ClaimArgs::default()), @r#"
+    insta::assert_snapshot!(told(&["3.33-clones.json"], PromiseOptions::default()), @r#"
     tests/fixtures/fio/3.33-clones.json  fio-3.33
 
     scan
@@ -460,18 +460,18 @@ fn jobs_that_ran_together_and_hosts() {
         )
     };
     let text = format!("{}{}fio-3.28\n\n{}{}", header("a"), header("b"), row("a", 1), row("b", 2));
-    let found = explained("x".as_ref(), text.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("x".as_ref(), text.as_bytes(), &PromiseOptions::default()).unwrap();
     insta::assert_snapshot!(found[0].doubts[0].message, @"a, b ran at the same time (one reporting group): each shows only its part, together they did 2,000 IOPS, 8.19 MB/s (7.81 MiB/s)");
     // Clones that fio told apart are one run; in client mode the hosts are, and their sum is not counted again.
     let clones = format!("{}...\nfio-3.28\n\n{}{}", header("a"), row("a", 1), row("a", 2));
-    let found = explained("x".as_ref(), clones.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("x".as_ref(), clones.as_bytes(), &PromiseOptions::default()).unwrap();
     assert_eq!((found[0].runs.len(), found[0].runs[0].figures.iops), (1, Some(2000.0)));
     let on = |host: &str, row: &str| row.lines().map(|l| format!("<{host}> {l}\n")).collect::<String>();
     let hosts = format!("{}{}", on("h1", &row("a", 1)), on("h2", &row("a", 2)));
-    let found = explained("x".as_ref(), hosts.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("x".as_ref(), hosts.as_bytes(), &PromiseOptions::default()).unwrap();
     assert_eq!((found[0].runs.len(), found[0].runs[0].figures.iops), (1, Some(2000.0)));
     let with_sum = format!("{hosts}{}", row("All clients", 0));
-    let found = explained("x".as_ref(), with_sum.as_bytes(), &ClaimArgs::default()).unwrap();
+    let found = explained("x".as_ref(), with_sum.as_bytes(), &PromiseOptions::default()).unwrap();
     // The sum is that of the hosts: one run with a line for each of them.
     assert_eq!(found[0].runs.len(), 1);
     insta::assert_snapshot!(found[0].runs[0].hosts.join("\n"), @r#"

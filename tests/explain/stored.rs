@@ -22,7 +22,7 @@ fn a_run_of_version_1_is_what_it_was() {
     let c = record.conditions(&record.steps[0]);
     assert_eq!((c.iodepth.clone(), c.single_block()), (Known::Said(32), Some(Bytes::kib(4))));
     assert_eq!(record.steps[0].in_flight_asked, Known::Said(32.0));
-    let text = volproof::report::text::record(&record) + &volproof::judge::text(&record);
+    let text = volproof::report::text::record(&record) + &volproof::report::verdict_text::of_record(&record);
     assert!(text.contains("rand: 4KiB randread, null, depth 32.0 of 32, 3 s"), "{text}");
     assert!(text.contains("against alibaba:cloud_essd.PL1"), "{text}");
 }
@@ -42,6 +42,6 @@ fn a_report_in_a_record_of_version_1_loses_what_was_made_up() {
     assert!((now.steps[0].iops() - step.iops()).abs() < 1.0, "{}", step.iops());
     let mean = |r: &Record| volproof::diagnose::Summary::of(r, &r.steps[0]).mean_ns;
     assert_eq!(mean(&record), mean(&now));
-    let text = volproof::report::text::record(&record) + &volproof::judge::text(&record);
+    let text = volproof::report::text::record(&record) + &volproof::report::verdict_text::of_record(&record);
     assert!(!text.contains("machine  ") && !text.contains("0 CPUs"), "{text}");
 }

@@ -1,5 +1,8 @@
 //! A Record made by hand, the same every time, with all that a page can show.
 
+use volproof::catalogue::catalogue_file::Catalogue;
+use volproof::catalogue::request::{Asked, PromiseRequest};
+use volproof::catalogue::volume_promise::Promise;
 use volproof::doubt::{Doubt, Severity};
 use volproof::environment::Environment;
 use volproof::hist::Histogram;
@@ -10,9 +13,6 @@ use volproof::record::{
     StepRecord, StepTarget, TuningRecord,
 };
 use volproof::sample::{Direction, GRID, Series, Stream, Track};
-use volproof::spec::catalogue::Catalogue;
-use volproof::spec::request::{Asked, PromiseRequest};
-use volproof::spec::volume_promise::Promise;
 use volproof::stats::compare::Comparison;
 use volproof::topo::{CpuSet, Placement, Seat};
 use volproof::tune::ab::Effect;

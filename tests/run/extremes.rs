@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use volproof::fio::{json_read, json_write, of_record, terse, text_write, to_record};
-use volproof::judge;
 use volproof::record::Record;
 use volproof::report::text;
+use volproof::report::verdict_text;
 
 /// Does it, and says what panicked; one figure that fails hides no other.
 fn survives(failed: &mut Vec<String>, what: String, work: impl FnOnce()) {
@@ -18,7 +18,7 @@ fn survives(failed: &mut Vec<String>, what: String, work: impl FnOnce()) {
 fn outputs(record: &Record) -> Vec<String> {
     let report = of_record::of_record(record);
     // Texts for people are only to be made here; what programs read must hold numbers.
-    let _ = (text::record(record), judge::text(record));
+    let _ = (text::record(record), verdict_text::of_record(record));
     let all = vec![
         text::csv(record),
         json_write::write(&report, true),

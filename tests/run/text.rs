@@ -1,9 +1,9 @@
 //! What a user reads, word for word: Records of a simulated device, whose figures are the same on every machine.
 
 use volproof::environment::Environment;
-use volproof::judge;
 use volproof::record::{CpuRecord, Record};
 use volproof::report::text;
+use volproof::report::verdict_text;
 use volproof::unit::{Bytes, Nanos};
 
 use crate::{Bench, fits};
@@ -15,7 +15,7 @@ fn simulated(plan: &str, code: i32) -> Record {
     let ran = bench.run(&["run", "--plan", "p.toml", "--json", "r.json"]).ended(code);
     fits(&ran.out);
     let mut record = bench.record();
-    let whole = text::record(&record) + &judge::text(&record);
+    let whole = text::record(&record) + &verdict_text::of_record(&record);
     assert_eq!(whole, ran.out, "run prints the Record, what was found, and nothing else");
     record.volproof_version = "1.2.3".into();
     record.started = "2026-01-02T03:04:05Z".to_string().into();

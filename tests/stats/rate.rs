@@ -1,7 +1,7 @@
 //! Simulation: how often the interval of a rate holds the true rate. Seeds are fixed, so the shares never change.
 
 use volproof::stats::level::{self, Answer};
-use volproof::stats::rate::{Estimate, Reason, period};
+use volproof::stats::rate::{Estimate, TooShort, period};
 
 use crate::noise::Noise;
 
@@ -59,7 +59,7 @@ fn a_minute_with_slow_noise_asks_for_more() {
     let mut noise = Noise::new(7);
     let said = (0..100).filter(|_| {
         let e = Estimate::of(&bins(&mut noise, 0.95, 0.0, 60)).unwrap();
-        e.interval.is_none() && e.too_short == [Reason::LongMemory] && e.extend_to_seconds.unwrap() >= 120
+        e.interval.is_none() && e.too_short == [TooShort::LongMemory] && e.extend_to_seconds.unwrap() >= 120
     });
     assert!(said.count() >= 50);
 }

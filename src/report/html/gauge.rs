@@ -141,8 +141,8 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::volume_promise::{AtBlock, Binding};
     use crate::record::Outcome;
-    use crate::spec::volume_promise::{AtBlock, Binding};
 
     fn claim(metric: Metric, promised: f64, limit: f64, measured: f64, bounds: Option<(f64, f64)>) -> Claim {
         Claim {

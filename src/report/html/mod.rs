@@ -1,6 +1,6 @@
 //! A Record as one HTML page that needs nothing else: no network, no other file.
 //!
-//! Everything that must be read (judgement, tables, doubts, conditions) is in the markup; the script only adds charts. All
+//! Everything that must be read (verdict, tables, doubts, conditions) is in the markup; the script only adds charts. All
 //! foreign text goes through the template's escaping, all data for the script through [`for_script`], and a content security
 //! policy in the page forbids requests and any script that is not ours. The charts' library is plotly.js (see data/plotly).
 //! The same Record gives the same page, byte for byte. Nothing here measures, and what is judged is asked of
@@ -10,10 +10,10 @@ mod bins;
 mod charts;
 mod gauge;
 mod grids;
-mod judgement_section;
 pub mod repeat;
 mod sections;
 mod step_section;
+mod verdict_section;
 
 use askama::Template;
 
@@ -22,9 +22,9 @@ use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::verdict;
 use grids::Grid;
-use judgement_section::{ClaimCard, Judged, Limits, UntestedCard};
-use sections::{DoubtCard, Fact, JudgementLine};
+use sections::{DoubtCard, Fact, VerdictLine};
 use step_section::{LATENCY_HEADS, PageRow, StepSection};
+use verdict_section::{ClaimCard, Judged, Limits, UntestedCard};
 
 /// plotly.js, unchanged; data/plotly/README.md says which and why.
 pub const PLOTLY: &str = include_str!("../../../data/plotly/plotly-cartesian.min.js");
@@ -40,7 +40,7 @@ struct ReportPage<'a> {
     record: &'a Record,
     title: String,
     headline: String,
-    statuses: Vec<JudgementLine>,
+    statuses: Vec<VerdictLine>,
     claims: Vec<ClaimCard>,
     untested: Vec<UntestedCard>,
     notes: Vec<String>,
@@ -97,7 +97,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
     let compared = !record.cross_checks.is_empty();
     let (found, verdict) = if compared { Default::default() } else { verdict::judged(record) };
     let judged = match &verdict {
-        Some(verdict) => judgement_section::judged(record, verdict),
+        Some(verdict) => verdict_section::judged(record, verdict),
         None => Judged::without_promise(record),
     };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
@@ -118,7 +118,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         untested: judged.untested,
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
-        limits: judgement_section::limits(&found),
+        limits: verdict_section::limits(&found),
         heads: LATENCY_HEADS,
         rows,
         steps,

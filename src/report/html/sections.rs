@@ -18,8 +18,8 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
     Fact { name, value: value.into() }
 }
 
-/// A word of judgement, its colour and its reason.
-pub struct JudgementLine {
+/// A word of the verdict, its colour and its reason.
+pub struct VerdictLine {
     /// `good`, `bad`, `doubt` or `plain`.
     pub class: &'static str,
     /// The word.
@@ -124,8 +124,8 @@ pub fn headline(record: &Record) -> String {
 }
 
 /// How the run ended, as far as a Record without a promise can tell.
-pub fn status(record: &Record) -> JudgementLine {
-    let s = |class, word, text: &str| JudgementLine {
+pub fn status(record: &Record) -> VerdictLine {
+    let s = |class, word, text: &str| VerdictLine {
         class,
         word,
         icon: "",

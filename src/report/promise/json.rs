@@ -3,12 +3,12 @@
 use serde_json::{Map, Value, json};
 
 use super::{BLOCKS_KIB, BOTH, directions};
-use crate::spec::entry::Volume;
-use crate::spec::formula::plain;
-use crate::spec::instance::InstanceCap;
-use crate::spec::promised_level::{Burst, Each, PromiseDirection, Range};
-use crate::spec::reverse::Fit;
-use crate::spec::volume_promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
+use crate::catalogue::entry::Volume;
+use crate::catalogue::formula::plain;
+use crate::catalogue::instance::InstanceCap;
+use crate::catalogue::promised_level::{Burst, Each, PromiseDirection, Range};
+use crate::catalogue::reverse::Fit;
+use crate::catalogue::volume_promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
 
 /// Volume types for programs.

@@ -1,12 +1,18 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
 use super::text::wrap;
-use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Verdict};
+use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
 use crate::unit::{grouped, significant};
-use crate::verdict::figure;
+use crate::verdict::{self, figure};
 
 /// Width of the column of outcomes.
 const COLUMN: usize = 14;
+
+/// Findings and verdict as the text that follows a Record's tables.
+pub fn of_record(record: &Record) -> String {
+    let (found, judged) = verdict::judged(record);
+    findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default()
+}
 
 /// The verdict: one paragraph per claim, and what was not tested.
 pub fn verdict(v: &Verdict) -> String {

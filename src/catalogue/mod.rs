@@ -5,19 +5,19 @@
 //! [`volume_promise`] turns it into bytes, in both readings where the unit is in doubt. This module measures nothing and asks
 //! no network.
 
-pub mod catalogue;
 pub mod catalogue_check;
+pub mod catalogue_file;
 pub mod entry;
-pub mod error;
 pub mod formula;
 pub mod instance;
+pub mod promise_error;
 pub mod promised_level;
 pub mod request;
 pub mod reverse;
 pub mod type_lookup;
 pub mod volume_promise;
 
-pub use catalogue::Catalogue;
-pub use error::SpecError;
+pub use catalogue_file::Catalogue;
+pub use promise_error::PromiseError;
 pub use request::PromiseRequest;
 pub use volume_promise::Promise;

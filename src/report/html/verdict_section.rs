@@ -4,7 +4,7 @@
 //! Nothing is decided here, and nothing escaped (the template does).
 
 use super::gauge::{self, Gauge};
-use super::sections::{self, JudgementLine, micro};
+use super::sections::{self, VerdictLine, micro};
 use crate::diagnose;
 use crate::record::{
     Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
@@ -53,7 +53,7 @@ pub struct Judged {
     /// The sentence on top.
     pub headline: String,
     /// The words under it: the verdict, and how the run ended if it did not end well.
-    pub statuses: Vec<JudgementLine>,
+    pub statuses: Vec<VerdictLine>,
     /// Every claim.
     pub claims: Vec<ClaimCard>,
     /// Promises that no step tested.
@@ -155,7 +155,7 @@ fn told(record: &Record, v: &Verdict) -> String {
     }
 }
 
-fn status(v: &Verdict) -> JudgementLine {
+fn status(v: &Verdict) -> VerdictLine {
     let tolerance = format!("{:.2}", v.tolerance * 100.0);
     let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
     let mut text = format!("against {}, tolerance {tolerance} %", v.against);
@@ -169,11 +169,11 @@ fn status(v: &Verdict) -> JudgementLine {
     }
     let text = text + ".";
     match v.outcome {
-        None => JudgementLine { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
+        None => VerdictLine { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
         Some(outcome) => {
             let (class, icon) = looks(outcome);
             let reason = gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
-            JudgementLine { class, word: outcome.name(), icon, text, reason }
+            VerdictLine { class, word: outcome.name(), icon, text, reason }
         }
     }
 }

@@ -41,7 +41,7 @@ fn size(gib: f64) -> String {
 
 /// Why a promise cannot be told.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum SpecError {
+pub enum PromiseError {
     /// No provider of this name.
     #[error("no provider '{given}' in the catalogue: nearest is '{nearest}'; there are {known}")]
     UnknownProvider {

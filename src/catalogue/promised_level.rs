@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::{BurstTerms, Order, Tier, Volume};
-use super::error::{Dimension, SpecError};
 use super::formula::{Formula, Inputs, plain};
+use super::promise_error::{Dimension, PromiseError};
 
 /// A figure for reads and one for writes; absent where nothing is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -143,10 +143,10 @@ pub struct Level {
 
 impl Level {
     /// Evaluates a type at a capacity in GiB.
-    pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
+    pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
         let [lo, hi] = v.capacity_gib;
         if !(lo..=hi).contains(&gib) {
-            return Err(SpecError::SizeOutOfRange { id: v.id(), gib, lo, hi });
+            return Err(PromiseError::SizeOutOfRange { id: v.id(), gib, lo, hi });
         }
         if !v.tiers.is_empty() {
             return tiered(v, gib, bought);
@@ -180,7 +180,7 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    fn iops(&mut self) -> Result<(), SpecError> {
+    fn iops(&mut self) -> Result<(), PromiseError> {
         let v = self.v;
         let bounds = (v.iops_lo.as_ref(), v.iops_hi.as_ref());
         let formulas = [&v.iops, &v.iops_read, &v.iops_write];
@@ -195,7 +195,7 @@ impl Maker<'_> {
                 self.level.notes.extend(note);
             }
         } else if self.bought.iops.is_some() && bounds.1.is_none() {
-            return Err(SpecError::NotSold {
+            return Err(PromiseError::NotSold {
                 id: v.id(),
                 dimension: Dimension::Iops,
                 by: v.extra_per_unit.is_some(),
@@ -210,11 +210,11 @@ impl Maker<'_> {
         Ok(())
     }
 
-    fn throughput(&mut self) -> Result<(), SpecError> {
+    fn throughput(&mut self) -> Result<(), PromiseError> {
         let v = self.v;
         let bounds = (v.throughput_lo.as_ref(), v.throughput_hi.as_ref());
         if self.bought.throughput.is_some() && bounds.1.is_none() && v.extra_per_unit.is_none() {
-            return Err(SpecError::NotSold { id: v.id(), dimension: Dimension::Throughput, by: false });
+            return Err(PromiseError::NotSold { id: v.id(), dimension: Dimension::Throughput, by: false });
         }
         let formulas = [&v.throughput, &v.throughput_read, &v.throughput_write];
         let choice = self.bought.throughput.filter(|_| bounds.1.is_some());
@@ -237,7 +237,7 @@ impl Maker<'_> {
         [both, read, write]: [&Option<Formula>; 3],
         bounds: (Option<&Formula>, Option<&Formula>),
         choice: Option<Choice>,
-    ) -> Result<Each, SpecError> {
+    ) -> Result<Each, PromiseError> {
         let name = dimension.name();
         let bought = choice.is_some();
         if let (Some(lo), Some(hi)) = bounds {
@@ -249,7 +249,7 @@ impl Maker<'_> {
             }
             let default = both.as_ref().map(|f| f.value(&self.at));
             let Some(choice) = choice.or(default.map(Choice::Value)) else {
-                return Err(SpecError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
+                return Err(PromiseError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
             };
             let (value, note) = held(choice, range, name);
             self.level.notes.extend(note.filter(|_| bought));
@@ -278,7 +278,7 @@ impl Maker<'_> {
     }
 
     /// Performance that is sold in units on top of what the capacity gives.
-    fn units(&mut self) -> Result<(), SpecError> {
+    fn units(&mut self) -> Result<(), PromiseError> {
         let Some(unit) = &self.v.extra_per_unit else { return Ok(()) };
         let most = (unit.iops_max / unit.iops).max(unit.throughput_max / unit.throughput);
         let range = Range { lo: 0.0, hi: if self.at.gib < unit.min_gib { 0.0 } else { most } };
@@ -330,10 +330,10 @@ fn held(choice: Choice, range: Range, what: &str) -> (f64, Option<String>) {
 }
 
 /// The level of a type with printed sizes: the smallest size that holds the capacity asked for.
-fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
+fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
     for (choice, dimension) in [(bought.iops, Dimension::Iops), (bought.throughput, Dimension::Throughput)] {
         if choice.is_some() {
-            return Err(SpecError::NotSold { id: v.id(), dimension, by: false });
+            return Err(PromiseError::NotSold { id: v.id(), dimension, by: false });
         }
     }
     let [lo, hi] = v.capacity_gib;
@@ -342,7 +342,7 @@ fn tiered(v: &Volume, gib: f64, bought: Bought) -> Result<Level, SpecError> {
         tier @ Tier(name, size, iops, throughput, burst_iops, burst_throughput, plus_iops, plus_throughput),
     ) = tier
     else {
-        return Err(SpecError::SizeOutOfRange { id: v.id(), gib, lo, hi });
+        return Err(PromiseError::SizeOutOfRange { id: v.id(), gib, lo, hi });
     };
     let text = format!("size {name}, up to {} GiB", plain(*size));
     let working =

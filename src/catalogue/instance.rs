@@ -6,9 +6,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::Catalogue;
+use super::catalogue_file::Catalogue;
 use super::entry::{Cell, Confidence, InstanceFamily, Volume};
-use super::error::SpecError;
+use super::promise_error::PromiseError;
 use super::promised_level::Each;
 use super::type_lookup::{nearest, not_after};
 
@@ -48,7 +48,7 @@ impl Catalogue {
         name: &str,
         volume: &Volume,
         at: Option<&str>,
-    ) -> Result<InstanceCap, SpecError> {
+    ) -> Result<InstanceCap, PromiseError> {
         let provider = volume.provider.as_str();
         let families: Vec<&InstanceFamily> =
             self.instance_families.iter().filter(|f| f.provider == provider).collect();
@@ -62,7 +62,7 @@ impl Catalogue {
                 Some(Cell::Text(size)) if size.contains(|c: char| c.is_alphabetic()) => Some(size.as_str()),
                 _ => None,
             });
-            return Err(SpecError::UnknownInstance {
+            return Err(PromiseError::UnknownInstance {
                 provider: provider.into(),
                 given: name.into(),
                 nearest: nearest(name, sizes, 3),
@@ -80,7 +80,7 @@ impl Catalogue {
                 .collect();
             recorded.dedup();
             let recorded = recorded.join(", ");
-            return Err(SpecError::NoLimit { instance: name.into(), id: volume.id(), recorded });
+            return Err(PromiseError::NoLimit { instance: name.into(), id: volume.id(), recorded });
         }
         rows.retain(|(f, row)| holds_for(f, row));
         rows.sort_by_key(|(f, _)| &f.as_of);
@@ -203,7 +203,7 @@ fn machine<'a>(family: &str, instance: &'a str) -> Option<(u32, &'a str)> {
 mod tests {
     use super::*;
 
-    fn cap(name: &str, volume: &str, at: Option<&str>) -> Result<InstanceCap, SpecError> {
+    fn cap(name: &str, volume: &str, at: Option<&str>) -> Result<InstanceCap, PromiseError> {
         let catalogue = Catalogue::shipped();
         catalogue.instance_cap(name, catalogue.find(volume, None)?.volume, at)
     }

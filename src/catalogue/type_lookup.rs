@@ -1,9 +1,9 @@
 //! Finding a volume type by the names people use, and the edition that held at a date.
 
-use super::catalogue::Catalogue;
 use super::catalogue_check::is_date;
+use super::catalogue_file::Catalogue;
 use super::entry::Volume;
-use super::error::SpecError;
+use super::promise_error::PromiseError;
 
 /// A volume type that was found, with any doubt about its edition.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub struct FoundType<'a> {
 
 impl Catalogue {
     /// Finds `provider:type`, a type or alias alone where it is unique, in the edition of the date `at`.
-    pub fn find(&self, name: &str, at: Option<&str>) -> Result<FoundType<'_>, SpecError> {
+    pub fn find(&self, name: &str, at: Option<&str>) -> Result<FoundType<'_>, PromiseError> {
         let (provider, kind) = match name.split_once(':') {
             Some((provider, kind)) => (Some(self.provider_id(provider)?), kind),
             None => (None, name),
@@ -24,14 +24,14 @@ impl Catalogue {
         let volume = self.by_name(provider, kind, name)?;
         match at {
             None => Ok(FoundType { volume, note: None }),
-            Some(date) if !is_date(date) => Err(SpecError::BadDate { given: date.into() }),
-            Some(_) if volume.kind.contains('@') => Err(SpecError::TwoDates { id: volume.id() }),
+            Some(date) if !is_date(date) => Err(PromiseError::BadDate { given: date.into() }),
+            Some(_) if volume.kind.contains('@') => Err(PromiseError::TwoDates { id: volume.id() }),
             Some(date) => Ok(self.edition(volume, date)),
         }
     }
 
     /// The id of a provider, from the id itself or a word of the provider's name (`aliyun`, `google`).
-    pub fn provider_id(&self, given: &str) -> Result<&str, SpecError> {
+    pub fn provider_id(&self, given: &str) -> Result<&str, PromiseError> {
         let wanted = given.to_ascii_lowercase();
         let named = |name: &str| {
             name.to_ascii_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted)
@@ -41,14 +41,14 @@ impl Catalogue {
             return Ok(&p.id);
         }
         let ids = || self.providers.iter().map(|p| p.id.as_str());
-        Err(SpecError::UnknownProvider {
+        Err(PromiseError::UnknownProvider {
             given: given.into(),
             nearest: nearest(&wanted, ids(), 1),
             known: ids().collect::<Vec<_>>().join(", "),
         })
     }
 
-    fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, SpecError> {
+    fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, PromiseError> {
         let of_provider = |v: &&Volume| provider.is_none_or(|p| v.provider == p);
         let exact = |v: &&Volume| v.kind.eq_ignore_ascii_case(kind);
         let alias = |v: &&Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
@@ -60,7 +60,7 @@ impl Catalogue {
                 [one] => return Ok(one),
                 _ => {
                     let candidates: Vec<String> = found.iter().map(|v| v.id()).collect();
-                    return Err(SpecError::Ambiguous {
+                    return Err(PromiseError::Ambiguous {
                         given: given.into(),
                         candidates: candidates.join(" or "),
                     });
@@ -71,7 +71,7 @@ impl Catalogue {
             let id = v.id();
             std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
         });
-        Err(SpecError::UnknownType { given: given.into(), nearest: nearest_named(kind, names, 3) })
+        Err(PromiseError::UnknownType { given: given.into(), nearest: nearest_named(kind, names, 3) })
     }
 
     /// The newest edition of a type that is known to have held at a date; the oldest, with a doubt, before all of them.

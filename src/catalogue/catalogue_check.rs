@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::catalogue::Catalogue;
+use super::catalogue_file::Catalogue;
 use super::entry::{Cell, Volume};
 
 /// The meanings a cell of an instance row can have.

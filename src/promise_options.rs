@@ -1,30 +1,27 @@
-//! The promise of a run: from options to what is promised to all targets together; and `verdict`, which judges a stored
-//! Record again.
+//! The options that name a promise, and the promise that they make: of one volume, or of all targets together.
 //!
-//! Every error here is one of input, found before anything is measured. Nothing is measured; a Record is read, never written.
+//! Every error here is one of input, found before anything is measured. Nothing is measured; a stored Record gets the promise that
+//! the options name.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use anyhow::{Context, bail};
-use serde_json::json;
+use anyhow::bail;
 
+use crate::catalogue::catalogue_file::Catalogue;
+use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
+use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
+use crate::catalogue::reverse::Need;
+use crate::catalogue::volume_promise::Promise;
 use crate::device::{Root, cloud};
-use crate::doubt::Doubt;
-use crate::record::{Claimed, Record, Report, StepRecord, TargetRecord};
-use crate::report::verdict as report;
-use crate::spec::catalogue::Catalogue;
-use crate::spec::promised_level::{Bought, Choice, Level, PromiseDirection};
-use crate::spec::request::{Amount, Asked, PromiseRequest, parse_iops};
-use crate::spec::reverse::Need;
-use crate::spec::volume_promise::Promise;
+use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::unit::{Bytes, grouped, significant};
 use crate::verdict;
 
 /// The options that name a promise.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub struct ClaimArgs {
+pub struct PromiseOptions {
     /// Volume type that the targets are, such as alibaba:cloud_essd.PL1: the result is held against its promise
     #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict")]
     pub kind: Option<String>,
@@ -68,20 +65,6 @@ pub struct ClaimArgs {
     pub tolerance: Option<f64>,
 }
 
-/// Which Record to judge, and against what.
-#[derive(Debug, Clone, clap::Args)]
-pub struct VerdictArgs {
-    /// A Record that `run` saved, or a report of fio
-    #[arg(value_name = "RECORD")]
-    pub record: PathBuf,
-    /// The promise, instead of the one in the Record
-    #[command(flatten)]
-    pub claim: ClaimArgs,
-    /// Writes JSON
-    #[arg(long, help_heading = "Output")]
-    pub json: bool,
-}
-
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim();
     match number.parse::<f64>() {
@@ -97,7 +80,7 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
 /// # Errors
 /// Of input: an unknown type, a size that the type does not come in, targets that do not match.
 pub fn claimed(
-    args: &ClaimArgs,
+    args: &PromiseOptions,
     here: Option<&Root>,
     disks: &[Option<Bytes>],
 ) -> anyhow::Result<Option<Claimed>> {
@@ -125,7 +108,7 @@ pub fn claimed(
         at: args.at.clone(),
     };
     let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
-        (crate::spec::SpecError::NoSize { .. }, None) => {
+        (crate::catalogue::PromiseError::NoSize { .. }, None) => {
             anyhow::anyhow!("{e}; with --promise that is --volume-size")
         }
         _ => e.into(),
@@ -158,7 +141,11 @@ pub fn claimed(
 }
 
 /// A volume below the size that earns the most of its type must not be called slow for it.
-fn larger(catalogue: &Catalogue, volume: &crate::spec::entry::Volume, promise: &Promise) -> Option<String> {
+fn larger(
+    catalogue: &Catalogue,
+    volume: &crate::catalogue::entry::Volume,
+    promise: &Promise,
+) -> Option<String> {
     let ours = promise.volumes.first()?.level.iops.of(PromiseDirection::Read)?;
     let most =
         Level::of(volume, volume.capacity_gib[1], Bought::default()).ok()?.iops.of(PromiseDirection::Read)?;
@@ -177,7 +164,7 @@ fn larger(catalogue: &Catalogue, volume: &crate::spec::entry::Volume, promise: &
 }
 
 /// The options that ask for the same promise again.
-fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
+fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
     let mut words = Vec::new();
     let mut add = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -212,61 +199,12 @@ fn options(args: &ClaimArgs, promise: &Promise) -> Vec<String> {
     words
 }
 
-/// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
-///
-/// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
-/// something makes it show something (method page, §4.5).
-pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
-    let step = record.plan_step(&done.name)?;
-    record.claimed.as_ref()?;
-    let mut with = record.clone();
-    with.steps.push(done.clone());
-    with.warnings.extend(doubts.iter().cloned());
-    let more = verdict::judged_anew(&with).1?.more_seconds(&done.name)?;
-    // An estimate from a short run is rough: a step that is measured again is at least half as long again.
-    let wanted =
-        done.window_ns.0.saturating_add(Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
-    (wanted > step.runtime.0 && !step.ends_by_amount())
-        .then(|| Nanos::seconds(wanted.div_ceil(1_000_000_000)))
-}
-
-/// Findings and verdict as the text that follows a Record's tables.
-pub fn text(record: &Record) -> String {
-    let (found, verdict) = verdict::judged(record);
-    report::findings(&found) + &verdict.map(|v| report::verdict(&v)).unwrap_or_default()
-}
-
-/// `verdict RECORD`: its text, and whether a promise was broken. A report is held against the promise of its time, unless another was asked
-/// for.
-///
-/// # Errors
-/// When nobody said what is promised, or the promise cannot be told.
-pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, bool)> {
-    claim(&args.claim, &mut record)?;
-    let (found, verdict) = verdict::judged(&record);
-    let Some(verdict) = verdict else {
-        bail!(
-            "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
-             ('volproof promise --list' shows the types)",
-            args.record.display()
-        );
-    };
-    let failed = verdict.failed();
-    let text = if args.json {
-        let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
-        serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
-    } else {
-        report::verdict(&verdict).trim_start().to_string() + &report::findings(&found)
-    };
-    Ok((text, failed))
-}
-
 /// Holds a stored Record against the promise that the options name, or against its own under their tolerance; judges it again where that
 /// is another promise.
 ///
 /// # Errors
 /// See [`claimed`].
-pub fn claim(args: &ClaimArgs, record: &mut Record) -> anyhow::Result<()> {
+pub fn claim(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
     let named = claimed_by(args, record)?.or_else(|| {
         record.claimed.clone().map(|own| Claimed {
             tolerance: args.tolerance.unwrap_or(own.tolerance),
@@ -285,7 +223,7 @@ pub fn claim(args: &ClaimArgs, record: &mut Record) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// See [`claimed`].
-fn claimed_by(args: &ClaimArgs, record: &Record) -> anyhow::Result<Option<Claimed>> {
+fn claimed_by(args: &PromiseOptions, record: &Record) -> anyhow::Result<Option<Claimed>> {
     if record.report.is_none() {
         let size =
             |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);

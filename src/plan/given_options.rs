@@ -1,4 +1,4 @@
-//! Options of a step as a user gives them, on the command line and in a plan file alike: they lie over a step.
+//! The options that a user gave, on the command line and in a plan file alike: they are laid over a step.
 
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;

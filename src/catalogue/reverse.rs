@@ -3,9 +3,9 @@
 //! A need in bytes per second must be met in both readings of a doubtful unit, and in both directions. Promises grow
 //! with capacity and with what is bought, so bisection finds the smallest capacity and the least that must be bought.
 
-use super::catalogue::Catalogue;
+use super::catalogue_file::Catalogue;
 use super::entry::Volume;
-use super::error::SpecError;
+use super::promise_error::PromiseError;
 use super::promised_level::{Bought, Choice, PromiseDirection};
 use super::volume_promise::{Promise, Reading, VolumePromise};
 use crate::unit::Bytes;
@@ -39,7 +39,7 @@ pub struct Fit {
 impl Catalogue {
     /// The smallest volume of each type sold today that promises what is needed, smallest first. `provider` narrows
     /// the search; naming an instance narrows it to volumes that its limits are recorded for.
-    pub fn fits(&self, need: &Need, provider: Option<&str>) -> Result<Vec<Fit>, SpecError> {
+    pub fn fits(&self, need: &Need, provider: Option<&str>) -> Result<Vec<Fit>, PromiseError> {
         let sold = |v: &&Volume| {
             (v.status == "current" || v.status == "previous generation")
                 && !v.kind.contains('@')
@@ -199,7 +199,7 @@ mod tests {
         assert!(fit(&on("ecs.g6.8xlarge"), "alibaba:cloud_essd.PL2").is_some());
         assert!(fit(&on("ecs.g6.6xlarge"), "alibaba:cloud_essd.PL2").is_none());
         let unknown = Catalogue::shipped().fits(&on("ecs.nothing"), Some("alibaba"));
-        assert!(matches!(unknown, Err(SpecError::UnknownInstance { .. })));
+        assert!(matches!(unknown, Err(PromiseError::UnknownInstance { .. })));
     }
 
     #[test]

@@ -7,10 +7,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::catalogue::Catalogue;
+use super::catalogue_file::Catalogue;
 use super::entry::{BlockTable, Confidence, Volume};
-use super::error::SpecError;
 use super::instance::InstanceCap;
+use super::promise_error::PromiseError;
 use super::promised_level::{Bought, Each, Level, PromiseDirection};
 use super::request::PromiseRequest;
 use crate::unit::Bytes;
@@ -179,10 +179,10 @@ pub struct Promise {
 
 impl Promise {
     /// Tells the promise of what was asked for.
-    pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, SpecError> {
+    pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, PromiseError> {
         let at = request.at.as_deref();
         if request.block == Some(Bytes(0)) {
-            return Err(SpecError::NoBlock);
+            return Err(PromiseError::NoBlock);
         }
         let first = catalogue.find(&request.volume.kind, at)?;
         let mut parts: Vec<(&Volume, f64, Bought, Option<String>)> = Vec::new();
@@ -193,7 +193,10 @@ impl Promise {
             };
             let found = catalogue.find(&kind, at)?;
             if found.volume.provider != first.volume.provider {
-                return Err(SpecError::TwoProviders { first: first.volume.id(), second: found.volume.id() });
+                return Err(PromiseError::TwoProviders {
+                    first: first.volume.id(),
+                    second: found.volume.id(),
+                });
             }
             let v = found.volume;
             let gib = capacity(v, asked.size)?;
@@ -285,12 +288,12 @@ fn lesser(volumes: Option<f64>, theirs: Binding, instance: Option<f64>, its: Bin
     }
 }
 
-fn capacity(v: &Volume, size: Option<Bytes>) -> Result<f64, SpecError> {
+fn capacity(v: &Volume, size: Option<Bytes>) -> Result<f64, PromiseError> {
     let [lo, hi] = v.capacity_gib;
     match size {
         Some(size) => Ok(size.0 as f64 / Bytes::GIB.0 as f64),
         None if lo == hi => Ok(lo),
-        None => Err(SpecError::NoSize { id: v.id(), lo, hi }),
+        None => Err(PromiseError::NoSize { id: v.id(), lo, hi }),
     }
 }
 
@@ -302,7 +305,7 @@ impl VolumePromise {
         gib: f64,
         bought: Bought,
         doubt: Option<String>,
-    ) -> Result<VolumePromise, SpecError> {
+    ) -> Result<VolumePromise, PromiseError> {
         // A pool may be larger than its largest volume; what it earns is capped by the formulas.
         let level = match v.pool {
             true => Level::of(v, gib.min(v.capacity_gib[1]), bought)?,

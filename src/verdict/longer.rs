@@ -1,0 +1,24 @@
+//! How long a step must be measured for a verdict that its own length left open.
+
+use super::judged_anew;
+use crate::doubt::Doubt;
+use crate::record::{Record, StepRecord};
+use crate::unit::Nanos;
+
+/// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
+///
+/// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
+/// something makes it show something (method page, §4.5).
+pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
+    let step = record.plan_step(&done.name)?;
+    record.claimed.as_ref()?;
+    let mut with = record.clone();
+    with.steps.push(done.clone());
+    with.warnings.extend(doubts.iter().cloned());
+    let more = judged_anew(&with).1?.more_seconds(&done.name)?;
+    // An estimate from a short run is rough: a step that is measured again is at least half as long again.
+    let wanted =
+        done.window_ns.0.saturating_add(Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);
+    (wanted > step.runtime.0 && !step.ends_by_amount())
+        .then(|| Nanos::seconds(wanted.div_ceil(1_000_000_000)))
+}

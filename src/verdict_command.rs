@@ -1,0 +1,52 @@
+//! `verdict RECORD`: judges a stored Record, or a report of another tool, against a promise.
+//!
+//! Nothing is measured and nothing written; the rules are in `verdict`.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+use serde_json::json;
+
+use crate::promise_options::{self, PromiseOptions};
+use crate::record::Record;
+use crate::report::verdict_text;
+use crate::verdict;
+
+/// Which Record to judge, and against what.
+#[derive(Debug, Clone, clap::Args)]
+pub struct VerdictArgs {
+    /// A Record that `run` saved, or a report of fio
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// The promise, instead of the one in the Record
+    #[command(flatten)]
+    pub claim: PromiseOptions,
+    /// Writes JSON
+    #[arg(long, help_heading = "Output")]
+    pub json: bool,
+}
+
+/// `verdict RECORD`: its text, and whether a promise was broken. A report is held against the promise of its time, unless another was asked
+/// for.
+///
+/// # Errors
+/// When nobody said what is promised, or the promise cannot be told.
+pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, bool)> {
+    promise_options::claim(&args.claim, &mut record)?;
+    let (found, verdict) = verdict::judged(&record);
+    let Some(verdict) = verdict else {
+        bail!(
+            "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
+             ('volproof promise --list' shows the types)",
+            args.record.display()
+        );
+    };
+    let failed = verdict.failed();
+    let text = if args.json {
+        let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
+        serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
+    } else {
+        verdict_text::verdict(&verdict).trim_start().to_string() + &verdict_text::findings(&found)
+    };
+    Ok((text, failed))
+}
