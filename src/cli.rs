@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
+use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::StepOptions;
@@ -21,20 +22,20 @@ use crate::verdict_command::VerdictArgs;
     version,
     term_width = 80,
     max_term_width = 80,
-    after_help = "Examples:\n  \
-        volproof run .                       the standard tests on a file made here\n  \
-        volproof run --preset quick /mnt/x   a first look in a minute\n  \
-        volproof run /dev/vdb --preset read-only   reads alone change nothing\n  \
-        volproof run f.dat --rw randread --bs 16k --iodepth 32 --rate-iops 5000\n  \
-        volproof show volproof-*.json        print a stored result again\n\n\
-        Exit codes: 0 done; 1 the run or the verdict failed; 2 wrong input; 3 refused\n\
-        by the guard; 4 something could not be put back; 130 interrupted."
+    after_help = format!("{EXAMPLES}\n\n{}", exit::help())
 )]
 pub struct Cli {
     /// The subcommand
     #[command(subcommand)]
     pub command: CliCommand,
 }
+
+const EXAMPLES: &str = "Examples:\n  \
+    volproof run .                       the standard tests on a file made here\n  \
+    volproof run --preset quick /mnt/x   a first look in a minute\n  \
+    volproof run /dev/vdb --preset read-only   reads alone change nothing\n  \
+    volproof run f.dat --rw randread --bs 16k --iodepth 32 --rate-iops 5000\n  \
+    volproof show volproof-*.json        print a stored result again";
 
 const RUN_EXAMPLES: &str = "Examples:\n  \
     volproof run .                              the standard tests on a new file\n  \
@@ -49,7 +50,7 @@ const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
     volproof explain old.json new.json   each, and both side by side\n  \
     fio job.fio --output-format=json+ | volproof explain -\n  \
     volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
-    With --promise, the exit code is 1 when the promise was broken.";
+    With --promise, the exit code is that of the gravest verdict, see 'volproof --help'.";
 
 const MILLION_EXAMPLES: &str = "Examples:\n  \
     volproof million /dev/vdb    random reads, one job for each queue\n  \
@@ -74,7 +75,7 @@ pub enum CliCommand {
     Show(ShowArgs),
     /// Write a stored Record as a page with charts, one HTML file that needs no network
     Report(ReportArgs),
-    /// Judge a stored Record against a promise: PASS, FAIL (exit code 1), INCONCLUSIVE or INVALID
+    /// Judge a stored Record against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
     Verdict(Box<VerdictArgs>),
     /// Turn results of volproof and of fio, plans and job files into each other's forms
     Convert(ConvertArgs),

@@ -14,6 +14,7 @@ pub mod doubt;
 pub mod doubts;
 pub mod engine;
 pub mod environment;
+pub mod exit;
 pub mod explain;
 pub mod fio;
 pub mod foreign;

@@ -9,18 +9,10 @@ use std::time::Duration;
 use anyhow::Context;
 use serde_json::json;
 
+use crate::exit::Exit;
 use crate::report::{topo as topo_report, tune as tune_report};
 use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
 use crate::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
-
-/// Everything is done.
-pub const DONE: u8 = 0;
-/// The kernel refused every knob.
-pub const NOTHING_SET: u8 = 1;
-/// There is no placement for so many jobs.
-pub const REFUSED: u8 = 2;
-/// A knob could not be put back.
-pub const NOT_RESTORED: u8 = 4;
 
 /// Arguments of `topo`.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -77,7 +69,7 @@ pub struct RestoreArgs {
 }
 
 /// `topo`: the answer and the exit code.
-pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, u8)> {
+pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, Exit)> {
     let names: Vec<&str> = args.devices.iter().map(String::as_str).collect();
     let topology = Topology::read(root, &names)?;
     let kind = if args.poll { QueueKind::Poll } else { QueueKind::Default };
@@ -95,7 +87,7 @@ pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, u8)> {
         true => pretty(&topo_report::json(&topology, placement, &scripts))?,
         false => topo_report::text(&topology, placement, &scripts),
     };
-    Ok((text, if placement.is_ok() { DONE } else { REFUSED }))
+    Ok((text, if placement.is_ok() { Exit::Done } else { Exit::WrongInput }))
 }
 
 /// One per hardware queue, but not more than there are usable CPUs; at least one.
@@ -116,13 +108,13 @@ pub fn tune(
     places: &Places,
     stop: &dyn Fn() -> bool,
     say: &mut dyn FnMut(&str),
-) -> anyhow::Result<u8> {
+) -> anyhow::Result<Exit> {
     let disks = disks(&places.root, &args.devices)?;
     let need = RoomNeeded { jobs: args.jobs.into(), depth: args.iodepth.into() };
     if args.dry_run {
         let settings = tune::survey(places, &disks, need);
         say(&if args.json { pretty(&json!({ "knobs": settings }))? } else { tune_report::survey(&settings) });
-        return Ok(DONE);
+        return Ok(Exit::Done);
     }
     let tuned = tune::tune(places, &disks, need)?;
     if args.json {
@@ -135,7 +127,7 @@ pub fn tune(
     if !tuned.applied().is_empty() && tuned.applied().iter().all(refused) {
         tuned.restore();
         say(if args.json { "" } else { "Nothing is set: the kernel refused every knob.\n" });
-        return Ok(NOTHING_SET);
+        return Ok(Exit::Failed);
     }
     if args.keep {
         tuned.keep()?;
@@ -144,7 +136,7 @@ pub fn tune(
         } else {
             "Kept. `volproof restore` puts everything back; so does a restart.\n"
         });
-        return Ok(DONE);
+        return Ok(Exit::Done);
     }
     say(if args.json { "" } else { "Held. Ctrl-C puts everything back.\n" });
     while !stop() {
@@ -153,7 +145,7 @@ pub fn tune(
     let done = tuned.restore();
     let complete = done.complete();
     say(&if args.json { pretty(&json!({ "restored": [done] }))? } else { tune_report::restored(&[done]) });
-    Ok(if complete { DONE } else { NOT_RESTORED })
+    Ok(if complete { Exit::Done } else { Exit::NotRestored })
 }
 
 /// The first act of every start: puts back what dead runs left. Returns the text to print, which is mostly empty.
@@ -169,7 +161,7 @@ pub fn recover(places: &Places) -> String {
 }
 
 /// `restore`: puts back what dead runs and `tune --keep` left. Returns the answer and the exit code.
-pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, u8)> {
+pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, Exit)> {
     let done = tune::restore(places, Which::Kept)?;
     let others = tune::waiting(places, Which::Kept);
     let complete = done.iter().all(tune::Restoration::complete) && others.is_none();
@@ -179,7 +171,7 @@ pub fn restore(args: &RestoreArgs, places: &Places) -> anyhow::Result<(String, u
         (false, None) if done.is_empty() => "Nothing to put back.\n".to_string(),
         (false, None) => tune_report::restored(&done),
     };
-    Ok((text, if complete { DONE } else { NOT_RESTORED }))
+    Ok((text, if complete { Exit::Done } else { Exit::NotRestored }))
 }
 
 fn pretty(value: &serde_json::Value) -> anyhow::Result<String> {

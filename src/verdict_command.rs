@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use serde_json::json;
 
+use crate::exit::Exit;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
 use crate::report::verdict_text;
@@ -26,12 +27,12 @@ pub struct VerdictArgs {
     pub json: bool,
 }
 
-/// `verdict RECORD`: its text, and whether a promise was broken. A report is held against the promise of its time, unless another was asked
+/// `verdict RECORD`: its text and exit code. A report is held against the promise of its time, unless another was asked
 /// for.
 ///
 /// # Errors
 /// When nobody said what is promised, or the promise cannot be told.
-pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, bool)> {
+pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, Exit)> {
     promise_options::claim(&args.claim, &mut record)?;
     let (found, verdict) = verdict::judged(&record);
     let Some(verdict) = verdict else {
@@ -41,12 +42,12 @@ pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String,
             args.record.display()
         );
     };
-    let failed = verdict.failed();
+    let exit = Exit::of(Some(&verdict));
     let text = if args.json {
         let value = json!({ "record": args.record, "verdict": verdict, "diagnoses": found });
         serde_json::to_string_pretty(&value).context("cannot write the verdict as JSON")? + "\n"
     } else {
         verdict_text::verdict(&verdict).trim_start().to_string() + &verdict_text::findings(&found)
     };
-    Ok((text, failed))
+    Ok((text, exit))
 }

@@ -194,7 +194,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
 fn three_seconds_decide_nothing_and_say_how_many_would() {
     let lab = Lab::new();
     let ran = lab.run(&[("randread", &random(3), &capped(2280.0))], &PL0);
-    assert_eq!(ran.code, 0);
+    assert_eq!(ran.code, 5);
     assert!(ran.stdout.contains("INCONCLUSIVE"), "{}", ran.stdout);
     let (_, json) = lab.verdict(&ran.path, &[]);
     assert_eq!(json["verdict"]["claims"][0]["more_seconds"], 57);
@@ -274,7 +274,7 @@ fn large_blocks_are_judged_by_bytes() {
     "#);
     // The provider says MB: what lies between MB and MiB is left open, and only less than both fails.
     let ran = lab.run(&[("large", large, &device("110MB"))], &PL0);
-    assert_eq!(ran.code, 0);
+    assert_eq!(ran.code, 5);
     let (_, json) = lab.verdict(&ran.path, &[]);
     assert_eq!(json["verdict"]["outcome"], "inconclusive");
     assert!(json["verdict"]["claims"][0]["reason"].as_str().unwrap().contains("MB or MiB"), "{json:#}");
@@ -361,7 +361,7 @@ fn our_own_cgroup_is_named_before_the_provider() {
     assert_eq!(ran.code, 1);
     let own = ran.changed(|r| on_a_disk(r, "rbps=max riops=1500"));
     let (code, json) = lab.verdict(&own, &[]);
-    assert_eq!((code, &json["verdict"]["outcome"]), (0, &Value::from("invalid")));
+    assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     assert_eq!(json["verdict"]["claims"][0]["blocker"], "own-cgroup-limit");
     let first = &json["diagnoses"][0]["findings"][0];
     assert_eq!(first["code"], "own-cgroup-limit");
@@ -383,7 +383,7 @@ fn a_saturated_load_thread_makes_the_run_invalid() {
         r.steps[0].cpu.busiest_worker = 0.99;
     };
     let (code, json) = lab.verdict(&ran.changed(busy), &[]);
-    assert_eq!((code, &json["verdict"]["outcome"]), (0, &Value::from("invalid")));
+    assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     let claim = &json["verdict"]["claims"][0];
     assert_eq!(claim["blocker"], "generator-limited");
     insta::assert_snapshot!(claim["command"].as_str().unwrap(), @r#"volproof run /dev/vdb --rw randread --bs 4KiB --iodepth 32 --numjobs 2 --runtime 300s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated"#);
@@ -413,7 +413,7 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     let lab = Lab::new();
     let shallow = "rw = \"randread\"\nbs = \"4k\"\niodepth = 4\nruntime = \"60s\"";
     let ran = lab.run(&[("shallow", shallow, "latency = \"500us\"\njitter = \"100us\"")], &PL1);
-    assert_eq!(ran.code, 0, "{}", ran.stdout);
+    assert_eq!(ran.code, 6, "{}", ran.stdout);
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
     Verdict  INVALID against alibaba:cloud_essd.PL1, 800 GiB, tolerance 2 %
       INVALID       IOPS in shallow: 7,273, 17.4 % of 41,800 (volume IOPS)
@@ -445,7 +445,7 @@ fn an_offer_below_the_promise_says_nothing_about_it() {
     let lab = Lab::new();
     let ran = lab.run(&[("paced", &format!("{}\nrate-iops = 1000", random(60)), &capped(2280.0))], &PL0);
     let (code, json) = lab.verdict(&ran.path, &[]);
-    assert_eq!((code, &json["verdict"]["outcome"]), (0, &Value::from("invalid")));
+    assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     let reason = json["verdict"]["claims"][0]["reason"].as_str().unwrap();
     assert_eq!(reason, "only 1,000 I/Os a second were offered, 2,280 are promised");
 }

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::diagnose::Summary;
 use crate::doubt::Doubt;
+use crate::exit::Exit;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
@@ -127,8 +128,8 @@ pub struct RunFigures {
 pub struct Explanation {
     /// All that could be explained.
     pub text: String,
-    /// A promise was broken.
-    pub failed: bool,
+    /// The exit code of the verdicts.
+    pub exit: Exit,
     /// Why the other files could not be explained.
     pub refused: Vec<String>,
 }
@@ -157,14 +158,14 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     {
         return Err(first);
     }
-    let failed = all.iter().any(|e| e.verdict.as_ref().is_some_and(Verdict::failed));
+    let exit = Exit::of_all(all.iter().filter_map(|e| e.verdict.as_ref()));
     let text = if args.json {
         serde_json::to_string_pretty(&all).context("cannot write the explanation as JSON")? + "\n"
     } else {
         explanation_text::all(&all)
     };
     let refused = refused.iter().map(|e| format!("{e:#}")).collect();
-    Ok(Explanation { text, failed, refused })
+    Ok(Explanation { text, exit, refused })
 }
 
 fn content(file: &Path) -> anyhow::Result<Vec<u8>> {

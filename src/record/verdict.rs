@@ -185,11 +185,6 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The promise was broken.
-    pub fn failed(&self) -> bool {
-        self.outcome == Some(Outcome::Fail)
-    }
-
     /// How much longer a step should be to be decided; absent when more time does not help.
     pub fn more_seconds(&self, step: &str) -> Option<u64> {
         self.claims.iter().filter(|c| c.step == step).filter_map(|c| c.more_seconds).max()

@@ -10,13 +10,13 @@
 //! this differs is printed beside it, from the machine at hand.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use super::pipeline::Options;
 use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, OverwriteMode, TuneMode};
 use crate::doubt::Severity;
+use crate::exit::Exit;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
 use crate::report::text::wrap;
@@ -45,7 +45,7 @@ struct ScriptWords {
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
-pub fn main(args: &MillionArgs) -> Result<ExitCode, Failure> {
+pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     let words = words(&args.words).map_err(Failure::input)?;
     let topology = topology(&words.target);
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));

@@ -31,6 +31,7 @@ use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
+use crate::exit::Exit;
 use crate::explain;
 use crate::guard::{self, GuardError};
 use crate::machine;
@@ -55,13 +56,17 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The exit code of the contract in the help text.
+    /// The exit code.
     pub fn code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }
 
+    fn new(exit: Exit, message: impl std::fmt::Display) -> Failure {
+        Failure { code: exit.code(), message: message.to_string() }
+    }
+
     fn input(message: impl std::fmt::Display) -> Failure {
-        Failure { code: 2, message: message.to_string() }
+        Failure::new(Exit::WrongInput, message)
     }
 }
 
@@ -89,14 +94,13 @@ fn shortened(line: &str) -> Cow<'_, str> {
 impl From<anyhow::Error> for Failure {
     /// Errors of the run itself, as opposed to its input.
     fn from(e: anyhow::Error) -> Failure {
-        Failure { code: 1, message: chain(&e) }
+        Failure::new(Exit::Failed, chain(&e))
     }
 }
 
 impl From<GuardError> for Failure {
     fn from(e: GuardError) -> Failure {
-        let code = if matches!(e, GuardError::Refused(_)) { 3 } else { 2 };
-        Failure { code, message: e.to_string() }
+        Failure::new(if matches!(e, GuardError::Refused(_)) { Exit::Refused } else { Exit::WrongInput }, e)
     }
 }
 
@@ -116,23 +120,24 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
     if !matches!(command, CliCommand::Restore(_)) {
         screen::say(&machine::recover(&places));
     }
-    match command {
+    let exit = match command {
+        CliCommand::Fio { arguments } => return fio::main(&arguments),
         CliCommand::Run(args) => run(&args),
         CliCommand::Million(args) => million::main(&args),
         CliCommand::Plan(args) => plan(&args),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
             let printed = print(&answer.text)?;
-            Ok(if answer.ready { printed } else { ExitCode::from(3) })
+            Ok(if answer.ready { printed } else { Exit::Refused })
         }
         CliCommand::Show(args) => show(&args),
         CliCommand::Report(args) => report(&args),
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
             let record = result_file::load(&args.record).map_err(Failure::input)?;
-            let (text, failed) = verdict_command::answer(&args, record).map_err(input)?;
+            let (text, exit) = verdict_command::answer(&args, record).map_err(input)?;
             print(&text)?;
-            Ok(ExitCode::from(u8::from(failed)))
+            Ok(exit)
         }
         CliCommand::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
@@ -144,11 +149,10 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
             print(&told.text)?;
             match told.refused.is_empty() {
-                true => Ok(ExitCode::from(u8::from(told.failed))),
+                true => Ok(told.exit),
                 false => Err(Failure::input(told.refused.join("\nvolproof: "))),
             }
         }
-        CliCommand::Fio { arguments } => fio::main(&arguments),
         CliCommand::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
             let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
@@ -161,7 +165,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             let stop = || seen.load(Ordering::Relaxed) > 0;
             // What is tuned is put back even when nobody reads on.
             let mut say = |text: &str| drop(print(text));
-            coded(machine::tune(&args, &places, &stop, &mut say).map(|code| (String::new(), code)))
+            coded(machine::tune(&args, &places, &stop, &mut say).map(|exit| (String::new(), exit)))
         }
         CliCommand::Restore(args) => coded(machine::restore(&args, &places)),
         CliCommand::Completions { shell } => {
@@ -169,23 +173,24 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut script);
             print(&String::from_utf8_lossy(&script))
         }
-    }
+    };
+    exit.map(ExitCode::from)
 }
 
 /// Prints an answer that carries its exit code. A device that another run holds is refused like one in use.
-fn coded(answer: anyhow::Result<(String, u8)>) -> Result<ExitCode, Failure> {
-    let (text, code) = answer.map_err(|e| {
+fn coded(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
+    let (text, exit) = answer.map_err(|e| {
         let busy = matches!(e.downcast_ref(), Some(TuneError::Busy { .. }));
-        Failure { code: if busy { 3 } else { 2 }, message: chain(&e) }
+        Failure::new(if busy { Exit::Refused } else { Exit::WrongInput }, chain(&e))
     })?;
     print(&text)?;
-    Ok(ExitCode::from(code))
+    Ok(exit)
 }
 
 /// Writes results to standard output.
-fn print(text: &str) -> Result<ExitCode, Failure> {
-    let failed = |e| Failure { code: 1, message: format!("standard output: {e}") };
-    screen::print(text).map(|()| ExitCode::SUCCESS).map_err(failed)
+fn print(text: &str) -> Result<Exit, Failure> {
+    let failed = |e| Failure::new(Exit::Failed, format!("standard output: {e}"));
+    screen::print(text).map(|()| Exit::Done).map_err(failed)
 }
 
 /// Opens an output. A file that is a disk, or is swapped to, is as little overwritten by a result as by a load.
@@ -205,16 +210,16 @@ fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, F
 }
 
 /// Saves the whole text of an output; in the temporary folder where its own place does not take it.
-fn deliver(mut output: OutputFile, text: &str) -> Result<ExitCode, Failure> {
+fn deliver(mut output: OutputFile, text: &str) -> Result<Exit, Failure> {
     let write = |out: &mut dyn std::io::Write| out.write_all(text.as_bytes());
-    let Err(e) = output.save(&write) else { return Ok(ExitCode::SUCCESS) };
+    let Err(e) = output.save(&write) else { return Ok(Exit::Done) };
     let second = output.save_elsewhere(&write).map(|path| format!("; it is in {} instead", path.display()));
     let message =
         format!("{} could not be saved: {e}{}", output.path().display(), second.unwrap_or_default());
-    Err(Failure { code: 1, message })
+    Err(Failure::new(Exit::Failed, message))
 }
 
-fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
+fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
     let surveyed = targets::survey(&root, &plan, &Options::default())?;
@@ -235,7 +240,7 @@ fn plan(args: &PlanArgs) -> Result<ExitCode, Failure> {
     Ok(printed)
 }
 
-fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
+fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     if args.csv && args.records.len() > 1 {
         return Err(Failure::input("--csv prints one table: name one Record"));
     }
@@ -245,7 +250,7 @@ fn show(args: &ShowArgs) -> Result<ExitCode, Failure> {
         let text = if args.csv { text::csv(&record) } else { shown(&record) };
         print(&format!("{between}{text}"))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Exit::Done)
 }
 
 /// A Record as text. Runs that were made to compare tools are no test of the volume.
@@ -254,7 +259,7 @@ fn shown(record: &Record) -> String {
     text::record(record) + &judged
 }
 
-fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
+fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let path = match &args.output {
         Some(path) => path.clone(),
         None if args.record == Path::new("-") => PathBuf::from("-"),
@@ -265,7 +270,7 @@ fn report(args: &ReportArgs) -> Result<ExitCode, Failure> {
     let record = result_file::load(&args.record).map_err(Failure::input)?;
     let page = html::page(&record).context("writing the page")?;
     deliver(output, &page)?;
-    if stream { Ok(ExitCode::SUCCESS) } else { print(&format!("Page: {}\n", path.display())) }
+    if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", path.display())) }
 }
 
 /// SIGINT, SIGTERM and SIGHUP as a count: the first ends the load, the second also the waiting for it.
@@ -282,7 +287,7 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
     Ok(seen)
 }
 
-fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
+fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let options = Options {
         destroy: args.what.destroy.clone(),
         overwrite_shared: args.what.overwrite == Some(OverwriteMode::Shared),
@@ -322,7 +327,7 @@ fn measure_and_publish(
     cross: Option<Cross>,
     inputs: Vec<(String, FileIdentity)>,
     words: Words,
-) -> Result<ExitCode, Failure> {
+) -> Result<Exit, Failure> {
     let root = Root::system();
     let timer = Timer::choose(Path::new("/"));
     let plan = match &cross {

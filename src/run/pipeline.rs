@@ -12,7 +12,6 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::ready::{self, Ready};
@@ -25,7 +24,7 @@ use crate::doubt::Doubt;
 use crate::doubts;
 use crate::engine::{EngineChoice, Timer, Trace, clock_source};
 use crate::environment::Environment;
-use crate::machine;
+use crate::exit::Exit;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
@@ -357,23 +356,20 @@ impl Ended {
         self.put_back
     }
 
-    /// The exit code of the contract in the help text.
+    /// How the run ended.
     ///
     /// # Errors
     /// When the run could not go on; the message says why.
-    pub fn code(self) -> Result<ExitCode, Failure> {
+    pub fn exit(self) -> Result<Exit, Failure> {
         if let Some(failure) = self.failure {
-            let code = if self.put_back { failure.code } else { machine::NOT_RESTORED };
+            let code = if self.put_back { failure.code } else { Exit::NotRestored.code() };
             return Err(Failure { code, ..failure });
         }
         Ok(match self.record.state {
-            _ if !self.put_back => ExitCode::from(machine::NOT_RESTORED),
-            State::Interrupted => ExitCode::from(130),
-            State::Failed(_) => ExitCode::from(1),
-            State::Complete | State::Running => {
-                let broken = verdict::judged(&self.record).1.is_some_and(|v| v.failed());
-                ExitCode::from(u8::from(broken))
-            }
+            _ if !self.put_back => Exit::NotRestored,
+            State::Interrupted => Exit::Interrupted,
+            State::Failed(_) => Exit::Failed,
+            State::Complete | State::Running => Exit::of(verdict::judged(&self.record).1.as_ref()),
         })
     }
 }

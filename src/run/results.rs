@@ -5,12 +5,12 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
 use super::{Failure, output, shown};
 use crate::cli::OutputArgs;
+use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
 use crate::record::{Record, State};
 use crate::report::{html, text};
@@ -18,8 +18,10 @@ use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {
-        let code = if matches!(e, OutputError::Device { .. }) { 3 } else { 2 };
-        Failure { code, message: e.to_string() }
+        Failure::new(
+            if matches!(e, OutputError::Device { .. }) { Exit::Refused } else { Exit::WrongInput },
+            e,
+        )
     }
 }
 
@@ -115,10 +117,10 @@ impl Results {
     }
 
     /// Saves and prints what was measured, then says which exit code the run has.
-    pub fn publish(mut self, ended: Ended, after: fn(&Record) -> String) -> Result<ExitCode, Failure> {
+    pub fn publish(mut self, ended: Ended, after: fn(&Record) -> String) -> Result<Exit, Failure> {
         let record = &ended.record;
         if record.steps.is_empty() && record.state != State::Complete {
-            return ended.code(); // Nothing was measured: an empty Record helps nobody.
+            return ended.exit(); // Nothing was measured: an empty Record helps nobody.
         }
         self.record.save(record);
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
@@ -141,8 +143,8 @@ impl Results {
             self.ui.say(&format!("\nRecord: {path}\n  print it again: volproof show {path}"));
         }
         screen::say(&lost);
-        let code = ended.code()?;
-        Ok(if !lost.is_empty() && code == ExitCode::SUCCESS { ExitCode::FAILURE } else { code })
+        let exit = ended.exit()?;
+        Ok(if !lost.is_empty() && exit == Exit::Done { Exit::Failed } else { exit })
     }
 }
 

@@ -18,6 +18,7 @@ use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
+use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
@@ -290,8 +291,8 @@ impl Stage<'_> {
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(e) => {
-                let code = if matches!(e, EngineError::Panicked) { 1 } else { 2 };
-                let failure = Failure { code, message: format!("step '{}': {e}", step.name) };
+                let exit = if matches!(e, EngineError::Panicked) { Exit::Failed } else { Exit::WrongInput };
+                let failure = Failure::new(exit, format!("step '{}': {e}", step.name));
                 self.failures.push((step.name.clone(), failure));
                 stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
                 return;

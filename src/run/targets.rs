@@ -9,6 +9,7 @@ use super::Failure;
 use super::pipeline::Options;
 use crate::device::{self, DeviceError, Facts, FilePlace, Root};
 use crate::engine::Region;
+use crate::exit::Exit;
 use crate::plan::{EngineKind, Plan, Step};
 use crate::prepare;
 use crate::sample::Direction;
@@ -350,7 +351,7 @@ fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let writes = Uses::of(plan, &target.named).writes;
     if writes && target.laid.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
         return Err(Failure {
-            code: 3,
+            code: Exit::Refused.code(),
             message: format!(
                 "{} exists, and this plan writes: its contents would be lost. Give --overwrite if that is meant, \
                  or a plan that only reads (--preset read-only)",

@@ -7,6 +7,7 @@ use super::ready::Ready;
 use crate::cli::TuneMode;
 use crate::device::Facts;
 use crate::engine::{self, Load, Timer};
+use crate::exit::Exit;
 use crate::machine;
 use crate::output::screen;
 use crate::plan::{EngineKind, Plan, Step};
@@ -50,9 +51,8 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
         jobs: plan.steps.iter().map(|s| u64::from(s.numjobs)).max().unwrap_or(1),
         depth: plan.steps.iter().map(|s| u64::from(s.iodepth)).max().unwrap_or(1),
     };
-    let refused = |e: TuneError| Failure {
-        code: if matches!(e, TuneError::Busy { .. }) { 3 } else { 2 },
-        message: e.to_string(),
+    let refused = |e: TuneError| {
+        Failure::new(if matches!(e, TuneError::Busy { .. }) { Exit::Refused } else { Exit::WrongInput }, e)
     };
     tune::tune(&places, &disks, need).map(Some).map_err(refused)
 }

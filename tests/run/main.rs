@@ -5,6 +5,7 @@
 
 mod devices;
 mod engines;
+mod exit_codes;
 mod extremes;
 mod files;
 mod fio;

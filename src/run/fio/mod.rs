@@ -36,6 +36,7 @@ use super::{Failure, signals};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::engine::Timer;
+use crate::exit::Exit;
 use crate::fio::command::{Command, InfoRequest, Surroundings};
 use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Native, Obstacle, PathKind};
@@ -144,7 +145,7 @@ fn input(message: impl std::fmt::Display) -> Failure {
 
 /// The pipeline's code for bad input is fio's 1.
 fn as_fio(failure: Failure) -> Failure {
-    Failure { code: if failure.code == 2 { 1 } else { failure.code }, ..failure }
+    Failure { code: if failure.code == Exit::WrongInput.code() { 1 } else { failure.code }, ..failure }
 }
 
 /// All mistakes of a command line or job file, as fio ends on them.
@@ -200,7 +201,7 @@ fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> PathKind) -> Resu
     for (option, path) in named.chain(log_files::names(command).into_iter().map(|path| ("log", path))) {
         if matches!(look(&path), PathKind::Block(_)) {
             return Err(Failure {
-                code: 3,
+                code: Exit::Refused.code(),
                 message: format!(
                     "{option}={}: it is a block device, and a report would overwrite it",
                     path.display()
@@ -272,7 +273,7 @@ fn run(
     }
     let failed = failed_jobs(&native, &ended.failed);
     if !ended.put_back() {
-        return Ok(ExitCode::from(crate::machine::NOT_RESTORED));
+        return Ok(Exit::NotRestored.into());
     }
     let code = match signal {
         _ if !stopped => failed,
@@ -280,8 +281,8 @@ fn run(
         _ => u32::from(INTERRUPTED) + failed,
     };
     if failed == 0 && !stopped {
-        let code = ended.code().map_err(as_fio)?;
-        return Ok(if whole || code != ExitCode::SUCCESS { code } else { ExitCode::FAILURE });
+        let exit = ended.exit().map_err(as_fio)?;
+        return Ok(if whole || exit != Exit::Done { exit } else { Exit::Failed }.into());
     }
     Ok(ExitCode::from(code as u8))
 }
