@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
+use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
@@ -58,6 +59,12 @@ const MILLION_EXAMPLES: &str = "Examples:\n  \
     volproof million 10 128 4k randwrite 1024g /dev/nvme1n1 --destroy SERIAL\n  \
     volproof million /data01/test 16 64 8k randwrite libaio 1 --overwrite";
 
+const SWEEP_EXAMPLES: &str = "Examples:\n  \
+    volproof sweep /dev/vdb --iodepth 1..256           random reads; changes nothing\n  \
+    volproof sweep /dev/vdb --iodepth 1..64 --bs 4k..1M --dry-run   time and bytes\n  \
+    volproof sweep . --rwmix 0..100:25 --iodepth 32 --budget 10m\n  \
+    volproof sweep . --iodepth 1..128 --rw randwrite --resume volproof-1.json";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -67,6 +74,9 @@ pub enum CliCommand {
     /// The million-IOPS procedure of test100w.sh: queues to CPUs, knobs, 30 s of load, all put back
     #[command(after_help = MILLION_EXAMPLES)]
     Million(Box<MillionArgs>),
+    /// What depth, block size, mix and jobs do to the rate and the latency: limits, knee, the depth that is enough
+    #[command(after_help = SWEEP_EXAMPLES)]
+    Sweep(Box<SweepArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -189,6 +199,62 @@ pub struct RunArgs {
           help_heading = "Verdict")]
     pub until_conclusive: Option<Nanos>,
 
+    /// Where results go
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// A sweep and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SweepArgs {
+    /// Folders (a test file is made there), files, block devices; driven together
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Ranges and options of the load
+    #[command(flatten)]
+    pub load: SweepOptions,
+    /// Measure each point so often, in random order [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Course")]
+    pub repeats: Option<u32>,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// Options that every course has.
+#[derive(clap::Args, Debug)]
+pub struct CourseArgs {
+    /// End within this time; what is left out for it is said
+    #[arg(long, value_name = "TIME", help_heading = "Course")]
+    pub budget: Option<Nanos>,
+    /// Go on with an interrupted Record of the same plan, target and machine
+    #[arg(long, value_name = "RECORD", help_heading = "Course")]
+    pub resume: Option<PathBuf>,
+    /// Print the plan with its likely and its longest time, and do nothing
+    #[arg(long, help_heading = "Course")]
+    pub dry_run: bool,
+    /// Size of a test file made in a folder [default: from free space and memory]
+    #[arg(long, value_name = "SIZE", help_heading = "Course")]
+    pub file_size: Option<Bytes>,
+    /// Where random numbers start
+    #[arg(long, value_name = "N", help_heading = "Course")]
+    pub seed: Option<u64>,
+    /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
+    #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
+          hide_possible_values = true, help_heading = "Safety")]
+    pub overwrite: Option<OverwriteMode>,
+    /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
+    #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
+    pub destroy: Vec<String>,
+    /// Leave the test file in its folder
+    #[arg(long, help_heading = "Safety")]
+    pub keep: bool,
+    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
+    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
+    pub tune: Option<TuneMode>,
+    /// The promise
+    #[command(flatten)]
+    pub claim: PromiseOptions,
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,

@@ -7,6 +7,7 @@ pub mod catalogue;
 pub mod check;
 pub mod cli;
 pub mod convert;
+pub mod course;
 pub mod crosscheck;
 pub mod device;
 pub mod diagnose;

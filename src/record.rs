@@ -5,6 +5,7 @@
 
 mod accounting;
 mod conditions;
+mod course_answer;
 mod diagnosis;
 mod direction_summary;
 mod earlier;
@@ -35,6 +36,7 @@ use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
+pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
 pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use from_report::StepNames;
@@ -69,6 +71,9 @@ pub struct Record {
     pub started: Known<String>,
     /// How the run ended.
     pub state: State,
+    /// When the interrupted runs began that this one goes on with; their steps are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed_after: Vec<String>,
     /// The report that the Record was made of; absent where volproof measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
@@ -93,6 +98,9 @@ pub struct Record {
     /// Figures of each step by volproof and by fio in turn (`--cross-check`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cross_checks: Vec<CrossCheck>,
+    /// The answer to the question of the plan, from the steps that have finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<CourseAnswer>,
     /// The promise to the targets, where one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,

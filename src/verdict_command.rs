@@ -34,6 +34,13 @@ pub struct VerdictArgs {
 /// When nobody said what is promised, or the promise cannot be told.
 pub fn answer(args: &VerdictArgs, mut record: Record) -> anyhow::Result<(String, Exit)> {
     promise_options::claim(&args.claim, &mut record)?;
+    if record.plan.question.is_some() {
+        bail!(
+            "{} is the Record of a {}: its points are made to stay below the limit and are not judged; judge a Record of `volproof run`",
+            args.record.display(),
+            record.plan.name
+        );
+    }
     let (found, verdict) = verdict::judged(&record);
     let Some(verdict) = verdict else {
         bail!(

@@ -147,6 +147,7 @@ mod tests {
             continue_on_error: true,
             seed: 1,
             steps,
+            question: None,
         }
     }
 

@@ -102,11 +102,25 @@ impl<'de> Deserialize<'de> for StepOptions {
     }
 }
 
-impl clap::Args for StepOptions {
-    fn augment_args(command: Command) -> Command {
-        let typed = keys().filter(|key| key.place == KeyPlace::Both);
+impl StepOptions {
+    /// Adds the arguments of all options but those whose fields are named: a subcommand that declares those itself.
+    pub fn arguments_but(command: Command, fields: &[&str]) -> Command {
+        let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
         let command = typed.fold(command, |command, key| command.arg(argument(key)));
         FIO_ONLY.iter().fold(command, |command, (name, way_out)| command.arg(pointer(name, way_out)))
+    }
+
+    /// Reads the arguments of [`StepOptions::arguments_but`].
+    pub fn of_matches_but(matches: &ArgMatches, fields: &[&str]) -> StepOptions {
+        let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
+        let given = typed.filter_map(|key| Some((key, matches.get_one::<Value>(key.field)?.clone())));
+        StepOptions { given: given.collect() }
+    }
+}
+
+impl clap::Args for StepOptions {
+    fn augment_args(command: Command) -> Command {
+        StepOptions::arguments_but(command, &[])
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -122,11 +136,7 @@ impl clap::FromArgMatches for StepOptions {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        for key in keys().filter(|key| key.place == KeyPlace::Both) {
-            if let Some(value) = matches.get_one::<Value>(key.field) {
-                self.given.push((key, value.clone()));
-            }
-        }
+        self.given.extend(StepOptions::of_matches_but(matches, &[]).given);
         Ok(())
     }
 }

@@ -11,6 +11,7 @@ mod order;
 mod plan_file;
 mod presets;
 mod problem;
+mod question;
 pub mod removed;
 mod simulated;
 mod stages;
@@ -27,6 +28,7 @@ pub use given_options::{StepOptions, keys};
 pub use order::Start;
 pub use plan_file::parse as parse_file;
 pub use presets::{PRESETS, Preset};
+pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
 pub use workload::{
@@ -60,6 +62,9 @@ pub struct Plan {
     pub seed: u64,
     /// The steps, one after another.
     pub steps: Vec<Step>,
+    /// The question that the steps answer: each of them followed from those before it. Absent where the steps are a fixed list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
 }
 
 impl Plan {
@@ -74,6 +79,7 @@ impl Plan {
             continue_on_error: false,
             seed: 0,
             steps: Vec::new(),
+            question: None,
         }
     }
 
@@ -107,6 +113,7 @@ mod tests {
             overwrite: false,
             continue_on_error: false,
             seed: 7,
+            question: None,
             steps: vec![Step {
                 rate_bw: Some(Bytes::mib(10)),
                 distribution: Distribution::Zipf(1.2),

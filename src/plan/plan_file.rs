@@ -44,6 +44,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
         continue_on_error: file.continue_on_error,
         seed: file.seed.unwrap_or(super::presets::SEED),
         steps: steps.collect(),
+        question: None,
     })
 }
 

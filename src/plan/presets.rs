@@ -86,6 +86,7 @@ impl Preset {
             continue_on_error: false,
             seed: SEED,
             steps: steps.collect(),
+            question: None,
         }
     }
 }

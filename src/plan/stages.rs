@@ -68,6 +68,7 @@ mod tests {
             continue_on_error: false,
             seed: 0,
             steps: starts.iter().enumerate().map(step).collect(),
+            question: None,
         }
     }
 

@@ -34,6 +34,8 @@ impl Record {
             steps: Vec::new(),
             together: Vec::new(),
             cross_checks: Vec::new(),
+            answer: None,
+            resumed_after: Vec::new(),
             warnings: Vec::new(),
             claimed: None,
             verdict: None,

@@ -22,6 +22,8 @@ pub fn record(record: &Record) -> String {
     } else if !record.cross_checks.is_empty() {
         // A dozen rows for each step would bury what was asked: they are in the Record.
         out.push_str(&super::crosscheck_text::text(&record.cross_checks));
+    } else if let Some(answer) = &record.answer {
+        out.push_str(&super::course_text::answer(answer));
     } else {
         out.push('\n');
         out.push_str(&rates(&rows, if record.report.is_some() { "not known" } else { "too short" }));
@@ -188,7 +190,7 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
     table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"], lines)
 }
 
-fn iops(v: f64) -> String {
+pub(super) fn iops(v: f64) -> String {
     if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
 }
 
@@ -448,8 +450,11 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     out
 }
 
-/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum).
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
 pub fn csv(record: &Record) -> String {
+    if let Some(answer) = &record.answer {
+        return super::course_text::csv(answer);
+    }
     let mut out = String::from(
         "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
          min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",

@@ -4,6 +4,7 @@
 //! Clearance; the Record is written after every step. Nothing here measures or judges. Front ends are here, and the work they share
 //! is in [`pipeline`].
 
+mod ask;
 pub mod fio;
 mod leftover;
 mod measure;
@@ -12,6 +13,7 @@ pub mod pipeline;
 mod plans;
 mod ready;
 mod results;
+mod resume;
 mod stage;
 mod targets;
 mod tuning;
@@ -124,6 +126,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Fio { arguments } => return fio::main(&arguments),
         CliCommand::Run(args) => run(&args),
         CliCommand::Million(args) => million::main(&args),
+        CliCommand::Sweep(args) => ask::sweep(&args),
         CliCommand::Plan(args) => plan(&args),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
@@ -253,9 +256,10 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// A Record as text. Runs that were made to compare tools are no test of the volume.
+/// A Record as text. Runs that were made to compare tools are no test of the volume, and the points of a course are no test of a promise.
 fn shown(record: &Record) -> String {
-    let judged = if record.cross_checks.is_empty() { verdict_text::of_record(record) } else { String::new() };
+    let volume = record.cross_checks.is_empty() && record.answer.is_none();
+    let judged = if volume { verdict_text::of_record(record) } else { String::new() };
     text::record(record) + &judged
 }
 

@@ -19,6 +19,7 @@ use super::stage;
 use super::targets::{self, Surveyed};
 use super::{Failure, plans, tuning};
 use crate::cli::TuneMode;
+use crate::course;
 use crate::device::Root;
 use crate::doubt::Doubt;
 use crate::doubts;
@@ -33,6 +34,7 @@ use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
+pub use super::resume::Earlier;
 pub use super::targets::Laid;
 
 /// How a plan is to be run, beyond what it says itself.
@@ -52,6 +54,8 @@ pub struct Options {
     /// A step that fails leaves the others alone, those that run beside it and those that come later; else it ends the run.
     /// Only a device that hangs ends the run either way.
     pub others_go_on: bool,
+    /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
+    pub earlier: Option<Box<Earlier>>,
     /// There may be more pinned workers than CPUs to pin them to; else that is refused.
     pub share_cpus: bool,
 }
@@ -112,6 +116,14 @@ impl CheckedRun {
     pub fn survey(root: Root, plan: Plan, options: Options) -> Result<CheckedRun, Failure> {
         let surveyed = targets::survey(&root, &plan, &options)?;
         let (choices, warnings) = plans::engines(&plan, &root)?;
+        if let Some(earlier) = &options.earlier {
+            let here = Environment::read(&root, "", String::new());
+            if let Some(what) = earlier.other_place(&here, &surveyed) {
+                return Err(Failure::input(format!(
+                    "the earlier run cannot be resumed here: {what}; run without --resume to begin anew"
+                )));
+            }
+        }
         Ok(CheckedRun { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
 
@@ -142,6 +154,8 @@ impl CheckedRun {
             together: Vec::new(),
             warnings,
             cross_checks: Vec::new(),
+            answer: None,
+            resumed_after: Vec::new(),
             claimed,
             verdict: None,
             findings: None,
@@ -214,15 +228,51 @@ impl Running<'_> {
         self.record.targets = self.ready.records();
         self.record.warnings.extend(self.ready.warnings(&self.record.plan));
         self.tune()?;
-        for stage in self.record.plan.stages() {
+        let mut stages = self.begin_steps();
+        loop {
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
+            let Some(stage) = stages.next().or_else(|| self.next_of_course()) else { break };
             if let Some(failed) = self.stage(stage)? {
                 return Ok(failed);
             }
         }
         Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
+    }
+
+    /// The stages of a plan that is a fixed list, without those that an earlier run has finished. The steps of a course are not known yet.
+    fn begin_steps(&mut self) -> std::vec::IntoIter<Range<usize>> {
+        let earlier = self.options.earlier.take();
+        let course = self.record.plan.question.is_some();
+        if course {
+            self.record.plan.steps.clear();
+        }
+        let mut begun = 0;
+        if let Some(earlier) = earlier {
+            if course {
+                self.record.plan.steps.clone_from(&earlier.plan.steps);
+            }
+            begun = earlier.steps.len();
+            earlier.into_record(&mut self.record);
+        }
+        let stages = if course { Vec::new() } else { self.record.plan.stages() };
+        stages.into_iter().filter(|stage| stage.end > begun).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The next step of a course, at the end of the plan. All of its steps have the engine of the first.
+    fn next_of_course(&mut self) -> Option<Range<usize>> {
+        let step = course::next(&self.record)?;
+        let place = self.record.plan.steps.len();
+        if self.record.plan.steps.iter().any(|s| s.name == step.name) {
+            // It was cut off although nobody interrupted it: it would be again.
+            self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
+            return None;
+        }
+        let choice = self.choices[0].clone();
+        self.choices.resize(place + 1, choice);
+        self.record.plan.steps.push(step);
+        Some(place..place + 1)
     }
 
     /// Sets the kernel's knobs, and measures what each of them does where that was asked for.
@@ -274,6 +324,7 @@ impl Running<'_> {
         }
         if record.steps.len() > first {
             verdict::seal(record);
+            course::seal(record);
             self.front.measured(record);
         }
         for (i, traces) in done.traces {
@@ -333,6 +384,7 @@ impl Running<'_> {
             Err(failure) => State::Failed(failure.message.clone()),
         };
         verdict::seal(&mut self.record);
+        course::seal(&mut self.record);
         let kept = self.ready.finish(self.record.plan.keep);
         Ended { record: self.record, kept, failed: self.failed, failure: outcome.err(), put_back }
     }

@@ -237,7 +237,10 @@ impl Stage<'_> {
 
     fn place(&self, of: Range<usize>) -> String {
         let all = self.setting.plan.steps.len();
-        if of.len() > 1 {
+        if self.setting.plan.question.is_some() {
+            // How many steps come is not known.
+            format!("[{}]", of.end)
+        } else if of.len() > 1 {
             format!("[{}-{}/{all}]", of.start + 1, of.end)
         } else {
             format!("[{}/{all}]", of.end)

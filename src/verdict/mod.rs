@@ -25,7 +25,7 @@ use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Verdi
 /// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     match record.diagnoses() {
-        Some(found) if record.verdict.is_some() == record.claimed.is_some() => {
+        Some(found) if record.verdict.is_some() == to_judge(record).is_some() => {
             (found, record.verdict.clone())
         }
         _ => judged_anew(record),
@@ -35,8 +35,13 @@ pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
 /// Findings of each step and the verdict by the rules, whatever the Record holds.
 pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     let found = diagnose::of_record(record);
-    let verdict = record.claimed.as_ref().map(|c| of(record, c, &found));
+    let verdict = to_judge(record).map(|c| of(record, c, &found));
     (found, verdict)
+}
+
+/// The promise to judge. The points of a course are not judged: most of them are made to stay below the limit.
+fn to_judge(record: &Record) -> Option<&Claimed> {
+    record.claimed.as_ref().filter(|_| record.plan.question.is_none())
 }
 
 /// Puts findings and verdict into a Record. Whoever adds a step or doubt to a Record, or names another promise, seals it again.

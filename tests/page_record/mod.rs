@@ -211,6 +211,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             overwrite: false,
             continue_on_error: true,
             seed: 7,
+            question: None,
             steps: vec![Step {
                 name: "mixed".into(),
                 rw: "randrw".parse().unwrap(),
@@ -260,6 +261,8 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         findings: None,
         lookup: Default::default(),
         cross_checks: Vec::new(),
+        answer: None,
+        resumed_after: Vec::new(),
         warnings: vec![
             Doubt::new(Severity::Note, "short-run", "20 s were measured", "measure longer").in_step("mixed"),
             Doubt::new(Severity::Blocker, "page-cache", "41 % of reads came from memory", "use direct I/O"),

@@ -54,6 +54,7 @@ fn plan(file: &Path, steps: Vec<Step>) -> Plan {
         continue_on_error: false,
         seed: 1,
         steps,
+        question: None,
     }
 }
 

@@ -130,6 +130,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         continue_on_error: false,
         seed: jobs.first().map_or(seed, |job| addressing::seed(job, seed)),
         steps: Vec::new(),
+        question: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let mut order = job_order::JobOrder::default();

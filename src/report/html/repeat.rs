@@ -105,6 +105,7 @@ mod tests {
             continue_on_error: true,
             seed: 9,
             steps: vec![Step { name: "quote ' \" and \\".into(), ..step }],
+            question: None,
         }
     }
 

@@ -235,6 +235,7 @@ fn run(
     let laid =
         native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
     let options = Options {
+        earlier: None,
         destroy: own.destroy.clone(),
         // fio overwrites the files that its jobs name, whoever else has them.
         overwrite_shared: true,

@@ -1,0 +1,86 @@
+//! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
+
+use crate::doubt::Severity;
+use crate::hist::Histogram;
+use crate::plan::Step;
+use crate::record::{Record, StepRecord};
+use crate::sample::Direction;
+use crate::stats::percentile::{pooled, printable};
+use crate::stats::rate::Estimate;
+use crate::unit::Nanos;
+
+/// Findings that say that a step does not show what the volume can do for long.
+const SPOILING: [&str; 4] = ["generator-limited", "burst", "own-cgroup-limit", "other-traffic"];
+/// A step whose window is shorter than this share of what was planned was cut off.
+const WHOLE: f64 = 0.98;
+
+/// A finished step.
+#[derive(Clone, Debug)]
+pub struct FinishedStep {
+    /// The step of the plan.
+    pub step: Step,
+    /// I/Os a second, all directions and targets together.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// Standard error of the rate; absent where the step is too short for one.
+    pub error: Option<f64>,
+    /// Requests in flight, averaged over time.
+    pub in_flight: f64,
+    /// Service latencies of all I/Os.
+    pub service: Histogram,
+    /// Codes of findings and doubts because of which the step does not show what the volume can do.
+    pub spoilt_by: Vec<String>,
+}
+
+impl FinishedStep {
+    /// A step of a Record; none for one that was cut off, or that its plan does not have.
+    pub fn of(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
+        let step = record.plan_step(&done.name)?.clone();
+        if (done.window_ns.0 as f64) < WHOLE * step.runtime.0 as f64 {
+            return None;
+        }
+        let window = done.window_ns.as_seconds().max(1e-9);
+        let mut bins = vec![0u64; (window * 10.0 + 1e-6) as usize];
+        let mut service = Histogram::new();
+        let mut bytes = 0.0;
+        let moving = Direction::ALL.into_iter().filter(|d| *d != Direction::Sync);
+        for stream in moving.flat_map(|d| done.targets.iter().filter_map(move |t| t.series.stream(d))) {
+            bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
+            service.merge(&pooled(&stream.service));
+            bytes += stream.track.total().bytes.0 as f64;
+        }
+        let findings = record.findings.iter().flatten().filter(|f| f.step == done.name);
+        let of_findings =
+            findings.filter(|f| f.blocks || SPOILING.contains(&f.code.as_str())).map(|f| f.code.clone());
+        let doubts = record.warnings.iter().filter(|d| d.step.as_ref() == Some(&done.name));
+        let of_doubts = doubts.filter(|d| d.severity == Severity::Blocker).map(|d| d.code.clone());
+        let mut spoilt_by: Vec<String> = of_findings.chain(of_doubts).collect();
+        spoilt_by.sort();
+        spoilt_by.dedup();
+        Some(FinishedStep {
+            iops: done.iops(),
+            bytes_per_second: bytes / window,
+            error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
+            in_flight: done.in_flight_mean,
+            service,
+            spoilt_by,
+            step,
+        })
+    }
+
+    /// Mean service latency in nanoseconds.
+    pub fn mean_ns(&self) -> f64 {
+        self.service.mean().unwrap_or(0.0)
+    }
+}
+
+/// The whole steps of a Record that were not cut off.
+pub fn of_record(record: &Record) -> Vec<FinishedStep> {
+    record.steps.iter().filter_map(|step| FinishedStep::of(record, step)).collect()
+}
+
+/// A percentile of pooled latencies, where enough of them lie above it.
+pub fn percentile(all: &Histogram, share: f64) -> Option<Nanos> {
+    all.quantile(share).filter(|_| printable(all.count() as f64, share))
+}

@@ -1,0 +1,97 @@
+//! How long a course takes, and how it is shortened to a time limit.
+
+use crate::plan::Sweep;
+use crate::unit::Nanos;
+
+/// The time of a course, without preparation of the target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Forecast {
+    /// Steps, if nothing ends it early.
+    pub worst_steps: usize,
+    /// Time of these.
+    pub worst: Nanos,
+    /// Steps of a volume that reaches its limit at a depth of 32.
+    pub likely_steps: usize,
+    /// Time of these.
+    pub likely: Nanos,
+}
+
+/// The shortest measured time that has an interval.
+const SHORTEST: Nanos = Nanos::seconds(10);
+
+/// Shortens a sweep until it ends within a time limit: fewer repeats first, then shorter steps of 10 s at least, then every second
+/// value of the longest axis. The sweep says what was left out.
+///
+/// # Errors
+/// The shortest sweep of these axes does not end in time; the text says how long it takes.
+pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
+    let mut short = sweep.clone();
+    let worst = |s: &Sweep| Nanos(s.points().len() as u64 * u64::from(s.repeats) * s.step_time().0);
+    while worst(&short) > limit && short.repeats > 1 {
+        short.repeats -= 1;
+    }
+    if worst(&short) > limit {
+        let steps = short.points().len() as u64 * u64::from(short.repeats);
+        let room = Nanos((limit.0 / steps).saturating_sub(short.base.ramp.0) / 1_000_000_000 * 1_000_000_000);
+        short.base.runtime = short.base.runtime.min(room.max(SHORTEST));
+    }
+    while worst(&short) > limit {
+        let longest = short.axes.iter_mut().max_by_key(|a| a.values.len()).expect("a sweep has an axis");
+        if longest.values.len() <= 3 {
+            return Err(format!(
+                "--budget {} is too short: {} points of {} take {}; give a longer time or smaller ranges",
+                limit.exact(),
+                short.points().len(),
+                short.step_time().exact(),
+                worst(&short).clock()
+            ));
+        }
+        // The ends stay: they are what was asked for.
+        let last = longest.values.len() - 1;
+        let mut place = 0..;
+        longest.values.retain(|_| place.next().is_some_and(|i| i % 2 == 0 || i == last));
+    }
+    if short.repeats < sweep.repeats {
+        short.left_out.push(format!("{} of {} repeats", sweep.repeats - short.repeats, sweep.repeats));
+    }
+    if short.base.runtime < sweep.base.runtime {
+        let (now, asked) = (short.base.runtime, sweep.base.runtime);
+        short.left_out.push(format!("each point runs for {} instead of {}", now.exact(), asked.exact()));
+    }
+    for (now, asked) in short.axes.iter().zip(&sweep.axes) {
+        let gone: Vec<String> =
+            asked.values.iter().filter(|v| !now.values.contains(v)).map(|v| asked.option.show(*v)).collect();
+        if !gone.is_empty() {
+            short.left_out.push(format!("{} {}", asked.option.name(), gone.join(", ")));
+        }
+    }
+    Ok(short)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Axis, AxisOption, Step};
+
+    #[test]
+    fn a_limit_takes_repeats_then_time_then_points_and_says_so() {
+        let sweep = Sweep {
+            base: Step { runtime: Nanos::seconds(20), ramp: Nanos::seconds(2), ..Step::default() },
+            axes: vec![Axis { option: AxisOption::Iodepth, values: vec![1, 2, 4, 8, 16, 32, 64, 128] }],
+            repeats: 3,
+            seed: 1,
+            left_out: Vec::new(),
+        };
+        let short = |seconds: u64| within(sweep.clone(), Nanos::seconds(seconds)).unwrap();
+        assert_eq!(short(528), sweep);
+        assert_eq!((short(400).repeats, &short(400).left_out[..]), (2, &["1 of 3 repeats".to_string()][..]));
+        let s = short(120);
+        assert_eq!((s.repeats, s.base.runtime, s.axes[0].values.len()), (1, Nanos::seconds(13), 8));
+        assert_eq!(s.left_out[1], "each point runs for 13s instead of 20s");
+        let s = short(60);
+        assert_eq!(s.axes[0].values, [1, 4, 16, 64, 128]);
+        assert!(s.left_out[2].contains("iodepth 2, 8, 32"), "{:?}", s.left_out);
+        let told = within(sweep.clone(), Nanos::seconds(20)).unwrap_err();
+        assert!(told.contains("3 points") && told.contains("longer time"), "{told}");
+    }
+}

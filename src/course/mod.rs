@@ -1,0 +1,52 @@
+//! Courses: plans whose steps follow from those that have finished. A course looks at finished steps and gives the next one, or ends.
+//!
+//! A course is a pure function of its question and of the finished steps, so that an interrupted one goes on where it stood, and a test
+//! plays one in virtual time. The pipeline asks it; the engine, the statistics and the rest of the Record do not know of it. Nothing here
+//! measures, waits or prints.
+
+mod caps;
+pub mod finished;
+mod forecast;
+pub mod sweep_options;
+pub mod sweeping;
+
+pub use finished::FinishedStep;
+pub use forecast::{Forecast, within};
+
+use crate::catalogue::volume_promise::Promise;
+use crate::plan::{Question, Step};
+use crate::record::{CourseAnswer, Record};
+
+/// A course of steps.
+pub trait Course {
+    /// One step of each kind that may come: whatever is wrong with the input is found in these, before anything is touched.
+    fn possible(&self) -> Vec<Step>;
+
+    /// The next step; none at the end.
+    fn next(&self, finished: &[FinishedStep]) -> Option<Step>;
+
+    /// The answer so far, held against a promise where there is one; none before the first step has finished.
+    fn answer(&self, finished: &[FinishedStep], promise: Option<&Promise>) -> Option<CourseAnswer>;
+
+    /// How long it takes.
+    fn forecast(&self) -> Forecast;
+}
+
+/// The course of a question.
+pub fn of(question: &Question) -> &dyn Course {
+    match question {
+        Question::Sweep(sweep) => sweep,
+    }
+}
+
+/// The next step of a Record's course; none at its end, and for a plan that is a fixed list.
+pub fn next(record: &Record) -> Option<Step> {
+    of(record.plan.question.as_ref()?).next(&finished::of_record(record))
+}
+
+/// Puts the answer into a Record. Whoever adds a step to a Record with a question seals it again.
+pub fn seal(record: &mut Record) {
+    let Some(question) = &record.plan.question else { return };
+    let promise = record.claimed.as_ref().map(|claimed| &claimed.promise);
+    record.answer = of(question).answer(&finished::of_record(record), promise);
+}

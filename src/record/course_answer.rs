@@ -1,0 +1,160 @@
+//! The answer to the question of a plan, as a Record keeps it. `course` works it out; nothing here computes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{AxisOption, Pattern};
+use crate::unit::{Bytes, Nanos};
+
+/// The answer to a question, from the steps that have finished.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CourseAnswer {
+    /// To a sweep.
+    Sweep(SweepAnswer),
+}
+
+/// The answer to a sweep.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepAnswer {
+    /// The answer in one sentence.
+    pub sentence: String,
+    /// The pattern of all points.
+    pub rw: Pattern,
+    /// The options that changed, the one that changes fastest last.
+    pub axes: Vec<AxisOption>,
+    /// The points that were measured, in the order of the axes.
+    pub points: Vec<SweepPoint>,
+    /// For each combination of the other options: what depth does. Empty for a sweep without depths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depths: Vec<DepthAnswer>,
+    /// The two limits that explain the rates at all block sizes, for each combination of shares of reads and jobs. Empty for a sweep
+    /// without block sizes, and where fewer than three of them were measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caps: Vec<CapFit>,
+    /// The most at each value of the other axes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub best: Vec<AxisBest>,
+    /// What limits the answer, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One point of a sweep, over all its runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SweepPoint {
+    /// Block size.
+    pub block_bytes: Bytes,
+    /// Requests kept in flight by each job.
+    pub iodepth: u32,
+    /// Jobs for each target.
+    pub numjobs: u32,
+    /// Share of reads; absent for a pattern that does not mix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_percent: Option<u32>,
+    /// How often it was measured.
+    pub runs: u32,
+    /// I/Os a second, the mean of its runs.
+    pub iops: f64,
+    /// Lower end of the 95 % interval of that mean; absent where the runs are too short for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_low: Option<f64>,
+    /// Upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_high: Option<f64>,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// Requests in flight over all jobs, averaged over time.
+    pub in_flight: f64,
+    /// Mean service latency of all I/Os.
+    pub mean_ns: f64,
+    /// Median; absent where too few I/Os carry it, as are the others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<Nanos>,
+    /// 99th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<Nanos>,
+    /// 99.9th percentile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ns: Option<Nanos>,
+    /// Codes of findings and doubts because of which the point does not show what the volume can do.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoilt_by: Vec<String>,
+}
+
+/// What depth does, the other options being fixed. Depths are of all jobs together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DepthAnswer {
+    /// The values of the other options, in the order of the axes; empty where depth alone changes.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at: String,
+    /// The most I/Os a second.
+    pub most_iops: f64,
+    /// The depth at which they were measured.
+    pub most_at: u64,
+    /// The smallest depth that reaches 95 % of the most.
+    pub enough: u64,
+    /// Mean latency at the smallest depth: the service time, as far as nothing queues there.
+    pub unloaded_ns: f64,
+    /// The depth that the service time alone needs for the most (Kleinrock: the most times the unloaded latency).
+    pub knee: f64,
+    /// More depth than the largest one may give more: the most lies at the edge of the range.
+    pub at_edge: bool,
+    /// The depth above which the rate falls again, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub falls_after: Option<u64>,
+}
+
+/// The two limits of min(A, B / block size), fitted to the most at each block size.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapFit {
+    /// The values of the other options; empty where there are none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub at: String,
+    /// A: the limit of I/Os a second. Absent where no measured block size is small enough to meet it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops_cap: Option<f64>,
+    /// B: the limit of bytes a second. Absent where no measured block size is large enough to meet it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_cap: Option<f64>,
+    /// B / A: from this block size on the bytes limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee_bytes: Option<f64>,
+    /// The two limits explain every point to within 5 %.
+    pub explains: bool,
+    /// Each block size.
+    pub residuals: Vec<CapResidual>,
+}
+
+/// A block size beside the fit and the promise.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CapResidual {
+    /// Block size.
+    pub block_bytes: Bytes,
+    /// The most I/Os a second at it.
+    pub iops: f64,
+    /// Measured over fitted, less 1.
+    pub off_fit: f64,
+    /// Measured over promised, less 1; absent without a promise for this load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_promise: Option<f64>,
+}
+
+/// The most at one value of an axis, whatever the other options are.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AxisBest {
+    /// The axis.
+    pub option: AxisOption,
+    /// Its value; block sizes in bytes.
+    pub value: u64,
+    /// The most I/Os a second.
+    pub iops: f64,
+    /// The bytes a second of that point.
+    pub bytes_per_second: f64,
+}

@@ -1,0 +1,234 @@
+//! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
+
+use super::text::{compact, iops, table, wrap};
+use crate::course::Forecast;
+use crate::plan::{AxisOption, Plan, Question, Sweep};
+use crate::record::{AxisBest, CapFit, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
+use crate::unit::{Bytes, Nanos, significant};
+
+/// The time of a course in words.
+fn time(forecast: &Forecast) -> String {
+    let of = |steps: usize, time: Nanos| {
+        format!("{} for {steps} step{}", time.clock(), if steps == 1 { "" } else { "s" })
+    };
+    let most = of(forecast.worst_steps, forecast.worst);
+    if forecast.likely_steps == forecast.worst_steps {
+        return most;
+    }
+    format!("likely {}; {most} at most", of(forecast.likely_steps, forecast.likely))
+}
+
+/// Bytes that a volume of 100 MiB/s is written, for the reader to scale.
+fn writes(forecast: &Forecast) -> String {
+    let bytes = |time: Nanos| Bytes((time.as_seconds() * 100.0 * Bytes::MIB.0 as f64) as u64);
+    let (few, many) = (bytes(forecast.likely), bytes(forecast.worst));
+    let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
+    format!("{amount} at 100 MiB/s in all; a faster volume is written more")
+}
+
+/// A course before any I/O.
+pub fn plan(plan: &Plan, targets: &[(String, Bytes)], forecast: &Forecast, fill: Option<Bytes>) -> String {
+    let mut out = format!("plan {}\n", plan.name);
+    for (name, size) in targets {
+        out += &wrap("target   ", &format!("{name} ({size})"));
+    }
+    if let Some(question) = &plan.question {
+        out += &of_question(question);
+    }
+    if let Some(fill) = fill {
+        out += &format!("fill     {fill} of incompressible data first\n");
+    }
+    let writes = if plan.changes_data() { writes(forecast) } else { "nothing".into() };
+    out += &wrap("writes   ", &writes);
+    out + &wrap("time     ", &time(forecast))
+}
+
+/// The line that is printed before the first step.
+pub fn before(forecast: &Forecast) -> String {
+    wrap("time     ", &time(forecast)) + "\n"
+}
+
+fn of_question(question: &Question) -> String {
+    match question {
+        Question::Sweep(sweep) => of_sweep(sweep),
+    }
+}
+
+fn of_sweep(sweep: &Sweep) -> String {
+    let mut out: String = sweep.axes.iter().map(|axis| wrap("range    ", &axis.to_string())).collect();
+    let fixed = |option: AxisOption| sweep.axes.iter().all(|a| a.option != option);
+    let mut load = vec![sweep.base.rw.to_string()];
+    if fixed(AxisOption::Bs) {
+        load.push(sweep.base.blocks());
+    }
+    for option in [AxisOption::Numjobs, AxisOption::Iodepth].into_iter().filter(|option| fixed(*option)) {
+        load.push(option.words(option.of(&sweep.base)));
+    }
+    let step = &sweep.base;
+    load.push(format!("{} after {} of ramp", step.runtime.exact(), step.ramp.exact()));
+    load.push(format!("{} run{} of each point", sweep.repeats, if sweep.repeats == 1 { "" } else { "s" }));
+    out += &wrap("load     ", &load.join(", "));
+    out.extend(sweep.left_out.iter().map(|what| wrap("left out ", what)));
+    out
+}
+
+/// The answer of a course.
+pub fn answer(answer: &CourseAnswer) -> String {
+    match answer {
+        CourseAnswer::Sweep(sweep) => of_answer(sweep),
+    }
+}
+
+fn of_answer(sweep: &SweepAnswer) -> String {
+    let mut out = format!("\nEach point ({})\n{}", sweep.rw, points(sweep));
+    if sweep.depths.iter().any(|d| !d.at.is_empty()) {
+        out += &format!("\nWhat depth does\n{}", depths(&sweep.depths));
+    }
+    for fit in &sweep.caps {
+        out += &caps(fit);
+    }
+    if sweep.axes.len() > 1 {
+        out += &best(&sweep.best);
+    }
+    out.push('\n');
+    out += &wrap("Answer   ", &sweep.sentence);
+    if let [one] = sweep.depths.as_slice() {
+        out += &wrap(
+            "         ",
+            &format!(
+                "One request takes {} at the smallest depth; the most times that is depth {}.",
+                Nanos(one.unloaded_ns.round() as u64),
+                significant(one.knee)
+            ),
+        );
+    }
+    out.extend(sweep.notes.iter().map(|note| wrap("note     ", note)));
+    out
+}
+
+/// The values of a point on the axes of its sweep.
+fn place(axes: &[AxisOption], point: &SweepPoint) -> String {
+    let words = axes.iter().map(|axis| axis.words(value(*axis, point)));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+fn value(axis: AxisOption, point: &SweepPoint) -> u64 {
+    match axis {
+        AxisOption::Bs => point.block_bytes.0,
+        AxisOption::Rwmix => u64::from(point.reads_percent.unwrap_or_default()),
+        AxisOption::Numjobs => u64::from(point.numjobs),
+        AxisOption::Iodepth => u64::from(point.iodepth),
+    }
+}
+
+fn interval(low: Option<f64>, high: Option<f64>) -> String {
+    match low.zip(high) {
+        Some((low, high)) => format!("{} .. {}", iops(low), iops(high)),
+        None => "too short".into(),
+    }
+}
+
+fn points(sweep: &SweepAnswer) -> String {
+    let latency = |value: Option<Nanos>| value.map_or("-".into(), compact);
+    let rows = sweep.points.iter().map(|p| {
+        let mark = if p.spoilt_by.is_empty() { "" } else { "! " };
+        vec![
+            format!("{mark}{}", place(&sweep.axes, p)),
+            iops(p.iops),
+            interval(p.iops_low, p.iops_high),
+            significant(p.bytes_per_second / 1e6),
+            compact(Nanos(p.mean_ns.round() as u64)),
+            latency(p.p99_ns),
+            latency(p.p999_ns),
+        ]
+    });
+    table(&["Point", "IOPS", "95 % interval", "MB/s", "mean", "p99", "p99.9"], rows.collect())
+}
+
+fn depths(depths: &[DepthAnswer]) -> String {
+    let rows = depths.iter().map(|d| {
+        vec![
+            d.at.clone(),
+            iops(d.most_iops),
+            if d.at_edge { format!("{} (edge)", d.most_at) } else { d.most_at.to_string() },
+            d.enough.to_string(),
+            significant(d.knee),
+            compact(Nanos(d.unloaded_ns.round() as u64)),
+        ]
+    });
+    table(&["With", "most IOPS", "at depth", "95 % from", "knee", "unloaded"], rows.collect())
+}
+
+fn caps(fit: &CapFit) -> String {
+    let at = if fit.at.is_empty() { String::new() } else { format!(" ({})", fit.at) };
+    let limit = |cap: Option<f64>, show: fn(f64) -> String| cap.map_or("not met at any size".into(), show);
+    let mut out = format!("\nThe two limits{at}\n");
+    let a = limit(fit.iops_cap, |a| format!("{} IOPS", iops(a)));
+    let b = limit(fit.bytes_cap, |b| {
+        format!("{} MB/s ({} MiB/s)", significant(b / 1e6), significant(b / Bytes::MIB.0 as f64))
+    });
+    out += &format!("  I/Os   {a}\n  bytes  {b}\n");
+    if let Some(knee) = fit.knee_bytes {
+        out += &format!("  knee   blocks of {}\n", Bytes(knee.round() as u64));
+    }
+    let percent = |off: f64| format!("{:+.1} %", 100.0 * off);
+    let rows = fit.residuals.iter().map(|r| {
+        let promise = r.off_promise.map_or("-".into(), percent);
+        vec![r.block_bytes.to_string(), iops(r.iops), percent(r.off_fit), promise]
+    });
+    out += &table(
+        &["  Block", "IOPS", "off the limits", "off the promise"],
+        rows.map(|mut row| {
+            row[0].insert_str(0, "  ");
+            row
+        })
+        .collect(),
+    );
+    if !fit.explains {
+        out += "  Two limits do not explain these rates.\n";
+    }
+    out
+}
+
+fn best(best: &[AxisBest]) -> String {
+    if best.is_empty() {
+        return String::new();
+    }
+    let rows = best
+        .iter()
+        .map(|b| vec![b.option.words(b.value), iops(b.iops), significant(b.bytes_per_second / 1e6)]);
+    format!("\nThe most with\n{}", table(&["", "IOPS", "MB/s"], rows.collect()))
+}
+
+/// The points of a course as comma-separated values.
+pub fn csv(answer: &CourseAnswer) -> String {
+    let CourseAnswer::Sweep(sweep) = answer;
+    let mut out = String::from(
+        "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
+         mean_ns,p50_ns,p99_ns,p99.9_ns,spoilt_by\n",
+    );
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
+    for p in &sweep.points {
+        let cells = [
+            sweep.rw.to_string(),
+            p.block_bytes.0.to_string(),
+            p.iodepth.to_string(),
+            p.numjobs.to_string(),
+            p.reads_percent.map(|r| r.to_string()).unwrap_or_default(),
+            p.runs.to_string(),
+            number(Some(p.iops)),
+            number(p.iops_low),
+            number(p.iops_high),
+            format!("{:.1}", p.bytes_per_second),
+            number(Some(p.in_flight)),
+            format!("{:.1}", p.mean_ns),
+            latency(p.p50_ns),
+            latency(p.p99_ns),
+            latency(p.p999_ns),
+            p.spoilt_by.join(" "),
+        ];
+        out += &(cells.join(",") + "\n");
+    }
+    out
+}

@@ -1,0 +1,69 @@
+//! Front ends of courses: arguments become a question, the pipeline measures until it is answered.
+
+use super::pipeline::{Earlier, Options};
+use super::{Failure, Words, measure_and_publish, plans, print, targets};
+use crate::cli::{CourseArgs, OverwriteMode, SweepArgs};
+use crate::course;
+use crate::device::Root;
+use crate::exit::Exit;
+use crate::output::FileIdentity;
+use crate::plan::{Plan, Preset, Question};
+use crate::report::course_text;
+use crate::unit::Bytes;
+
+/// `sweep`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
+    let base = base(&args.targets, &args.how);
+    let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;
+    let sweep = match args.how.budget {
+        Some(limit) => course::within(sweep, limit).map_err(Failure::input)?,
+        None => sweep,
+    };
+    ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how)
+}
+
+/// The plan of a course but its question.
+fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
+    let standard = Preset::find("standard").expect("a preset of ours").plan();
+    Plan {
+        targets: targets.to_vec(),
+        file_size: how.file_size,
+        keep: how.keep,
+        overwrite: how.overwrite.is_some(),
+        seed: how.seed.unwrap_or(standard.seed),
+        ..standard
+    }
+}
+
+/// Measures until the question of a plan is answered.
+fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
+    let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
+    let forecast = course.forecast();
+    plan.steps = course.possible();
+    if let Some(problem) = plan.problem() {
+        return Err(Failure::input(problem));
+    }
+    let earlier = how.resume.as_deref().map(|path| Earlier::load(path, &plan)).transpose()?;
+    let options = Options {
+        destroy: how.destroy.clone(),
+        overwrite_shared: how.overwrite == Some(OverwriteMode::Shared),
+        tune: how.tune,
+        earlier: earlier.map(Box::new),
+        ..Options::default()
+    };
+    if how.dry_run {
+        let root = Root::system();
+        let surveyed = targets::survey(&root, &plan, &options)?;
+        plans::engines(&plan, &root)?;
+        let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
+        let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
+        return print(&course_text::plan(&plan, &named, &forecast, (fill > 0).then_some(Bytes(fill))));
+    }
+    let inputs =
+        how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));
+    let words = Words { before: course_text::before(&forecast), after: |_| String::new() };
+    measure_and_publish(plan, options, &how.claim, &how.output, None, inputs.collect(), words)
+}

@@ -1,0 +1,188 @@
+//! Going on with an interrupted run: the finished steps of its Record are kept, and the rest is measured now.
+//!
+//! Only a run of the same plan on the same targets and machine goes on; else the answer says what differs. A reboot in between changes
+//! none of them.
+
+use std::path::Path;
+
+use super::Failure;
+use super::targets::Surveyed;
+use crate::device::Facts;
+use crate::doubt::Doubt;
+use crate::environment::Environment;
+use crate::plan::Plan;
+use crate::record::{Record, StepRecord, TargetRecord, Together};
+
+/// The finished steps of an earlier run.
+#[derive(Clone, Debug)]
+pub struct Earlier {
+    /// Its plan, with the steps that have finished alone where they are those of a course.
+    pub plan: Plan,
+    /// The steps.
+    pub steps: Vec<StepRecord>,
+    together: Vec<Together>,
+    doubts: Vec<Doubt>,
+    targets: Vec<TargetRecord>,
+    environment: Environment,
+    runs: Vec<String>,
+}
+
+impl Earlier {
+    /// The finished steps of a Record.
+    ///
+    /// # Errors
+    /// The Record cannot be read, or it is one of a report or of another plan.
+    pub fn load(path: &Path, asked: &Plan) -> Result<Earlier, Failure> {
+        let record = Record::load(path).map_err(Failure::input)?;
+        let differs = |what: &str| {
+            Failure::input(format!(
+                "{} cannot be resumed: {what}; run without --resume to begin anew",
+                path.display()
+            ))
+        };
+        if record.report.is_some() {
+            return Err(differs("it is the report of another tool"));
+        }
+        if let Some(what) = other_plan(&record.plan, asked) {
+            return Err(differs(&what));
+        }
+        Ok(Earlier::of(record))
+    }
+
+    fn of(record: Record) -> Earlier {
+        let whole = |done: &StepRecord| {
+            let planned = record.plan_step(&done.name).map(|s| s.runtime.0).unwrap_or_default();
+            done.window_ns.0 as f64 >= 0.98 * planned as f64 && done.stuck_workers == 0
+        };
+        // Stages run one after another: the first step that was cut off, or is missing from its stage, ends what is kept.
+        let mut kept = 0;
+        let course = record.plan.question.is_some();
+        for stage in record.plan.stages() {
+            let done = record.steps.get(stage.clone());
+            let complete = done.is_some_and(|steps| {
+                steps.iter().zip(&record.plan.steps[stage.clone()]).all(|(d, p)| d.name == p.name && whole(d))
+            });
+            if !complete {
+                break;
+            }
+            kept = stage.end;
+        }
+        let mut plan = record.plan.clone();
+        if course {
+            plan.steps.truncate(kept);
+        }
+        let steps: Vec<StepRecord> = record.steps.into_iter().take(kept).collect();
+        let has = |name: &str| steps.iter().any(|s| s.name == name);
+        let began = record.started.as_ref().cloned();
+        Earlier {
+            together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
+            doubts: record.warnings.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
+            targets: record.targets,
+            environment: record.environment,
+            runs: record.resumed_after.into_iter().chain(began).collect(),
+            plan,
+            steps,
+        }
+    }
+
+    /// The difference between the machine and targets of then and now, in words; none where both are the same.
+    pub fn other_place(&self, environment: &Environment, targets: &[Surveyed]) -> Option<String> {
+        let then = &self.environment;
+        let machine = [
+            ("host name", &then.hostname, &environment.hostname),
+            ("CPU", &then.cpu_model, &environment.cpu_model),
+            ("kernel", &then.kernel, &environment.kernel),
+        ];
+        for (what, then, now) in machine {
+            if then != now {
+                return Some(format!("the {what} was {then} and is {now}"));
+            }
+        }
+        if then.cpus_online != environment.cpus_online {
+            return Some(format!(
+                "{} CPUs were online and {} are",
+                then.cpus_online, environment.cpus_online
+            ));
+        }
+        targets.iter().find_map(|target| {
+            let (name, now) = (target.named.display(), &target.facts);
+            let Some(then) = self.targets.iter().find(|t| t.named == target.named) else {
+                return Some(format!("{name} was no target"));
+            };
+            let serial = |facts: &Facts| facts.device().and_then(|d| d.serial.clone());
+            if matches!(then.facts, Facts::Block(_)) != matches!(now, Facts::Block(_)) {
+                return Some(format!("{name} was another kind of target"));
+            }
+            if serial(&then.facts) != serial(now) {
+                let word = |facts: &Facts| serial(facts).unwrap_or_else(|| "none".into());
+                return Some(format!("the serial of {name} was {} and is {}", word(&then.facts), word(now)));
+            }
+            let (had, has) = (then.size_bytes, target.size);
+            (had != has).then(|| match target.make {
+                Some(_) => {
+                    format!("the test file had {had} and would have {has}: give --file-size {}", had.exact())
+                }
+                None => format!("{name} had {had} and has {has}"),
+            })
+        })
+    }
+
+    /// Puts the finished steps into the Record of the run that goes on.
+    pub fn into_record(self, record: &mut Record) {
+        record.steps = self.steps;
+        record.together = self.together;
+        record.warnings.extend(self.doubts);
+        record.resumed_after = self.runs;
+    }
+}
+
+/// The first difference between two plans, in words.
+fn other_plan(then: &Plan, now: &Plan) -> Option<String> {
+    let plain = |plan: &Plan| Plan {
+        steps: if plan.question.is_some() { Vec::new() } else { plan.steps.clone() },
+        // Compared as the size of the target.
+        file_size: None,
+        keep: false,
+        overwrite: false,
+        ..plan.clone()
+    };
+    let (then, now) = (plain(then), plain(now));
+    let (a, b) = (serde_json::to_value(&then).ok()?, serde_json::to_value(&now).ok()?);
+    let mut place = String::new();
+    difference(&a, &b, &mut place).map(|(was, is)| format!("the plan differs: {place} was {was} and is {is}"))
+}
+
+/// The first place in which two values differ, and both values there.
+fn difference(a: &serde_json::Value, b: &serde_json::Value, place: &mut String) -> Option<(String, String)> {
+    use serde_json::Value::{Array, Object};
+    let length = place.len();
+    let mut deeper = |name: &str, a: &serde_json::Value, b: &serde_json::Value| {
+        place.truncate(length);
+        if length > 0 {
+            place.push('.');
+        }
+        place.push_str(name);
+        difference(a, b, place)
+    };
+    let nothing = serde_json::Value::Null;
+    match (a, b) {
+        (Object(a), Object(b)) => a
+            .keys()
+            .chain(b.keys().filter(|key| !a.contains_key(*key)))
+            .find_map(|key| deeper(key, a.get(key).unwrap_or(&nothing), b.get(key).unwrap_or(&nothing))),
+        (Array(a), Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().find_map(|(i, (a, b))| deeper(&(i + 1).to_string(), a, b))
+        }
+        _ => (a != b).then(|| (short(a), short(b))),
+    }
+}
+
+/// A value for a message.
+fn short(value: &serde_json::Value) -> String {
+    let text = match value {
+        serde_json::Value::Null => "not given".into(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
+}

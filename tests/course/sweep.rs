@@ -1,0 +1,145 @@
+//! Sweeps of devices whose knee and limits are known.
+
+use volproof::plan::{Axis, AxisOption, Question, Sweep};
+use volproof::record::{CourseAnswer, Record, State, SweepAnswer};
+use volproof::run::pipeline::{Earlier, Options};
+
+use crate::{ask, on, plan, run};
+
+fn sweep(device: &str, ranges: &[(AxisOption, &str)], repeats: u32, seed: u64) -> Sweep {
+    let axis =
+        |(option, text): &(AxisOption, &str)| Axis { option: *option, values: option.values(text).unwrap() };
+    let sweep = Sweep {
+        base: on(device),
+        axes: ranges.iter().map(axis).collect(),
+        repeats,
+        seed,
+        left_out: Vec::new(),
+    };
+    assert_eq!(sweep.problem(), None);
+    sweep
+}
+
+fn answer(record: &Record) -> &SweepAnswer {
+    let Some(CourseAnswer::Sweep(answer)) = &record.answer else { panic!("no answer of a sweep") };
+    answer
+}
+
+fn near(found: f64, truth: f64, share: f64) -> bool {
+    (found / truth - 1.0).abs() <= share
+}
+
+#[test]
+fn the_knee_and_the_most_of_a_capped_device_over_many_seeds() {
+    for seed in 0..16u64 {
+        let cap = 300.0 + 60.0 * seed as f64;
+        let device = format!("latency=4ms,jitter=2ms,iops-cap={cap},noise=0.02");
+        let record = ask(Question::Sweep(sweep(&device, &[(AxisOption::Iodepth, "1..256")], 1, seed)), seed);
+        let found = answer(&record);
+        let depth = &found.depths[0];
+        let knee = cap * 0.005;
+        assert!(near(depth.most_iops, cap, 0.02), "cap {cap}: {depth:?}");
+        assert!(near(depth.knee, knee, 0.03) && near(depth.unloaded_ns, 5e6, 0.02), "knee {knee}: {depth:?}");
+        // The smallest of the depths 1, 2, 4, ... that holds 95 % of the knee.
+        let enough = (0..9).map(|i| 1u64 << i).find(|d| *d as f64 >= 0.95 * knee).unwrap();
+        assert_eq!(depth.enough, enough, "knee {knee}: {:?}", found.points);
+        assert!(!depth.at_edge && depth.falls_after.is_none() && found.notes.is_empty(), "{found:?}");
+        let deepest = found.points.last().unwrap().iodepth as u64;
+        assert!(deepest <= 8 * enough && deepest < 256, "depth {deepest} after {enough} only adds waiting");
+    }
+}
+
+#[test]
+fn both_limits_of_a_device_are_within_one_percent() {
+    for (seed, cap, megabytes) in [(1, 600.0, 40.0), (2, 900.0, 20.0), (3, 400.0, 50.0)] {
+        let device = format!("latency=2ms,jitter=1ms,iops-cap={cap},bytes-cap={}", megabytes * 1e6);
+        let ranges = [(AxisOption::Bs, "4k..1M"), (AxisOption::Iodepth, "1..64")];
+        let record = ask(Question::Sweep(sweep(&device, &ranges, 1, seed)), seed);
+        let found = answer(&record);
+        let [fit] = found.caps.as_slice() else { panic!("{:?}", found.caps) };
+        assert!(fit.explains, "{fit:?}");
+        assert!(near(fit.iops_cap.unwrap(), cap, 0.01), "{fit:?}");
+        assert!(near(fit.bytes_cap.unwrap(), megabytes * 1e6, 0.01), "{fit:?}");
+        assert!(near(fit.knee_bytes.unwrap(), megabytes * 1e6 / cap, 0.02), "{fit:?}");
+        assert!(found.sentence.contains("the limit is"), "{}", found.sentence);
+    }
+}
+
+#[test]
+fn a_most_at_the_edge_of_the_range_is_called_so() {
+    let record = ask(Question::Sweep(sweep("latency=10ms", &[(AxisOption::Iodepth, "1..16")], 1, 1)), 1);
+    let found = answer(&record);
+    assert_eq!(found.points.len(), 5);
+    assert!(found.depths[0].at_edge && found.sentence.contains("edge of the range"), "{}", found.sentence);
+    assert!(found.notes.iter().any(|n| n.contains("larger range")), "{:?}", found.notes);
+}
+
+#[test]
+fn later_runs_are_in_random_order_and_a_drift_is_told() {
+    let record =
+        ask(Question::Sweep(sweep("latency=5ms,iops-cap=400", &[(AxisOption::Iodepth, "1..8")], 3, 9)), 9);
+    let names: Vec<&str> = record.steps.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names[..4], ["d1-run1", "d2-run1", "d4-run1", "d8-run1"]);
+    assert_eq!(names.len(), 12);
+    let order = |run: &str| -> Vec<String> {
+        names.iter().filter(|n| n.ends_with(run)).map(|n| n.replace(run, "")).collect()
+    };
+    assert!(order("run2") != order("run1") || order("run3") != order("run1"));
+    assert!(answer(&record).points.iter().all(|p| p.runs == 3 && p.iops_low.is_some()));
+
+    // The same answer when the last runs of all points are a tenth slower.
+    let mut slower = record.clone();
+    for step in slower.steps.iter_mut().filter(|s| s.name.ends_with("run3")) {
+        step.read.as_mut().unwrap().iops *= 0.9;
+    }
+    volproof::course::seal(&mut slower);
+    let note = &answer(&slower).notes[0];
+    assert!(note.contains("10.0 % slower than the first"), "{note}");
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on_where_it_stood() {
+    let question = || {
+        Question::Sweep(sweep("latency=5ms,jitter=1ms,iops-cap=700", &[(AxisOption::Iodepth, "1..16")], 2, 5))
+    };
+    let whole = ask(question(), 5);
+    let part = run(plan(question(), 5), Options::default(), 4);
+    assert_eq!((&part.state, part.steps.len()), (&State::Interrupted, 4));
+    assert_eq!(answer(&part).points.len(), 4, "the finished steps have an answer");
+
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("part.json");
+    let save = |record: &Record| std::fs::write(&path, serde_json::to_vec(record).unwrap()).unwrap();
+    // The last step was cut off: it is measured again.
+    let mut cut = part.clone();
+    cut.steps[3].window_ns.0 /= 2;
+    save(&cut);
+    let earlier = |asked: Question| Earlier::load(&path, &plan(asked, 5));
+    let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };
+    let resumed = run(plan(question(), 5), options, usize::MAX);
+    assert_eq!(resumed.state, State::Complete);
+    assert_eq!(resumed.resumed_after.len(), 1);
+    assert_eq!(answer(&resumed), answer(&whole));
+    let names = |r: &Record| r.steps.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&resumed), names(&whole));
+
+    let told = |asked: Question| earlier(asked).unwrap_err().to_string();
+    let other = Question::Sweep(sweep(
+        "latency=5ms,jitter=1ms,iops-cap=700",
+        &[(AxisOption::Iodepth, "1..16")],
+        3,
+        5,
+    ));
+    assert!(told(other).contains("question.sweep.repeats was 2 and is 3"), "{}", told(question()));
+    // Another machine.
+    cut.environment.hostname = "elsewhere".into();
+    save(&cut);
+    let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };
+    let refused = volproof::run::pipeline::CheckedRun::survey(
+        volproof::device::Root::system(),
+        plan(question(), 5),
+        options,
+    );
+    let why = refused.err().expect("another machine").to_string();
+    assert!(why.contains("the host name was elsewhere") && why.contains("begin anew"), "{why}");
+}

@@ -1,0 +1,93 @@
+//! What a user types, and reads.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Exit code, standard output and standard error of volproof in a folder.
+fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_volproof")).args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (out.status.code(), text(out.stdout), text(out.stderr))
+}
+
+const DEVICE: &str = "latency=1ms,jitter=200us,iops-cap=2000,bytes-cap=64MB";
+
+#[test]
+fn a_sweep_prints_its_answer_and_show_prints_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep =
+        ["sweep", "--simulate", DEVICE, "--iodepth", "1..64", "--bs", "4k..256k:84k", "--runtime", "10s"];
+    let (code, out, err) =
+        volproof(dir.path(), &[&sweep[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let (before, record) = out.split_once("volproof ").unwrap();
+    let record = format!("volproof {record}");
+    assert_eq!(before, "time     5 min 36 s for 28 steps\n\n");
+    assert!(record.lines().all(|line| line.chars().count() <= 80), "{record}");
+    let (_, answer) = record.split_once("\nEach point").unwrap();
+    insta::assert_snapshot!("sweep", format!("Each point{answer}").split("\nDoubts").next().unwrap());
+    let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
+    assert_eq!((code, shown), (Some(0), record));
+    let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    assert!(
+        csv.starts_with("rw,block_bytes,iodepth,numjobs,") && csv.contains("\nrandread,4096,1,1,,1,"),
+        "{csv}"
+    );
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = volproof(
+        dir.path(),
+        &[
+            "sweep",
+            ".",
+            "--iodepth",
+            "1..256",
+            "--rw",
+            "randwrite",
+            "--file-size",
+            "64m",
+            "--budget",
+            "6m",
+            "--dry-run",
+        ],
+    );
+    assert_eq!(code, Some(0), "{err}");
+    insta::assert_snapshot!("sweep-dry-run", out);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is made");
+}
+
+#[test]
+fn a_sweep_that_cannot_be_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, says) in [
+        (&["--iodepth", "8"][..], "needs a range: give one to three of --iodepth 1..256"),
+        (&["--iodepth", "256..1"], "the range from 256 to 1 does not rise"),
+        (&["--rwmix", "0..200"], "outside 0% to 100%"),
+        (&["--rwmix", "0..100", "--rw", "randread"], "use --rw randrw"),
+        (&["--iodepth", "1..8", "--rate-iops", "5"], "leave the rate out"),
+        (&["--iodepth", "1..8", "--io-size", "1g"], "leave --io-size out"),
+        (&["--iodepth", "1..8", "--repeats", "0"], "outside 1 to 100"),
+        (&["--iodepth", "1..8", "--budget", "5s"], "--budget 5s is too short"),
+        (&["--iodepth", "1..8", "--resume", "none.json"], "cannot read none.json"),
+        (&["--iodepth", "1..65536:1"], "use a larger step"),
+        (
+            &["--iodepth", "1..64", "--bs", "512..1M", "--numjobs", "1..4096", "--rwmix", "0..100"],
+            "at most three ranges",
+        ),
+    ] {
+        let (code, out, err) =
+            volproof(dir.path(), &[&["sweep", "--simulate", DEVICE][..], arguments].concat());
+        assert_eq!(code, Some(2), "{arguments:?}\n{out}\n{err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+    let (code, _, err) =
+        volproof(dir.path(), &["sweep", ".", "--iodepth", "1..8", "--bs", "4k..1G", "--file-size", "64m"]);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(err.contains("too small for this plan"), "{err}");
+    let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
