@@ -1,6 +1,6 @@
 //! Front ends of courses: arguments become a question, the pipeline measures until it is answered.
 
-use super::pipeline::{Earlier, Options};
+use super::pipeline::{EarlierRun, Options};
 use super::{Failure, Words, measure_and_publish, plans, print, targets};
 use crate::cli::{CourseArgs, OverwriteMode, SweepArgs};
 use crate::course;
@@ -46,7 +46,7 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
-    let earlier = how.resume.as_deref().map(|path| Earlier::load(path, &plan)).transpose()?;
+    let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options {
         destroy: how.destroy.clone(),
         overwrite_shared: how.overwrite == Some(OverwriteMode::Shared),

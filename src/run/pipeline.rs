@@ -34,7 +34,7 @@ use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
-pub use super::resume::Earlier;
+pub use super::resume::EarlierRun;
 pub use super::targets::Laid;
 
 /// How a plan is to be run, beyond what it says itself.
@@ -55,7 +55,7 @@ pub struct Options {
     /// Only a device that hangs ends the run either way.
     pub others_go_on: bool,
     /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
-    pub earlier: Option<Box<Earlier>>,
+    pub earlier: Option<Box<EarlierRun>>,
     /// There may be more pinned workers than CPUs to pin them to; else that is refused.
     pub share_cpus: bool,
 }

@@ -15,7 +15,7 @@ use crate::record::{Record, StepRecord, TargetRecord, Together};
 
 /// The finished steps of an earlier run.
 #[derive(Clone, Debug)]
-pub struct Earlier {
+pub struct EarlierRun {
     /// Its plan, with the steps that have finished alone where they are those of a course.
     pub plan: Plan,
     /// The steps.
@@ -27,12 +27,12 @@ pub struct Earlier {
     runs: Vec<String>,
 }
 
-impl Earlier {
+impl EarlierRun {
     /// The finished steps of a Record.
     ///
     /// # Errors
     /// The Record cannot be read, or it is one of a report or of another plan.
-    pub fn load(path: &Path, asked: &Plan) -> Result<Earlier, Failure> {
+    pub fn load(path: &Path, asked: &Plan) -> Result<EarlierRun, Failure> {
         let record = Record::load(path).map_err(Failure::input)?;
         let differs = |what: &str| {
             Failure::input(format!(
@@ -46,10 +46,10 @@ impl Earlier {
         if let Some(what) = other_plan(&record.plan, asked) {
             return Err(differs(&what));
         }
-        Ok(Earlier::of(record))
+        Ok(EarlierRun::of(record))
     }
 
-    fn of(record: Record) -> Earlier {
+    fn of(record: Record) -> EarlierRun {
         let whole = |done: &StepRecord| {
             let planned = record.plan_step(&done.name).map(|s| s.runtime.0).unwrap_or_default();
             done.window_ns.0 as f64 >= 0.98 * planned as f64 && done.stuck_workers == 0
@@ -74,7 +74,7 @@ impl Earlier {
         let steps: Vec<StepRecord> = record.steps.into_iter().take(kept).collect();
         let has = |name: &str| steps.iter().any(|s| s.name == name);
         let began = record.started.as_ref().cloned();
-        Earlier {
+        EarlierRun {
             together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
             doubts: record.warnings.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
             targets: record.targets,

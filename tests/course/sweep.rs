@@ -2,7 +2,7 @@
 
 use volproof::plan::{Axis, AxisOption, Question, Sweep};
 use volproof::record::{CourseAnswer, Record, State, SweepAnswer};
-use volproof::run::pipeline::{Earlier, Options};
+use volproof::run::pipeline::{EarlierRun, Options};
 
 use crate::{ask, on, plan, run};
 
@@ -114,7 +114,7 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     let mut cut = part.clone();
     cut.steps[3].window_ns.0 /= 2;
     save(&cut);
-    let earlier = |asked: Question| Earlier::load(&path, &plan(asked, 5));
+    let earlier = |asked: Question| EarlierRun::load(&path, &plan(asked, 5));
     let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };
     let resumed = run(plan(question(), 5), options, usize::MAX);
     assert_eq!(resumed.state, State::Complete);
