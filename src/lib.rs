@@ -41,3 +41,4 @@ pub mod ui;
 pub mod unit;
 pub mod verdict;
 pub mod verdict_command;
+pub mod version;

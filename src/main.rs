@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::ErrorKind;
 use volproof::cli::Cli;
 use volproof::output::{self, screen};
-use volproof::run;
+use volproof::{run, version};
 
 fn main() -> ExitCode {
     output::survive_size_limit();
     let arguments: Vec<_> = std::env::args_os().collect();
-    let done = match run::fio::called(&arguments) {
+    let done: Result<_, run::Failure> = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),
         None => match Cli::try_parse() {
             Ok(cli) => run::main(cli.command),
@@ -18,6 +19,14 @@ fn main() -> ExitCode {
             Err(mistake) if mistake.use_stderr() => {
                 screen::say(&mistake.render().to_string());
                 return ExitCode::from(2);
+            }
+            Err(asked)
+                if asked.kind() == ErrorKind::DisplayVersion
+                    && arguments.iter().any(|a| a == "--version") =>
+            {
+                screen::print(&version::text())
+                    .map(|()| ExitCode::SUCCESS)
+                    .map_err(|e| anyhow::Error::from(e).into())
             }
             Err(help) => help.exit(),
         },

@@ -43,6 +43,7 @@ pub use clock::{Timer, clock_source};
 pub use gate::Gate;
 pub use generator::Region;
 pub use outcome::{FailedIo, OpenEnd, Trace, Traced, WorkerEnd};
+pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
 
 /// Where a load goes.
@@ -113,7 +114,7 @@ pub struct EngineChoice {
 /// When neither works.
 pub fn choose(asked: EngineKind) -> Result<EngineChoice, EngineError> {
     let refusal = match asked {
-        EngineKind::IoUring => uring::refusal(),
+        EngineKind::IoUring => uring::features().err(),
         EngineKind::Libaio => aio::refusal(),
         EngineKind::Psync | EngineKind::Null => None,
     };

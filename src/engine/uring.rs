@@ -150,17 +150,26 @@ fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec<String>)> 
     Err(last)
 }
 
-/// Says why io_uring cannot be used here, in words.
-pub fn refusal() -> Option<String> {
-    let e = open(1, RingOptions::default()).err()?;
+/// The features of io_uring that this kernel offers.
+///
+/// # Errors
+/// The reason why io_uring cannot be used here, in words.
+pub fn features() -> Result<Vec<String>, String> {
+    let refused = match open(1, RingOptions::default()) {
+        Ok((_, mut features)) => {
+            features.extend(min_wait_known().then(|| "min_wait".into()));
+            return Ok(features);
+        }
+        Err(e) => e,
+    };
     let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
-    Some(match e.raw_os_error() {
+    Err(match refused.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel has no io_uring, or a container profile hides it (ENOSYS)".into(),
         Some(libc::EPERM) if matches!(disabled.trim(), "1" | "2") => {
             format!("kernel.io_uring_disabled is {} (EPERM)", disabled.trim())
         }
         Some(libc::EPERM) => "a container's seccomp profile forbids it (EPERM)".into(),
-        _ => e.to_string(),
+        _ => refused.to_string(),
     })
 }
 
