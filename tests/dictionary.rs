@@ -1,0 +1,115 @@
+//! docs/findings.md has a row for each finding, doubt and refusal that the code can make, and for nothing else.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn below(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The text of every file of the library, without its tests.
+fn sources(dir: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push(text.split("#[cfg(test)]\nmod ").next().unwrap().to_string());
+        }
+    }
+}
+
+/// The literal texts among the first two arguments of each call of a constructor. An argument that is a variable has no text here: its
+/// values are literals elsewhere, which [`said`] finds.
+fn codes(source: &str, constructor: &str) -> Vec<String> {
+    let calls = source.match_indices(constructor).map(|(at, _)| &source[at + constructor.len()..]);
+    let literal = |call: &str| {
+        let mut depth = 0;
+        for (at, c) in call.char_indices() {
+            match c {
+                '(' | '{' | '[' => depth += 1,
+                ')' | '}' | ']' if depth == 0 => return None,
+                ')' | '}' | ']' => depth -= 1,
+                '"' if depth == 0 => return call[at + 1..].split('"').next().map(str::to_string),
+                _ => {}
+            }
+        }
+        None
+    };
+    calls.filter_map(literal).filter(|text| is_code(text)).collect()
+}
+
+fn is_code(text: &str) -> bool {
+    !text.is_empty()
+        && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_lowercase()))
+}
+
+/// Whether a text stands as a literal in the code.
+fn said(all: &[String], code: &str) -> bool {
+    let literal = format!("\"{code}\"");
+    all.iter().any(|text| text.contains(&literal))
+}
+
+/// Names of the guard's codes, as serde writes them.
+fn of_guard(all: &[String]) -> BTreeSet<String> {
+    let source =
+        all.iter().find(|text| text.contains("pub enum Code {")).expect("the guard has an enum of codes");
+    let (_, rest) = source.split_once("pub enum Code {").unwrap();
+    let names = rest
+        .split('}')
+        .next()
+        .unwrap()
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("//"));
+    let kebab = |name: &str| {
+        let mut out = String::new();
+        for c in name.trim_end_matches(',').chars() {
+            if c.is_ascii_uppercase() && !out.is_empty() {
+                out.push('-');
+            }
+            out.push(c.to_ascii_lowercase());
+        }
+        out
+    };
+    names.map(kebab).collect()
+}
+
+/// The codes of the tables under headings that begin with one of these words.
+fn rows(page: &str, headings: &[&str]) -> BTreeSet<String> {
+    let sections = page.split("\n## ").filter(|section| headings.iter().any(|h| section.starts_with(h)));
+    sections
+        .flat_map(|s| s.lines())
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .map(str::to_string)
+        .collect()
+}
+
+#[test]
+fn the_dictionary_has_every_code_and_no_other() {
+    let mut all = Vec::new();
+    sources(&below("src"), &mut all);
+    let page = fs::read_to_string(below("docs/findings.md")).unwrap();
+    let (findings, doubts, guard) =
+        (rows(&page, &["Findings"]), rows(&page, &["Doubts"]), rows(&page, &["Refusals"]));
+    let mut wrong = Vec::new();
+    for (constructor, documented) in [("Finding::new(", &findings), ("Doubt::new(", &doubts)] {
+        let made: BTreeSet<String> = all.iter().flat_map(|text| codes(text, constructor)).collect();
+        assert!(
+            made.len() > 15,
+            "{constructor} is how findings and doubts are made; only {made:?} were found"
+        );
+        wrong.extend(made.difference(documented).map(|code| format!("{code} of {constructor}) has no row")));
+    }
+    let made = of_guard(&all);
+    assert!(made.len() > 20, "{made:?}");
+    wrong.extend(
+        made.symmetric_difference(&guard)
+            .map(|code| format!("{code}: the guard's codes and the page differ")),
+    );
+    let stale = findings.union(&doubts).filter(|code| !said(&all, code));
+    wrong.extend(stale.map(|code| format!("{code} has a row and is made nowhere")));
+    assert!(wrong.is_empty(), "docs/findings.md:\n{}", wrong.join("\n"));
+}
