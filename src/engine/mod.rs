@@ -87,7 +87,8 @@ pub enum EngineError {
     Panicked,
     /// The target is too small for one block of each job.
     #[error(
-        "{path}: {size} do not hold one block for each of {jobs} jobs: use fewer jobs, a smaller block, or a larger target"
+        "{path}: {size} do not hold {}: use fewer jobs, a smaller block, or a larger target",
+        if *jobs == 1 { "one block".to_string() } else { format!("one block for each of {jobs} jobs") }
     )]
     TooSmall {
         /// The target.

@@ -3,12 +3,8 @@
 //! Names are fio's. A write is random data unless a step says otherwise: buffers are filled once, and every sector of a write gets a
 //! number that was never written before. [`Step::refills`] says when each write gets random data of its own instead, which costs time.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::{Deserialize, Serialize, de};
 
 use super::{Step, WordError};
 use crate::sample::Direction;
@@ -75,30 +71,6 @@ impl FromStr for BufferPattern {
             1..=512 => Ok(BufferPattern(bytes)),
             n => Err(WordError(format!("buffer-pattern: {n} bytes are more than 512"))),
         }
-    }
-}
-
-impl Serialize for BufferPattern {
-    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for BufferPattern {
-    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        String::deserialize(d)?.parse().map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for BufferPattern {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "BufferPattern".into()
-    }
-    fn json_schema(g: &mut SchemaGenerator) -> Schema {
-        String::json_schema(g)
     }
 }
 

@@ -1,24 +1,32 @@
 //! The options that a user gave, on the command line and in a plan file alike: they are laid over a step.
 
+use std::sync::LazyLock;
+
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::key::{Key, KeyPlace, Word, each_key, from_text};
 use super::{EngineKind, EngineWord, Step};
+use crate::sample::Direction;
 
-/// Keys that set what other keys keep.
-const OTHER_NAMES: &[Key] = &[
+/// All keys that a user can give, in the order of `docs/plan.md`.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+        let own = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record);
+        own.map(|key| if key.field == "engine" { who_does_the_io(*key) } else { *key })
+            .chain([BUFFERED])
+            .collect()
+    });
+    KEYS.iter()
+}
+
+/// A user's word for the engine, such as `fio:libaio`, sets two fields of the step.
+fn who_does_the_io(engine: Key) -> Key {
     Key {
-        field: "engine",
-        heading: "Engine",
-        place: KeyPlace::Both,
-        about: "io_uring, libaio, psync or null; fio for the installed fio's io_uring, fio:libaio and so on",
-        example: "'libaio'",
-        aliases: &["ioengine"],
-        value: "ENGINE",
         values: EngineWord::values,
         read: |step, value| {
             let word: EngineWord = from_text(value)?;
@@ -27,35 +35,31 @@ const OTHER_NAMES: &[Key] = &[
         },
         show: |step| EngineWord { engine: step.engine, fio: step.fio }.show(),
         schema: EngineWord::schema,
+        ..engine
+    }
+}
+
+/// The opposite of `direct`, as fio has it.
+const BUFFERED: Key = Key {
+    field: "buffered",
+    heading: "Engine",
+    place: KeyPlace::Both,
+    about: "Go through the page cache: the opposite of direct",
+    example: "true",
+    aliases: &[],
+    value: bool::VALUE,
+    values: bool::values,
+    read: |step, value| {
+        step.direct = !bool::read(value)?;
+        Ok(())
     },
-    Key {
-        field: "buffered",
-        heading: "Engine",
-        place: KeyPlace::Both,
-        about: "Go through the page cache: the opposite of direct",
-        example: "true",
-        aliases: &[],
-        value: bool::VALUE,
-        values: bool::values,
-        read: |step, value| {
-            step.direct = !bool::read(value)?;
-            Ok(())
-        },
-        show: |step| (!step.direct).show(),
-        schema: bool::schema,
-    },
-];
+    show: |step| (!step.direct).show(),
+    schema: bool::schema,
+};
 
 /// The key that a user means by a name.
 fn find(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.is_called(name))
-}
-
-/// All keys that can be given, in the order of the page.
-pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let own = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record);
-    let typed = |key: &'static Key| OTHER_NAMES.iter().find(|other| other.field == key.field).unwrap_or(key);
-    own.map(typed).chain(OTHER_NAMES.iter().filter(|key| Step::KEYS.iter().all(|own| own.field != key.field)))
 }
 
 /// Options that were given; all others keep the value beneath.
@@ -81,6 +85,51 @@ impl StepOptions {
         }
     }
 
+    /// Two options of which the later one changes what the earlier one says; `dashes` stand before their names.
+    fn contradiction(&self, dashes: &str) -> Option<String> {
+        self.given.iter().enumerate().find_map(|(i, (key, value))| {
+            let mut step = Step::default();
+            (key.read)(&mut step, value).expect("a checked value");
+            let said = (key.show)(&step);
+            let (other, _) = self.given[i + 1..].iter().find(|(other, value)| {
+                (other.read)(&mut step, value).expect("a checked value");
+                (key.show)(&step) != said
+            })?;
+            let (name, other) = (key.name(), other.name());
+            Some(match name == other {
+                true => format!("{dashes}{name} is given twice, with different values: give it once"),
+                false => {
+                    format!("{dashes}{name} and {dashes}{other} contradict each other: give one of them")
+                }
+            })
+        })
+    }
+
+    /// The first of these options that changes nothing in any of these steps, with the way out.
+    pub fn without_effect(&self, steps: &[Step]) -> Option<String> {
+        type Uses = fn(&Step) -> bool;
+        let writes: Uses = |step| step.rw.directions().contains(&Direction::Write);
+        let needs: [(&str, Uses, &str); 6] = [
+            (
+                "rwmix",
+                |step| step.rw.directions().len() > 1,
+                "a pattern that mixes reads and writes: use --rw randrw or --rw rw",
+            ),
+            ("arrival", |step| step.arrivals_per_second().is_some(), "a rate: add --rate-iops or --rate-bw"),
+            (
+                "distribution",
+                |step| step.rw.is_random(),
+                "random I/O: use --rw randread, randwrite or randrw",
+            ),
+            ("norandommap", |step| step.rw.is_random(), "random I/O: use --rw randread, randwrite or randrw"),
+            ("fsync", writes, "writes: use --rw write, randwrite, rw or randrw"),
+            ("compressible", writes, "writes: use --rw write, randwrite, rw or randrw"),
+        ];
+        let idle = |(field, uses, _): &&(&str, Uses, &str)| self.has(field) && !steps.iter().any(uses);
+        let (field, _, need) = needs.iter().find(idle)?;
+        Some(format!("--{field} has no effect here, it needs {need}; or leave it out"))
+    }
+
     fn put(&mut self, key: &'static Key, value: Value) -> Result<(), super::WordError> {
         key.check(&value)?;
         self.given.push((key, value));
@@ -98,7 +147,7 @@ impl<'de> Deserialize<'de> for StepOptions {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<StepOptions, D::Error> {
         let mut options = StepOptions::default();
         each_key(deserializer, find, |key, value| options.put(key, value))?;
-        Ok(options)
+        options.contradiction("").map_or(Ok(options), |text| Err(D::Error::custom(text)))
     }
 }
 
@@ -137,7 +186,13 @@ impl clap::FromArgMatches for StepOptions {
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.given.extend(StepOptions::of_matches_but(matches, &[]).given);
-        Ok(())
+        match self.contradiction("--") {
+            Some(text) => Err(clap::Error::raw(
+                ErrorKind::ArgumentConflict,
+                format!("{text}\n\nFor more information, try '--help'.\n"),
+            )),
+            None => Ok(()),
+        }
     }
 }
 

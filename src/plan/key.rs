@@ -12,6 +12,7 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use super::given_options::keys;
 use super::{
     Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern,
     Start, Step, Stride, WordError, removed,
@@ -30,6 +31,7 @@ pub enum KeyPlace {
 }
 
 /// One option of a step.
+#[derive(Clone, Copy)]
 pub struct Key {
     /// Name in Records: `rate_iops`. [`Key::name`] is the name that a user types.
     pub field: &'static str,
@@ -404,7 +406,8 @@ fn unknown(name: &str) -> String {
     if let Some(instead) = removed::instead(name) {
         return format!("'{name}' is no key of a step any more: {instead}");
     }
-    let names = Step::KEYS.iter().filter(|key| key.place != KeyPlace::Record).map(Key::name);
+    let names =
+        keys().flat_map(|key| [key.name()].into_iter().chain(key.aliases.iter().map(|a| a.to_string())));
     let near =
         names.map(|known| (strsim::jaro_winkler(&known, name), known)).max_by(|a, b| a.0.total_cmp(&b.0));
     match near.filter(|(likeness, _)| *likeness > 0.8) {

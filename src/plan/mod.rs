@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use data::BufferPattern;
 pub use given_options::{StepOptions, keys};
 pub use order::Start;
-pub use plan_file::parse as parse_file;
+pub use plan_file::{PlanFileError, parse as parse_file};
 pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::workload::{WordError, serde_as_text};
+use super::workload::WordError;
 
 /// When a step begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,8 +47,6 @@ impl FromStr for Start {
         }
     }
 }
-
-serde_as_text!(Start);
 
 #[cfg(test)]
 mod tests {

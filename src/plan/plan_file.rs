@@ -20,12 +20,45 @@ struct PlanFile {
     step: Vec<StepOptions>,
 }
 
+/// A mistake in a plan file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {message}{}", excerpt(.text, *.line))]
+pub struct PlanFileError {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The character in the line, counted from 1.
+    pub column: usize,
+    /// The mistake, with the way out.
+    pub message: String,
+    /// The text of the line.
+    pub text: String,
+}
+
+/// The line of a mistake, for people; nothing where the line is empty.
+fn excerpt(text: &str, line: usize) -> String {
+    if text.trim().is_empty() { String::new() } else { format!("\n  {line} | {}", text.trim_end()) }
+}
+
+impl PlanFileError {
+    fn new(error: &toml::de::Error, text: &str) -> PlanFileError {
+        let at = error.span().map_or(0, |span| span.start);
+        let before = text.get(..at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        PlanFileError {
+            line,
+            column: before.rsplit('\n').next().unwrap_or_default().chars().count() + 1,
+            message: error.message().to_string(),
+            text: text.lines().nth(line - 1).unwrap_or_default().to_string(),
+        }
+    }
+}
+
 /// Reads a plan file; targets are given beside it. `default_name` stands in for a missing `name`.
 ///
 /// # Errors
-/// Unknown keys and bad values, with line and column.
-pub fn parse(text: &str, default_name: &str) -> Result<Plan, toml::de::Error> {
-    let file: PlanFile = toml::from_str(text)?;
+/// Unknown keys, bad values and keys that contradict each other, with line and column.
+pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
+    let file: PlanFile = toml::from_str(text).map_err(|e| PlanFileError::new(&e, text))?;
     let steps = file.step.iter().enumerate().map(|(i, options)| {
         let mut step = Step { name: format!("step-{}", i + 1), ..Step::default() };
         file.defaults.apply(&mut step);
@@ -100,12 +133,35 @@ mod tests {
     }
 
     #[test]
+    fn a_mistake_is_told_before_its_line() {
+        let told = |text: &str| parse(text, "f").unwrap_err().to_string();
+        assert_eq!(
+            told("[[step]]\nrw = 'read'\nblocksiz = '4k'\n"),
+            "line 3, column 1: unknown key `blocksiz`: did you mean `blocksize`? docs/plan.md lists all keys\n  3 | blocksiz = '4k'"
+        );
+        assert_eq!(told("[[step\n"), "line 1, column 7: unclosed array table, expected `]`\n  1 | [[step");
+        assert!(told("[[step]]\nbufered = true\n").contains("did you mean `buffered`?"));
+        assert!(
+            told("[[step]]\ndirect = true\nbuffered = true\n")
+                .contains("direct and buffered contradict each other")
+        );
+        assert!(
+            told("[defaults]\nbs = '4k'\nblocksize = '8k'\n")
+                .contains("bs is given twice, with different values")
+        );
+        assert!(parse("[[step]]\ndirect = false\nbuffered = true\n", "f").is_ok());
+    }
+
+    #[test]
     fn a_key_that_was_given_back_to_fio_says_what_to_do() {
         for text in ["[[step]]\nrw = 'read'\nflow = { weight = 8 }\n", "[defaults]\nrw = 'read'\nflow = 1\n"]
         {
             let e = parse(text, "f").unwrap_err().to_string();
             assert!(e.contains("line 3"), "{e}");
-            assert!(e.contains("'flow' is no key of a step any more: write a fio job file"), "{e}");
+            assert!(
+                e.contains("'flow' is no key of a step any more: write a fio job file with flow="),
+                "{e}"
+            );
         }
     }
 

@@ -14,8 +14,17 @@ pub enum Holder {
     RecordStep,
 }
 
-/// The way out for a workload that only fio has.
-const FIO: &str = "write a fio job file and run it with `volproof fio`, which hands it to the installed fio";
+/// The way out for a workload that only fio has, with fio's options for it.
+macro_rules! fio {
+    ($options:literal) => {
+        concat!(
+            "write a fio job file with ",
+            $options,
+            " and run it with `volproof fio`, which hands it to the installed fio"
+        )
+    };
+}
+
 /// The way out for a least rate.
 const RATE: &str = "leave it out and look at the rate of the result, or at the verdict of a promise";
 /// Results have no way out: they are told as refused.
@@ -23,22 +32,22 @@ const RESULT: &str = "";
 
 /// Where each field was, its name in plan files, and what to do instead.
 const REMOVED: [(Holder, &str, &str); 18] = [
-    (Holder::PlanStep, "flow", FIO),
-    (Holder::PlanStep, "group", FIO),
-    (Holder::PlanStep, "ends", FIO),
+    (Holder::PlanStep, "flow", fio!("flow=")),
+    (Holder::PlanStep, "group", fio!("exitall and exit_what=")),
+    (Holder::PlanStep, "ends", fio!("exitall and exit_what=")),
     (Holder::PlanStep, "rate-min", RATE),
     (Holder::PlanStep, "rate-iops-min", RATE),
     (Holder::PlanStep, "rate-cycle", "leave it out"),
     (Holder::PlanStep, "numa-cpu-nodes", "name the CPUs of the nodes with cpus and cpus-shared"),
     (Holder::PlanStep, "numa-mem-policy", "run volproof under numactl"),
     (Holder::PlanStep, "prio", "run volproof under ionice"),
-    (Holder::PlanStep, "cmdprio", FIO),
-    (Holder::PlanStep, "dedupe", FIO),
-    (Holder::PlanStep, "zones", FIO),
+    (Holder::PlanStep, "cmdprio", fio!("cmdprio_percentage=")),
+    (Holder::PlanStep, "dedupe", fio!("dedupe_percentage=")),
+    (Holder::PlanStep, "zones", fio!("zonemode=strided, zonesize= and zoneskip=")),
     (
         Holder::PlanStep,
         "think",
-        "give a rate with rate-iops or rate-bw, or use thinktime in a fio job file with `volproof fio`",
+        "give a rate with rate-iops or rate-bw, or write a fio job file with thinktime= and run it with `volproof fio`",
     ),
     (
         Holder::PlanStep,

@@ -17,7 +17,7 @@ use crate::unit::{Bytes, Nanos, text};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Simulated {
-    /// Time from service start to completion.
+    /// Latency of an I/O, from the start of its service to its completion.
     #[serde(with = "text")]
     #[schemars(with = "String")]
     pub latency: Nanos,
@@ -25,50 +25,50 @@ pub struct Simulated {
     #[serde(default, with = "text")]
     #[schemars(with = "String")]
     pub jitter: Nanos,
-    /// A token bucket lets so many I/Os a second through.
+    /// I/Os a second that a token bucket lets through.
     #[serde(default, alias = "iops_cap", skip_serializing_if = "Option::is_none")]
     pub iops_cap: Option<f64>,
-    /// The bucket is refilled once in this time; 100 ms when absent.
+    /// How often the token buckets of `iops-cap` and `bytes-cap` are refilled; 100 ms when absent.
     #[serde(default, alias = "cap_period", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub cap_period: Option<Nanos>,
-    /// A token bucket lets so many bytes a second through.
+    /// Bytes a second that a token bucket lets through.
     #[serde(default, alias = "bytes_cap", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub bytes_cap: Option<Bytes>,
-    /// While credits last, so many I/Os a second pass instead of `iops-cap`.
+    /// I/Os a second that pass instead of `iops-cap` while the credits of `burst-ios` last.
     #[serde(default, alias = "burst_iops", skip_serializing_if = "Option::is_none")]
     pub burst_iops: Option<f64>,
-    /// Credits at the start, and the most that a pause earns back: I/Os beyond `iops-cap`.
+    /// Burst credits at the start, and the most that a pause earns back: the number of I/Os beyond `iops-cap`.
     #[serde(default, alias = "burst_ios")]
     pub burst_ios: u64,
-    /// Nothing completes from here ...
+    /// Start of a stall, in which nothing completes, counted from the start of the step.
     #[serde(default, alias = "stall_at", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub stall_at: Option<Nanos>,
-    /// ... for so long ...
+    /// Length of the stall.
     #[serde(default, alias = "stall_for", with = "text")]
     #[schemars(with = "String")]
     pub stall_for: Nanos,
-    /// ... and again after every so much time.
+    /// Time from the start of one stall to the start of the next; one stall when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub stall_every: Option<Nanos>,
-    /// Every so many I/Os fail with EIO; 0 for none.
+    /// One I/O in so many fails with EIO; 0 for none.
     #[serde(default, alias = "error_every")]
     pub error_every: u64,
-    /// The first I/O to each MiB takes so much longer, as with a volume that is loaded from a snapshot.
+    /// Extra latency of the first I/O to each MiB, as with a volume that is loaded from a snapshot.
     #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
     #[schemars(with = "String")]
     pub first_touch: Nanos,
-    /// This share of the I/Os (0 to 1), drawn at random, takes `slow-latency` instead of `latency`.
+    /// Share of slow I/Os (0 to 1), drawn at random: they take `slow-latency` instead of `latency`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slow_share: f64,
-    /// Latency of these.
+    /// Latency of the slow I/Os, whose share is `slow-share`.
     #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
     #[schemars(with = "String")]
     pub slow_latency: Nanos,
-    /// How its speed changes with time.
+    /// How the device's speed changes with time.
     #[serde(flatten)]
     pub uneven: Uneven,
 }
@@ -77,35 +77,35 @@ pub struct Simulated {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct Uneven {
-    /// The speed begins at this share of the full one ...
+    /// Share of the full speed at the start of the step, from which it rises in a straight line; needs `rise-for`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rise_from: f64,
-    /// ... and rises in a straight line for so long.
+    /// Time from the start of the step until the full speed is reached; begins at `rise-from`.
     #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
     #[schemars(with = "String")]
     pub rise_for: Nanos,
-    /// The speed changes by this share of the full one each minute; -0.01 loses one percent.
+    /// Change of the speed each minute, as a share of the full speed: -0.01 loses one percent a minute.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
-    /// From here ...
+    /// Start of a dip, in which the device is slower, counted from the start of the step.
     #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
     #[schemars(with = "String")]
     pub dip_at: Nanos,
-    /// ... for so long ...
+    /// Length of the dip.
     #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
     #[schemars(with = "String")]
     pub dip_for: Nanos,
-    /// ... the speed is this share of the full one ...
+    /// Speed in the dip, as a share of the full speed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dip_to: f64,
-    /// ... and again after every so much time.
+    /// Time from the start of one dip to the start of the next; one dip when absent.
     #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub dip_every: Option<Nanos>,
-    /// Deviation of the speed from second to second, as a share of it.
+    /// Standard deviation of the speed from second to second, as a share of the speed; at most 0.3.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub noise: f64,
-    /// Correlation of neighbouring seconds, 0 to below 1.
+    /// Correlation of the speeds of neighbouring seconds under `noise`, 0 to below 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub noise_memory: f64,
 }

@@ -32,10 +32,9 @@ declare! {
         Both iodepth: u32 = 1, "32";
         /// Jobs for each target, each a thread
         Both numjobs: u32 = 1, "4";
-        /// uniform, zipf:THETA, pareto:H, normal:DEVIATION or zoned:ACCESSES/RANGE:...
+        /// Blocks that random I/O prefers: uniform, zipf:THETA, pareto:H, normal:DEVIATION, or zoned: with ACCESSES/RANGE for each zone
         ///
-        /// Which blocks random I/O prefers. Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to
-        /// the first 5 % of the range.
+        /// Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to the first 5 % of the range.
         Both distribution: Distribution = Distribution::Uniform, "'zipf:1.1'", also "random-distribution";
         /// Draw random offsets independently, instead of each block once per pass
         Both norandommap: bool = false, "true";
@@ -57,7 +56,7 @@ declare! {
         Both size: Option<Bytes> = None, "'64g'";
         /// Start of the used part
         Both offset: Bytes = Bytes(0), "'1g'";
-        /// The part of each job begins so far behind that of the job before; with 0 all jobs use the same part
+        /// Distance from the part of one job to the part of the next; with 0 all jobs use the same part
         ///
         /// By default random jobs share the part, and sequential jobs get equal parts of it, one after another.
         File offset_increment: Option<Bytes> = None, "'10g'";
@@ -69,11 +68,11 @@ declare! {
     "Order" {
         /// When the step begins: after-all, with-previous or after:STEP
         File start: Start = Start::AfterAll, "'with-previous'";
-        /// How long after that
+        /// Pause before the step, counted from the moment that start names
         File delay: Nanos = Nanos(0), "'5s'";
     }
     "Time and rate" {
-        /// Measured time, such as 30s or 5m
+        /// Measured time, such as 30s or 5m; a number alone is seconds
         Both runtime: Nanos = Nanos::seconds(30), "'5m'";
         /// Last for the whole runtime, over the part again once all of it is done; refused beside io-size, which ends a job before
         Both time_based: bool = false, "true";
@@ -83,15 +82,15 @@ declare! {
         Both io_size: Option<Bytes> = None, "'100g'";
         /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
         Both rate_iops: Option<f64> = None, "2500.0";
-        /// The same as bytes a second
+        /// Send so many bytes a second to each target, on a schedule that never waits (open loop)
         Both rate_bw: Option<Bytes> = None, "'100m'";
-        /// Spacing of the schedule: fixed or poisson
+        /// Spacing of the I/Os under a rate: fixed or poisson
         Both arrival: Arrival = Arrival::Fixed, "'poisson'";
     }
     "Data" {
         /// Share of each written block that compresses away, percent
         Both compressible: u32 = 0, "50";
-        /// Each piece of this size compresses by that share; 4 KiB by default
+        /// Size of the pieces of a block that each compress by the share of compressible; 4 KiB by default
         File compress_chunk: Option<Bytes> = None, "'1k'";
         /// Every write gets random data of its own; else each sector differs by a number in it
         File refill: bool = false, "true";

@@ -45,34 +45,6 @@ impl FromStr for Stride {
     }
 }
 
-/// Serde and schema through `Display` and `FromStr`.
-macro_rules! serde_as_text {
-    ($t:ty) => {
-        impl serde::Serialize for $t {
-            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
-                s.collect_str(self)
-            }
-        }
-        impl<'de> serde::Deserialize<'de> for $t {
-            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-                String::deserialize(d)?.parse().map_err(serde::de::Error::custom)
-            }
-        }
-        impl schemars::JsonSchema for $t {
-            fn inline_schema() -> bool {
-                true
-            }
-            fn schema_name() -> std::borrow::Cow<'static, str> {
-                stringify!($t).into()
-            }
-            fn json_schema(g: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                String::json_schema(g)
-            }
-        }
-    };
-}
-pub(super) use serde_as_text;
-
 /// Which I/Os, in which order (`--rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
@@ -150,9 +122,6 @@ impl FromStr for Pattern {
             })
     }
 }
-
-serde_as_text!(Stride);
-serde_as_text!(Pattern);
 
 /// Block sizes with their shares in percent (`--bs 4k` or `--bs 4k/70:64k/30`). Shares add up to 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -234,8 +203,6 @@ impl FromStr for BlockSizes {
     }
 }
 
-serde_as_text!(BlockSizes);
-
 /// How requests reach the kernel (`--engine`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -293,8 +260,6 @@ impl FromStr for EngineWord {
         Ok(EngineWord { engine, fio })
     }
 }
-
-serde_as_text!(EngineWord);
 
 /// Spacing of arrivals under a rate (`--arrival`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, clap::ValueEnum)]
@@ -420,8 +385,6 @@ impl FromStr for Distribution {
     }
 }
 
-serde_as_text!(Distribution);
-
 /// CPUs to pin workers to, as `0-3,8` (`--cpus`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuList(pub Vec<u32>);
@@ -456,8 +419,6 @@ impl FromStr for CpuList {
         Ok(CpuList(cpus))
     }
 }
-
-serde_as_text!(CpuList);
 
 #[cfg(test)]
 mod tests {

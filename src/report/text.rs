@@ -444,7 +444,7 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     if plan.changes_data() {
         out.push_str(&format!("writes   {to_write} at 100 MiB/s in all; a faster volume is written more\n"));
     } else {
-        out.push_str("writes   nothing\n");
+        out.push_str(if fill.is_some() { "writes   nothing after the fill\n" } else { "writes   nothing\n" });
     }
     out.push_str(&format!("time     {} for the steps\n", Nanos((seconds * 1e9) as u64).clock()));
     out

@@ -39,6 +39,9 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
             step.name = step.rw.to_string();
         }
     }
+    if let Some(text) = args.step.without_effect(&plan.steps) {
+        return Err(Failure::input(text));
+    }
     plan.targets.clone_from(&args.targets);
     for named in plan.steps.iter().flat_map(|s| &s.targets) {
         if !plan.targets.contains(named) {

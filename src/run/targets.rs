@@ -312,12 +312,13 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
             ));
         }
         if without.is_some() {
-            return bad(format!(
-                "{} do not hold a block of {} for each of {} jobs: use fewer jobs or a smaller --bs",
-                target.size,
-                step.largest_block(),
-                step.numjobs
-            ));
+            let (size, block) = (target.size, step.largest_block());
+            return bad(match step.numjobs {
+                1 => format!("{size} do not hold a block of {block}: use a smaller --bs"),
+                jobs => format!(
+                    "{size} do not hold a block of {block} for each of {jobs} jobs: use fewer jobs or a smaller --bs"
+                ),
+            });
         }
         if !step.direct {
             continue;
