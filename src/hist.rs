@@ -238,11 +238,6 @@ impl Histogram {
         self.max()
     }
 
-    /// Samples in buckets that lie wholly above a limit.
-    pub fn count_above(&self, limit: Nanos) -> u64 {
-        total(self.counts[bucket(limit.0) + 1..].iter().copied())
-    }
-
     /// Buckets that hold samples, in ascending order, with their counts.
     pub fn nonzero(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
         self.counts.iter().enumerate().filter(|(_, c)| **c > 0).map(|(i, c)| (i, *c))
@@ -445,7 +440,6 @@ mod tests {
         h.record(Nanos::seconds(60).0);
         assert_eq!(h.max(), Some(Nanos::seconds(60)));
         assert_eq!(h.quantile(1.0), Some(Nanos::seconds(60)));
-        assert_eq!(h.count_above(Nanos::seconds(1)), 1);
     }
 
     #[test]

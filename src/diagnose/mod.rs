@@ -2,7 +2,7 @@
 //!
 //! Every rule looks at a [`DiagnosisCase`]: a [`Summary`] that any tool's report can fill, and, for our own runs, the step with all its
 //! samples and the kernel's counters. A rule that lacks what it needs finds nothing. Nothing is measured here, and nothing is
-//! judged against a promise (that is `verdict`). Rules and figures: method page, §6 and §7.
+//! judged against a promise (that is `verdict`). docs/method.md, "Limits of a run", says how far each can be trusted.
 
 pub mod cap;
 mod credits;
@@ -118,11 +118,6 @@ const RULES: &[(About, FindingRule)] = &[
     (Any, validity::io_wq),
 ];
 
-/// Findings on figures alone, such as those of another tool's report.
-pub fn of_summary(summary: Summary) -> Diagnosis {
-    of_case(&DiagnosisCase { summary, run: None })
-}
-
 /// Findings on each step of a Record.
 pub fn of_record(record: &Record) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = record.steps.iter().map(|step| of_step(record, step)).collect();
@@ -138,7 +133,8 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
     of_case(&DiagnosisCase { summary: Summary::of(record, step), run })
 }
 
-fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
+/// Findings on figures, whoever measured them.
+pub fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
     let mut findings: Vec<Finding> = Vec::new();
     let beside = case.beside_the_disk();
     for (_, rule) in RULES.iter().filter(|(about, _)| *about == Any || !beside) {

@@ -19,6 +19,7 @@ fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
     case.told.as_ref().filter(|t| !t.conditions.is_null())
 }
 
+/// The job failed, or some of its I/Os did.
 pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?;
     let failure = told.report.failure.as_ref()?;
@@ -36,6 +37,7 @@ pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The report holds figures that cannot be: it was edited or damaged, or its tool has a fault.
 pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?.report;
     if told.impossible.is_empty() {
@@ -79,6 +81,7 @@ pub(super) fn part_missing(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// No device was driven.
 pub(super) fn null_engine(case: &Case<'_>) -> Option<Doubt> {
     case.told.as_ref().filter(|t| t.conditions.is_null())?;
     Some(Doubt::new(
@@ -89,6 +92,7 @@ pub(super) fn null_engine(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The load went through the page cache.
 pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.get() == Some(false))?;
     let writes = !t.conditions.only_reads();
@@ -119,6 +123,7 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The report does not say whether the load went through the page cache, and its figures do not exclude it.
 pub(super) fn cache_unknown(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.direct.is_unknown())?;
     // Requests that really waited side by side, and were handed over at once, went past the cache.
@@ -147,6 +152,7 @@ fn share_of_submission(f: &ReportedFigures) -> Option<f64> {
     (total.mean > 0.0 && submission.mean > 0.0).then(|| submission.mean / total.mean)
 }
 
+/// A blocking engine keeps one request in flight, whatever depth was asked for.
 pub(super) fn depth_ignored(case: &Case<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let depth = c.iodepth.get().filter(|d| *d > 1 && c.one_at_a_time())?;
@@ -181,6 +187,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The amount of data ended the run, and not its time.
 pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| crate::diagnose::ended_by_size(t.report, t.conditions))?;
     let time = t.summary.window.map(|w| format!(" after {} s", significant(w.as_seconds())));
@@ -199,6 +206,7 @@ pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The latencies are waiting in the queue of the load itself.
 pub(super) fn queue_latency(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let s = &t.summary;
@@ -225,6 +233,7 @@ pub(super) fn queue_latency(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The first seconds of the load are part of the figures.
 pub(super) fn no_ramp(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.ramp.get() == Some(Nanos(0)))?;
     t.summary.window.filter(|w| *w < LONG)?;
@@ -240,6 +249,7 @@ pub(super) fn no_ramp(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// All jobs use the same part of the target.
 pub(super) fn same_range(case: &Case<'_>) -> Option<Doubt> {
     let c = on_a_device(case)?.conditions;
     let jobs = c.jobs.get().filter(|n| *n > 1)?;
@@ -256,6 +266,7 @@ pub(super) fn same_range(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Reads of blocks that were never written are answered without the medium.
 pub(super) fn unwritten(case: &Case<'_>) -> Option<Doubt> {
     // sysbench reads files that it wrote before.
     let t = on_a_device(case)
@@ -273,6 +284,7 @@ pub(super) fn unwritten(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Only zeros were written.
 pub(super) fn zero_buffers(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case).filter(|t| t.conditions.zeros.get() == Some(true))?;
     let writes = t.report.parts().iter().any(|(name, _)| !name.starts_with("read"));
@@ -311,6 +323,7 @@ pub(super) fn rate_not_reached(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// Some I/Os moved less than their block.
 pub(super) fn short_ios(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let told: &ReportedStep = t.report;

@@ -1,7 +1,7 @@
 //! Doubts that volproof's own measurement raises: was the depth reached, does Little's law hold, did requests go where they should, did the
 //! schedule hold, is the sample large enough.
 //!
-//! Method page §3.2 (validity of an open loop), §5.1 (Little), §7 (pitfalls).
+//! Each rule says nothing where its evidence is missing. docs/method.md gives the reasons of the limits.
 
 use super::Case;
 use crate::doubt::{Doubt, Severity};
@@ -11,13 +11,14 @@ use crate::sample::Direction;
 use crate::stats::little::{Little, MeasuredWindow};
 use crate::unit::{Bytes, Nanos, significant, total};
 
-/// A depth below this share of what was asked for was not reached (§7).
+/// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
 const DEPTH_REACHED: f64 = 0.95;
 
 fn is(step: &StepRecord, engine: EngineKind) -> bool {
     step.engine.get() == Some(engine)
 }
 
+/// Several steps loaded one disk at the same time.
 pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
     let first = case.sharing.first.first()?;
     let more = match case.sharing.count - 1 {
@@ -34,6 +35,7 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// I/Os failed.
 pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let first = step.errors.first.first()?;
@@ -54,6 +56,7 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// Requests or load threads did not come back after the step.
 pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let waited = step.accounting.as_ref().map_or("afterwards".into(), |a| format!("{} later", a.patience_ns));
@@ -82,6 +85,7 @@ pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
 /// seldom turns it by 100.
 const DRIFT_PPM: f64 = 100.0;
 
+/// The clock of the stamps ran away from the kernel's, or backwards.
 pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let account = step.accounting.as_ref()?;
@@ -104,6 +108,7 @@ pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Fewer requests were in flight than the step asked for.
 pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
@@ -126,6 +131,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// Rate, latency and requests in flight do not agree: one of them was miscounted.
 pub(super) fn little(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     // What a load thread that never came back had in flight is unknown.
@@ -159,6 +165,7 @@ pub(super) fn little(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Kernel threads of io_uring did the requests, and took CPU time of their own.
 pub(super) fn io_wq(case: &Case<'_>) -> Option<Doubt> {
     let own: f64 = case.stage().map(|(_, s)| s.cpu.user_ns.0 as f64 + s.cpu.system_ns.0 as f64).sum();
     // A stage of several has no share of it for each step.
@@ -174,6 +181,7 @@ pub(super) fn io_wq(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Reads were answered by memory above the disk's own counters.
 pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let read = step.read.as_ref()?;
@@ -203,6 +211,7 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The disk was written to during a step that only reads.
 pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {
         !is(step, EngineKind::Null) && plan.direct && !plan.rw.changes_data()
@@ -223,6 +232,7 @@ pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// A schedule was not kept, by the device (overload) or by the load threads.
 pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let open = step.open_loop.as_ref()?;
@@ -231,7 +241,6 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
         .filter_map(|(_, s)| s.response_latency_ns.as_ref()?.percentiles.get("50").copied())
         .min()
         .unwrap_or_default();
-    // §3.2: completions within 1 % of the offer, and our own delay at most 20 us or 5 % of the median response.
     if !open.sustained {
         return Some(Doubt::new(
             Severity::Blocker,
@@ -243,6 +252,7 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
             "response times of an overload grow with the run: lower the rate to quote them",
         ));
     }
+    // docs/method.md, "Closed and open loop": our own delay is at most 20 us or 5 % of the median response.
     let allowed = Nanos::micros(20).0.max(p50.0 / 20);
     (open.lag_p99_ns.0 > allowed).then(|| {
         Doubt::new(
@@ -254,6 +264,7 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The run is too short for a figure that is quoted.
 pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let seconds = step.window_ns.as_seconds();
@@ -272,6 +283,7 @@ pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The load went over so little of the target that a cache may hold it.
 pub(super) fn range(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);
     let smallest = targets.iter().map(|t| plan.size.unwrap_or(t.size_bytes).min(t.size_bytes)).min()?;
@@ -289,6 +301,7 @@ pub(super) fn range(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The hypervisor took CPU time away.
 pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let share = evidence.steal_share();
@@ -304,6 +317,7 @@ pub(super) fn steal(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// A cgroup limit took CPU time away.
 pub(super) fn quota(case: &Case<'_>) -> Option<Doubt> {
     let (plan, evidence) = (case.plan?, case.evidence);
     let periods = evidence.cgroup_throttled_periods.filter(|n| *n > 0 && plan.simulate.is_none())?;
@@ -315,6 +329,7 @@ pub(super) fn quota(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// The log of single I/Os is not complete.
 pub(super) fn trace(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     (step.trace_left_out_ios > 0).then(|| {
@@ -327,6 +342,7 @@ pub(super) fn trace(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The slowest I/O ended after the window and is in no percentile.
 pub(super) fn drained(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;
     let longest = Direction::ALL

@@ -1,7 +1,7 @@
 //! Arrivals of an open loop: when each I/O is meant to start, whether or not the device keeps up.
 //!
 //! Fixed gaps are `t0 + round(k * 1e9 / rate)`, computed from `k` so that no rounding adds up; Poisson gaps are
-//! `-ln(U) / rate`, summed in f64 nanoseconds (method page, "Schedule"). The schedule knows nothing of completions, so it
+//! `-ln(U) / rate`, summed in f64 nanoseconds (docs/method.md, "Closed and open loop"). The schedule knows nothing of completions, so it
 //! cannot wait for them.
 
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -139,7 +139,7 @@ mod tests {
             told("[[step]]\nrw = 'read'\nblocksiz = '4k'\n"),
             "line 3, column 1: unknown key `blocksiz`: did you mean `blocksize`? docs/plan.md lists all keys\n  3 | blocksiz = '4k'"
         );
-        assert_eq!(told("[[step\n"), "line 1, column 7: unclosed array table, expected `]`\n  1 | [[step");
+        assert_eq!(told("[[step\n"), "line 1, column 7: unclosed array table, expected `]]`\n  1 | [[step");
         assert!(told("[[step]]\nbufered = true\n").contains("did you mean `buffered`?"));
         assert!(
             told("[[step]]\ndirect = true\nbuffered = true\n")

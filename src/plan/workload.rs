@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sample::Direction;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, text};
 
 /// Why a workload word could not be read.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -101,6 +101,12 @@ impl Pattern {
             Pattern::ReadWrite | Pattern::RandRw => &[Direction::Read, Direction::Write],
             Pattern::Trim | Pattern::RandTrim => &[Direction::Trim],
         }
+    }
+}
+
+impl text::Exact for Pattern {
+    fn exact_text(&self) -> String {
+        self.to_string()
     }
 }
 

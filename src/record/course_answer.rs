@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{AxisOption, Pattern};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, text};
 
 /// The answer to a question, from the steps that have finished.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -21,6 +21,8 @@ pub struct SweepAnswer {
     /// The answer in one sentence.
     pub sentence: String,
     /// The pattern of all points.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub rw: Pattern,
     /// The options that changed, the one that changes fastest last.
     pub axes: Vec<AxisOption>,

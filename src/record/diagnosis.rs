@@ -110,14 +110,6 @@ pub struct Diagnosis {
 pub const NOTHING: &str = "Not limited by anything that can be seen from inside this machine.";
 
 impl Diagnosis {
-    /// At most three sentences, the weightiest first.
-    pub fn headlines(&self) -> Vec<&str> {
-        match self.findings.as_slice() {
-            [] => vec![NOTHING],
-            all => all.iter().take(3).map(|f| f.headline.as_str()).collect(),
-        }
-    }
-
     /// The finding of that code.
     pub fn find(&self, code: &str) -> Option<&Finding> {
         self.findings.iter().find(|f| f.code == code)

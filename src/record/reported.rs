@@ -128,11 +128,6 @@ impl ReportProgram {
             ReportProgram::Dd => "use fio or volproof, which run for a time (300 s)",
         }
     }
-
-    /// It runs on Windows alone, or almost always.
-    pub fn is_windows(self) -> bool {
-        matches!(self, ReportProgram::Diskspd | ReportProgram::Iometer)
-    }
 }
 
 /// One run of a report.

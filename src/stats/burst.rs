@@ -1,8 +1,8 @@
 //! Burst: the events of a run beyond the level that the run settled at.
 //!
 //! A volume with credits starts fast and falls to its baseline; a full token bucket lets one quota through at once. Either
-//! adds B / T to the rate of a run of length T, so a short run over-reports (method: burst is subtracted before a promise
-//! is judged). Counts on the 100 ms grid go in; events and events per second come out.
+//! adds B / T to the rate of a run of length T, so a short run over-reports: the burst is subtracted before a promise
+//! is judged. Counts on the 100 ms grid go in; events and events per second come out.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,8 +46,7 @@ impl BurstSeen {
         let seconds: Vec<f64> = per_second(bins).iter().map(|&n| n as f64).collect();
         let unit = seconds.len().div_ceil(LONGEST).max(1);
         let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
-        let rule =
-            Rule { window: None, shortest: 3usize.div_ceil(unit).max(2), p_value: 0.001, magnitude: FALL };
+        let rule = Rule { shortest: 3usize.div_ceil(unit).max(2), p_value: 0.001, magnitude: FALL };
         let points = change::points(&series, &rule);
         let last = points.last()?;
         // Only a run that falls, and stays there, has a baseline.

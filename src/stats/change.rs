@@ -5,8 +5,8 @@
 //! times the accepted p; then the least sure is dropped and its neighbours judged again, until all that are left pass.
 //!
 //! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation
-//! time of what is left around the two levels. Between seconds of one run that matters, since slow noise looks like changes
-//! of level; false alarms are simulated in `tests/stats/steady.rs`. Between runs of a history it changes little.
+//! time of what is left around the two levels. Slow noise within a run would look like changes of level; false alarms are
+//! simulated in `tests/stats/steady.rs`.
 //! Values have no unit here.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -16,21 +16,12 @@ use super::moments::mean;
 /// The rule that decides which differences are change points.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// Length, in values, of the windows in which candidates are sought; `None` for the whole series.
-    pub window: Option<usize>,
     /// Fewest values that make a level, at least 2.
     pub shortest: usize,
     /// Largest chance of such a difference without a change.
     pub p_value: f64,
     /// Smallest change, relative to the smaller of the two levels.
     pub magnitude: f64,
-}
-
-impl Rule {
-    /// Hunter's rule for a history of runs: window 50, p at most 0.001; the smallest change of interest is the caller's.
-    pub fn history(magnitude: f64) -> Rule {
-        Rule { window: Some(50), shortest: 3, p_value: 0.001, magnitude }
-    }
 }
 
 /// A change of level.
@@ -47,11 +38,6 @@ pub struct Point {
 }
 
 impl Point {
-    /// Change relative to the level before, in percent; -50 is a halving.
-    pub fn change_pct(&self) -> f64 {
-        100.0 * (self.after - self.before) / self.before.abs()
-    }
-
     /// Change relative to the smaller level, so that a fall weighs as much as the rise that undoes it.
     fn magnitude(&self) -> f64 {
         let smaller = self.before.abs().min(self.after.abs());
@@ -64,20 +50,8 @@ pub fn points(series: &[f64], rule: &Rule) -> Vec<Point> {
     let shortest = rule.shortest.max(2);
     let first_pass = (10.0 * rule.p_value).min(0.1).max(rule.p_value);
     let mut found = Vec::new();
-    let window = rule.window.map_or(series.len(), |w| w.max(2 * shortest));
-    let mut start = 0;
-    while start < series.len() {
-        let end = (start + window).min(series.len());
-        let before = found.len();
-        split(series, start, end, shortest, first_pass, &mut found);
-        if end == series.len() {
-            break;
-        }
-        // On to the last change found, so that the next window starts within one level; at least half a window.
-        start = found[before..].iter().copied().max().unwrap_or(0).max(start + window / 2);
-    }
+    split(series, 0, series.len(), shortest, first_pass, &mut found);
     found.sort_unstable();
-    found.dedup();
     prune(series, rule, found)
 }
 
@@ -213,28 +187,32 @@ mod tests {
         0.51, 0.50, 0.49,
     ];
 
+    /// Hunter's rule between runs, without its windows.
+    fn rule(magnitude: f64) -> Rule {
+        Rule { shortest: 3, p_value: 0.001, magnitude }
+    }
+
     #[test]
     fn the_published_vector_has_one_change() {
-        let found = points(&PUBLISHED, &Rule::history(0.01));
+        let found = points(&PUBLISHED, &rule(0.01));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].index, 10);
-        assert_eq!(found[0].change_pct().round(), -50.0);
+        assert_eq!((100.0 * found[0].after / found[0].before).round(), 50.0);
         assert!(found[0].p_value < 1e-6);
     }
 
     #[test]
-    fn changes_beyond_the_window_are_all_found() {
+    fn all_changes_of_a_series_are_found() {
         let level = |i: usize| [100.0, 110.0, 70.0, 80.0][i / 60];
         let series: Vec<f64> = (0..240).map(|i| level(i) + (i * 7 % 11) as f64 * 0.3).collect();
         let at = |rule: &Rule| points(&series, rule).iter().map(|p| p.index).collect::<Vec<_>>();
-        assert_eq!(at(&Rule::history(0.05)), [60, 120, 180]);
-        assert_eq!(at(&Rule { window: None, ..Rule::history(0.05) }), [60, 120, 180]);
-        assert_eq!(at(&Rule::history(0.25)), [120], "only the fall from 110 to 70 is that large");
+        assert_eq!(at(&rule(0.05)), [60, 120, 180]);
+        assert_eq!(at(&rule(0.25)), [120], "only the fall from 110 to 70 is that large");
     }
 
     #[test]
     fn series_without_noise_or_without_values_are_answered() {
-        let rule = Rule::history(0.01);
+        let rule = rule(0.01);
         assert!(points(&[], &rule).is_empty());
         assert!(points(&[1.0; 5], &rule).is_empty());
         assert!(points(&[0.0; 100], &rule).is_empty());

@@ -135,12 +135,8 @@ impl Steadiness {
 fn changes(seconds: &[f64], offset: f64) -> Vec<Change> {
     let unit = seconds.len().div_ceil(LONGEST).max(1);
     let series: Vec<f64> = seconds.chunks_exact(unit).map(mean).collect();
-    let rule = Rule {
-        window: None,
-        shortest: LEVEL_SECONDS.div_ceil(unit).max(2),
-        p_value: 0.001,
-        magnitude: CHANGE_PCT / 100.0,
-    };
+    let rule =
+        Rule { shortest: LEVEL_SECONDS.div_ceil(unit).max(2), p_value: 0.001, magnitude: CHANGE_PCT / 100.0 };
     let at = |index: usize| offset + (index * unit) as f64;
     change::points(&series, &rule)
         .into_iter()

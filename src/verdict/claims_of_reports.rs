@@ -18,7 +18,7 @@ use crate::unit::{Nanos, grouped, significant};
 const QUOTABLE: Nanos = Nanos::seconds(60);
 /// Length of a run that decides.
 const ENOUGH: Nanos = Nanos::seconds(300);
-/// Student's one-sided 95 % for ten batches (method page, §4.3).
+/// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
 const DEPENDENT: f64 = 10.0;

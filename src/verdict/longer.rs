@@ -8,7 +8,7 @@ use crate::unit::Nanos;
 /// How long a step should be measured instead, when its verdict is not decided and `most` allows for more.
 ///
 /// The step is measured anew and not prolonged until it decides: looking at a growing sample again and again until it shows
-/// something makes it show something (method page, §4.5).
+/// something makes it show something (docs/method.md, "Verdict").
 pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos) -> Option<Nanos> {
     let step = record.plan_step(&done.name)?;
     record.claimed.as_ref()?;

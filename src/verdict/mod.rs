@@ -4,8 +4,8 @@
 //! Works on a Record alone, fresh or stored. The promise is the lesser of what the volumes and the instance promise, at the block size of
 //! the step. At that size either the IOPS limit or the bytes limit binds, and only the one that binds is judged. The whole window is
 //! judged; see [`window`]. A step that could not have reached the promise, or that a blocker spoilt, is INVALID whatever it measured: its
-//! figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. Method page, §4.3;
-//! statistics in [`crate::stats`].
+//! figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives the
+//! reasons; statistics are in [`crate::stats`].
 
 pub mod better;
 mod claim;

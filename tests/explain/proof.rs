@@ -1,13 +1,17 @@
 //! `proven` stands only where the evidence excludes every other explanation, and a cap only where the rate is at it.
 
 use volproof::catalogue::volume_promise::Binding;
-use volproof::diagnose::{DeviceCounts, Flushes, Promised};
-use volproof::diagnose::{Summary, of_summary};
+use volproof::diagnose::{DeviceCounts, DiagnosisCase, Flushes, Promised, Summary, of_case};
 use volproof::explain::explained;
 use volproof::record::{Certainty, Diagnosis, Record};
 use volproof::unit::{Bytes, Nanos};
 
 use super::{page_record, promised};
+
+/// The findings on figures alone.
+fn of_summary(summary: Summary) -> Diagnosis {
+    of_case(&DiagnosisCase { summary, run: None })
+}
 
 /// 256 KiB reads at so many MiB/s, of a volume that is promised 350.
 fn large(mib: f64) -> Diagnosis {

@@ -23,7 +23,7 @@ fn bench() -> Bench {
     let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB"];
     let arguments = [&["run", "--plan", "p.toml", "-q", "--json", "r.json"], &promise[..]].concat();
     let code = bench.run(&arguments).code;
-    assert!(matches!(code, Some(0 | 1)), "{code:?}");
+    assert!(matches!(code, Some(0 | 1 | 5 | 6)), "any verdict will do, not {code:?}");
     bench
 }
 
@@ -93,7 +93,7 @@ fn no_control_character_of_a_record_passes() {
     ] {
         let ran = bench.run(arguments);
         harmless(&ran);
-        assert!(matches!(ran.code, Some(0 | 1)), "{arguments:?}: {}", ran.err);
+        assert!(matches!(ran.code, Some(0 | 1 | 5 | 6)), "{arguments:?}: {}", ran.err);
         if arguments.contains(&"--json") {
             serde_json::from_str::<Value>(&ran.out).unwrap();
         }
@@ -291,9 +291,14 @@ fn a_test_file_that_was_moved_is_told() {
     let line =
         ["run", "data", "--rw", "randread", "--runtime", "3s", "--file-size", "4M", "--json", "r.json"];
     let mut child = bench.start(&line);
+    // Once the file is filled, the run holds it open.
+    let filled = |name: &String| {
+        use std::os::unix::fs::MetadataExt;
+        std::fs::metadata(folder.join(name)).is_ok_and(|m| m.blocks() * 512 >= 4 << 20)
+    };
     let name = loop {
         assert!(child.try_wait().unwrap().is_none(), "it runs for 3 s");
-        match Bench::names(&folder).pop() {
+        match Bench::names(&folder).pop().filter(filled) {
             Some(name) => break name,
             None => std::thread::sleep(std::time::Duration::from_millis(20)),
         }

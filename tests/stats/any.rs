@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn any_history_has_its_points_in_order(series in prop::collection::vec(-1e3f64..1e3, 0..150)) {
-        let found = points(&series, &Rule::history(0.01));
+        let found = points(&series, &Rule { shortest: 3, p_value: 0.001, magnitude: 0.01 });
         prop_assert!(found.windows(2).all(|w| w[0].index < w[1].index));
         prop_assert!(found.iter().all(|p| p.index > 0 && p.index < series.len() && p.p_value <= 0.001));
     }

@@ -38,7 +38,7 @@ fn a_history_without_changes_shows_none() {
     let wrong = (0..400)
         .filter(|_| {
             let series: Vec<f64> = (0..60).map(|_| 1.0 + 0.02 * noise.normal()).collect();
-            !points(&series, &Rule::history(0.01)).is_empty()
+            !points(&series, &Rule { shortest: 3, p_value: 0.001, magnitude: 0.01 }).is_empty()
         })
         .count();
     println!("{wrong} of 400 histories");
