@@ -5,6 +5,7 @@
 
 mod accounting;
 mod conditions;
+pub mod contradictions;
 mod course_answer;
 mod diagnosis;
 mod direction_summary;

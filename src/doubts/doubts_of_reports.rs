@@ -2,7 +2,7 @@
 
 use super::{Case, Told};
 use crate::doubt::{Doubt, Severity};
-use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep};
+use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep, contradictions};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// More in flight than this is a queue, whose length sets the latency.
@@ -11,8 +11,11 @@ const DEEP: u64 = 8;
 const LONG: Nanos = Nanos::seconds(300);
 /// Figures that cannot be, told by name; more are counted.
 const IMPOSSIBLE_TOLD: usize = 6;
-/// The last bucket of fio's histogram ends here (2^34 ns, `stat.h`): longer latencies stand in it.
-const LAST_BUCKET: Nanos = Nanos::millis(16_900);
+/// Folders and devices that are memory, whatever they are called in the report.
+const MEMORY: [&str; 3] = ["/dev/shm/", "/run/shm/", "/dev/ram"];
+/// From this share on, I/Os that were cut short or dropped spoil a rate: they count as whole ones, so that the rate is that much too high
+/// and the percentile of the same share is theirs. It is a twentieth of the tolerance of a promise.
+const SHORT_SHARE: f64 = 0.001;
 
 /// A run that drove a device.
 fn on_a_device<'a>(case: &'a Case<'_>) -> Option<&'a Told<'a>> {
@@ -40,20 +43,33 @@ pub(super) fn failed(case: &Case<'_>) -> Option<Doubt> {
 /// The report holds figures that cannot be: it was edited or damaged, or its tool has a fault.
 pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
     let told = case.told.as_ref()?.report;
-    if told.impossible.is_empty() {
+    let against = told.contradictions();
+    let all: Vec<&str> = told.impossible.iter().chain(&against).map(String::as_str).collect();
+    if all.is_empty() {
         return None;
     }
-    let shown = &told.impossible[..told.impossible.len().min(IMPOSSIBLE_TOLD)];
-    let left = told.impossible.len() - shown.len();
+    let shown = &all[..all.len().min(IMPOSSIBLE_TOLD)];
+    let left = all.len() - shown.len();
     let more = if left > 0 { format!(", and {left} more") } else { String::new() };
+    let out = if told.impossible.is_empty() { "" } else { "; what rests on them is left out" };
     Some(Doubt::new(
-        if told.rate_impossible { Severity::Blocker } else { Severity::Warning },
+        if told.rate_impossible || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
         "impossible-figures",
-        format!(
-            "the report holds figures that cannot be: {}{more}; what rests on them is left out",
-            shown.join("; ")
-        ),
-        "take the report from fio again, as it was written: this copy is not what fio wrote, or this fio has a fault",
+        format!("the report holds figures that cannot be: {}{more}{out}", shown.join("; ")),
+        "take the report again, as the program wrote it: this copy is not what it wrote, or the program has a fault",
+    ))
+}
+
+/// The file or device is memory.
+pub(super) fn in_memory(case: &Case<'_>) -> Option<Doubt> {
+    let t = on_a_device(case)?;
+    let targets = t.conditions.targets.as_ref()?;
+    let path = targets.iter().find(|t| MEMORY.iter().any(|m| t.to_string_lossy().starts_with(m)))?;
+    Some(Doubt::new(
+        Severity::Blocker,
+        "in-memory",
+        format!("{} is memory, not a disk", path.display()),
+        "name a file on the volume, or its block device",
     ))
 }
 
@@ -174,7 +190,7 @@ pub(super) fn saturated(case: &Case<'_>) -> Option<Doubt> {
         let (_, table) = f.percentiles()?;
         let top = table.percentiles.values().max().copied()?;
         let longest = f.latency()?.1.max;
-        (top >= LAST_BUCKET && longest.0 > top.0 / 100 * 102).then_some((name, top, longest))
+        (top >= contradictions::LAST_BUCKET && longest.0 > top.0 / 100 * 102).then_some((name, top, longest))
     });
     let (name, top, longest) = beyond?;
     Some(Doubt::new(
@@ -328,13 +344,18 @@ pub(super) fn short_ios(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let told: &ReportedStep = t.report;
     let short = total(told.parts().iter().map(|(_, f)| f.short_ios));
+    let share = short as f64 / told.ios();
     let flushed = t.conditions.fsync.get().is_some_and(|n| n > 0);
-    (short > 0 && told.ios() > 0.0 && short as f64 > 0.001 * told.ios() && !flushed).then(|| {
+    (short > 0 && share.is_finite() && !flushed).then(|| {
         Doubt::new(
-            Severity::Warning,
+            if share >= SHORT_SHARE { Severity::Blocker } else { Severity::Warning },
             "short-ios",
-            format!("{} I/Os were cut short or dropped", grouped(short)),
-            "look for the end of the file or device within the range",
+            format!(
+                "{} of {} I/Os were cut short or dropped, and count as whole ones",
+                grouped(short),
+                grouped(told.ios().round() as u64)
+            ),
+            "look for the end of the file or device within the range, and for errors in the kernel log (dmesg)",
         )
     })
 }

@@ -78,6 +78,7 @@ const RULES: &[DoubtRule] = &[
     measured::trace,
     doubts_of_reports::failed,
     doubts_of_reports::impossible,
+    doubts_of_reports::in_memory,
     doubts_of_reports::part_missing,
     doubts_of_reports::null_engine,
     doubts_of_reports::buffered,

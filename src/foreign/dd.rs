@@ -31,6 +31,8 @@ struct DdRecords {
 struct DdTotals {
     bytes: u64,
     time: Nanos,
+    /// Bytes a second as they are printed, with units of 1024.
+    rate: Option<Bytes>,
 }
 
 /// Options of the command line that change what the figures mean.
@@ -138,6 +140,12 @@ fn run(
     match reads {
         Some(reads) => set(&mut step, reads, figures),
         None => step.mixed = Some(figures),
+    }
+    if let Some((t, rate)) = totals.and_then(|t| Some((t, t.rate?)))
+        && printed::contradicts(rate.0 as f64, t.bytes as f64, t.time)
+    {
+        step.impossible.push(format!("{} in {} at {rate}/s", Bytes(t.bytes), t.time));
+        step.rate_impossible = true;
     }
     step
 }
@@ -284,11 +292,13 @@ fn records(line: &str, way: &str) -> Option<DdRecords> {
 /// `67108864 bytes (67 MB, 64 MiB) copied, 0.0472007 s, 1.4 GB/s`; BSD: `67108864 bytes transferred in 0.012 secs (5 bytes/sec)`.
 fn totals(line: &str) -> Option<DdTotals> {
     let (bytes, rest) = line.trim().split_once(" bytes ")?;
-    let time = match rest.split_once("copied, ") {
-        Some((_, rest)) => rest.split(',').next()?,
-        None => rest.strip_prefix("transferred in ")?.split('(').next()?,
+    let (time, rate) = match rest.split_once("copied, ") {
+        Some((_, rest)) => rest.split_once(',').unwrap_or((rest, "")),
+        None => rest.strip_prefix("transferred in ").map(|t| t.split_once('(').unwrap_or((t, "")))?,
     };
-    Some(DdTotals { bytes: printed::whole(bytes)?, time: printed::time(time)? })
+    let rate = rate.trim().trim_end_matches(')').replace(" bytes/sec", "B/s");
+    let rate = rate.strip_suffix("/s").and_then(printed::size);
+    Some(DdTotals { bytes: printed::whole(bytes)?, time: printed::time(time)?, rate })
 }
 
 /// The number of an error, where its words are known.

@@ -51,6 +51,8 @@ struct IopingTotals {
     bytes: Option<Bytes>,
     writes: Option<bool>,
     rate: Option<f64>,
+    /// Bytes a second.
+    speed: Option<Bytes>,
 }
 
 /// Rows of plain numbers, one for each period.
@@ -143,11 +145,14 @@ impl IopingReader {
                 Known::assumed(false, "ioping reads unless -W is given, and the command is not in the report")
             }
         };
+        let wrong = seen.totals.as_ref().and_then(IopingTotals::contradiction);
         let target = seen.totals.and_then(|t| t.target).or(seen.requests.target);
         let mut step = ReportedStep {
             name: "ioping".into(),
             rows: 1,
             conditions: conditions(call, &writes, block, target),
+            rate_impossible: wrong.is_some(),
+            impossible: wrong.into_iter().collect(),
             ..ReportedStep::default()
         };
         set(&mut step, writes.get() == Some(false), figures);
@@ -271,12 +276,21 @@ impl IopingTotals {
         for part in parts {
             if let Some(rate) = part.strip_suffix(" iops") {
                 self.rate = printed::count(rate);
+            } else if let Some(speed) = part.strip_suffix("/s") {
+                self.speed = printed::size(speed);
             } else if let Some(size) = part.strip_suffix(" read") {
                 (self.bytes, self.writes) = (printed::size(size), Some(false));
             } else if let Some(size) = part.strip_suffix(" written") {
                 (self.bytes, self.writes) = (printed::size(size), Some(true));
             }
         }
+    }
+
+    /// Bytes over time are another rate than the one that is printed.
+    fn contradiction(&self) -> Option<String> {
+        let (bytes, time, speed) = (self.bytes?, self.time?, self.speed?);
+        printed::contradicts(speed.0 as f64, bytes.0 as f64, time)
+            .then(|| format!("{bytes} in {time} at {speed}/s"))
     }
 
     fn figures(&self, latency: Option<ReportedLatency>) -> ReportedFigures {

@@ -73,6 +73,16 @@ pub fn size(text: &str) -> Option<Bytes> {
     Some(Bytes((x * (1u64 << scale) as f64) as u64))
 }
 
+/// Whether a printed rate is another one than an amount over a time. Tools print two digits at least, and MB for 10^6 or 2^20 bytes.
+pub fn contradicts(rate: f64, amount: f64, time: Nanos) -> bool {
+    let real = amount / time.as_seconds();
+    let near = |unit: f64| (rate * unit / real - 1.0).abs() <= 0.06;
+    time.0 > 1_000_000
+        && real > 0.0
+        && rate > 0.0
+        && ![1.0, 1e6 / 1_048_576.0, 1e9 / 1_073_741_824.0].iter().any(|u| near(*u))
+}
+
 /// A percentile's name without needless zeros: `95`, `99.9`.
 pub fn percentile(text: &str) -> Option<String> {
     let x = number(text).filter(|x| *x > 0.0 && *x < 100.0)?;

@@ -41,6 +41,8 @@ struct SysbenchRun {
     counts: [Option<u64>; 3],
     /// MiB read and written a second.
     mib: [Option<f64>; 2],
+    /// MiB read and written a second together, as 0.4 and 0.5 print them.
+    old_speed: Option<f64>,
     /// Length of the run.
     time: Option<Nanos>,
     events: Option<u64>,
@@ -187,6 +189,8 @@ impl SysbenchRun {
             };
             self.mib[at] = printed::size(next).map(|b| b.0 as f64 / 1_048_576.0);
         }
+        let speed = line.rsplit_once('(').and_then(|(_, rest)| printed::size(rest.strip_suffix("/sec)")?));
+        self.old_speed = speed.map(|b| b.0 as f64 / 1_048_576.0);
     }
 
     fn report(mut self) -> ForeignReport {
@@ -219,6 +223,8 @@ impl SysbenchRun {
             conditions: self.conditions(),
             ..ReportedStep::default()
         };
+        step.impossible.extend(self.contradiction());
+        step.rate_impossible = !step.impossible.is_empty();
         let figures = [self.figures(0), self.figures(1)];
         let flushes = self.rate(2).get().filter(|x| *x > 0.0);
         let moved: f64 = figures.iter().flatten().map(ReportedFigures::count).sum();
@@ -251,6 +257,24 @@ impl SysbenchRun {
             ));
         }
         step
+    }
+
+    /// The rates of a run against its events and its time, and those of 0.4 against what it moved.
+    fn contradiction(&self) -> Option<String> {
+        let time = self.time?;
+        let moved: f64 = self.mib.iter().flatten().sum();
+        if let Some(speed) = self.old_speed.filter(|speed| printed::contradicts(*speed, moved, time)) {
+            return Some(format!("{moved} MiB in {time} at {speed} MiB/s"));
+        }
+        let all: f64 = [0, 1, 2].into_iter().filter_map(|at| self.rate(at).get()).sum();
+        let data: f64 = [0, 1].into_iter().filter_map(|at| self.rate(at).get()).sum();
+        // Flushes are events since 1.0.
+        let events = self.events? as f64;
+        let (least, most) = (data * time.as_seconds(), all * time.as_seconds());
+        let fits = events >= 0.9 * least - 10.0 && events <= 1.1 * most + 1000.0;
+        (!fits && data > 0.0).then(|| {
+            format!("{} events in {time} at {}/s", grouped(self.events.unwrap_or(0)), significant(all))
+        })
     }
 
     /// Reads (0), writes (1) or flushes (2) a second.

@@ -32,6 +32,40 @@ fn a_report_whose_figures_can_be_has_no_such_doubt() {
 }
 
 #[test]
+fn figures_that_cannot_belong_to_one_run_void_a_report() {
+    let doubt = |changes: &[(&str, &str)], code: &str| {
+        let mut text = ROW.to_string();
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}");
+            text = text.replacen(from, to, 1);
+        }
+        let run = of(&text).remove(0).runs.remove(0);
+        run.doubts.iter().find(|d| d.code == code).map(|d| (d.message.clone(), format!("{:?}", d.severity)))
+    };
+    let void = |from: &str, to: &str| {
+        let (message, severity) = doubt(&[(from, to)], "impossible-figures").expect(to);
+        assert_eq!(severity, "Blocker", "{message}");
+        message
+    };
+    let p50 = r#""50.000000":1500000"#;
+    insta::assert_snapshot!(void(r#""99.000000":4000000"#, r#""99.000000":14000000"#), @"the report holds figures that cannot be: read.clat: 99.0 % took up to 14.0 ms, and the longest 9.00 ms");
+    insta::assert_snapshot!(void(p50, r#""50.000000":100000"#), @"the report holds figures that cannot be: read.clat: 50.0 % took up to 100 us, and the shortest 200 us");
+    insta::assert_snapshot!(void(r#""mean":1590000.0"#, r#""mean":590000.0"#), @"the report holds figures that cannot be: read.clat: a mean of 590 us is below the least, 875 us, which its percentiles leave");
+    insta::assert_snapshot!(void(r#""mean":1590000.0"#, r#""mean":4590000.0"#), @"the report holds figures that cannot be: read.clat: a mean of 4.59 ms is above the most, 2.80 ms, which its percentiles leave");
+    insta::assert_snapshot!(void(r#""mean":1600000.0"#, r#""mean":3200000.0"#), @"the report holds figures that cannot be: read: 20000/s at a mean lat of 3.20 ms are 64.0 in flight, and 32 could be");
+    insta::assert_snapshot!(void(r#""io_bytes":24576000000,"bw_bytes":81920000"#, r#""io_bytes":49152000000,"bw_bytes":163840000"#), @"the report holds figures that cannot be: read: 6,000,000 I/Os of 4 KiB are not 45.8 GiB; read: 20000/s of 4 KiB are not 156 MiB/s");
+    // What took part in no disk, and what was cut short.
+    let memory = doubt(&[("/dev/vdb", "/dev/shm/f")], "in-memory").unwrap();
+    assert_eq!(memory, ("/dev/shm/f is memory, not a disk".into(), "Blocker".into()));
+    let short = |n: &str| doubt(&[(r#""short_ios":0"#, &format!(r#""short_ios":{n}"#))], "short-ios");
+    assert_eq!(short("0"), None);
+    let told =
+        ("4 of 6,000,000 I/Os were cut short or dropped, and count as whole ones".into(), "Warning".into());
+    assert_eq!(short("4"), Some(told));
+    assert_eq!(short("6000").unwrap().1, "Blocker", "a thousandth");
+}
+
+#[test]
 fn figures_that_cannot_be_are_named_and_left_out() {
     let changed = |from: &str, to: &str| {
         assert!(ROW.contains(from), "{from}");

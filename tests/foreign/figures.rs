@@ -64,6 +64,54 @@ fn a_dd_that_writes_no_volume_is_no_write() {
 }
 
 #[test]
+fn figures_that_contradict_each_other_void_a_report() {
+    let read = |name: &str| std::fs::read_to_string(format!("tests/fixtures/foreign/{name}")).unwrap();
+    let void = |text: &str| {
+        let mut record = volproof::foreign::reports(text.as_bytes()).reports.remove(0).to_record();
+        let step = record.steps.remove(0);
+        let found =
+            volproof::doubts::of_step(&record, &step).into_iter().find(|d| d.code == "impossible-figures");
+        found.map(|d| (d.severity == volproof::doubt::Severity::Blocker, d.message))
+    };
+    for (name, figures) in [
+        (
+            "dd-direct.txt",
+            &[("0.176432 s", "0.088216 s"), ("8192000 bytes", "16384000 bytes"), ("2000+0", "4000+0")][..],
+        ),
+        (
+            "ioping-quiet.txt",
+            &[
+                ("14.1 k iops", "28.2 k iops"),
+                ("1.96 s", "0.98 s"),
+                ("107.8 MiB read", "215.6 MiB read"),
+                ("55.1 MiB/s", "110 MiB/s"),
+            ],
+        ),
+        (
+            "sysbench-rndrd.txt",
+            &[
+                ("184422.26", "368844.52"),
+                ("2881.60", "5763.20"),
+                ("2.0040s", "1.0020s"),
+                ("events:              369747", "events: 69747"),
+            ],
+        ),
+        (
+            "sysbench-0.4.txt",
+            &[("50.0000s", "25.0000s"), ("93.75Mb", "187.5Mb"), ("6000 Read", "12000 Read")],
+        ),
+    ] {
+        let text = read(name);
+        assert_eq!(void(&text), None, "{name} as it was written");
+        for (from, to) in figures {
+            assert!(text.contains(from), "{name}: {from}");
+            let found = void(&text.replace(from, to));
+            assert!(found.as_ref().is_some_and(|f| f.0), "{name}: {to}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn dd_of_busybox_without_a_time_has_no_rate() {
     let step = run("dd-busybox.txt");
     let f = step.write.as_ref().unwrap();
