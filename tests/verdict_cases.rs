@@ -130,9 +130,9 @@ fn exactly_at_the_promise_passes() {
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
-                    surely 2,280 to 2,280; the limit is 2,234
-                    100 % of the seconds delivered 90 % of it (at least 97.5 % at 95
-                    %); the provider promises no share of time
+                    95 % bounds 2,280 and 2,280; the limit is 2,234
+                    100 % of the seconds delivered at least 90 % of the promise (95
+                    % bound: 97.5 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
       not tested    latency: 500 us are promised (average, single path, random
@@ -166,9 +166,9 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
 
     Verdict  FAIL against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)
-                    surely 2,052 to 2,052; the limit is 2,234
-                    100 % of the seconds delivered 90 % of it (at least 97.5 % at 95
-                    %); the provider promises no share of time
+                    95 % bounds 2,052 and 2,052; the limit is 2,234
+                    100 % of the seconds delivered at least 90 % of the promise (95
+                    % bound: 97.5 %); the provider promises no share of time
                     volume cap: a throttle holds it at 2,052 IOPS (proven), which is
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
@@ -253,7 +253,8 @@ fn large_blocks_are_judged_by_bytes() {
           - 32 in flight / (72.7 % x 440/s) = 100 ms: a quota of 44 I/Os each 100
             ms, a period that throttles use
           - one-second rates differ by 0.00 %
-          - 440/s are 105 % of the promised 419 (volume throughput)
+          - 115 MB/s (110 MiB/s) are 100 % of the promised 115 MB/s (110 MiB/s)
+            (volume throughput)
           -> the rate is set by a throttle outside this machine, so more depth only
              adds waiting: buy a higher cap, or offer less than 440/s to keep the
              short latencies
@@ -261,9 +262,9 @@ fn large_blocks_are_judged_by_bytes() {
     Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
       PASS          throughput in large: 110 MiB/s, 100 % of 110 MiB/s (volume
                     throughput)
-                    surely 110 MiB/s to 110 MiB/s; the limit is 108 MiB/s
-                    100 % of the seconds delivered 90 % of it (at least 97.5 % at 95
-                    %); the provider promises no share of time
+                    95 % bounds 110 MiB/s and 110 MiB/s; the limit is 108 MiB/s
+                    100 % of the seconds delivered at least 90 % of the promise (95
+                    % bound: 97.5 %); the provider promises no share of time
       not tested    IOPS: it shows below 49.4 KiB a block, and the steps used 256KiB
       not tested    latency: 500 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
@@ -291,11 +292,11 @@ fn a_burst_is_told_apart_from_its_baseline() {
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
-                    surely 2,280 to 2,280; the limit is 2,234
+                    95 % bounds 2,280 and 2,280; the limit is 2,234
                     without the first 20.0 s, which brought 45,600 I/Os on top; the
                     whole window did 2,660
-                    100 % of the seconds delivered 90 % of it (at least 97.0 % at 95
-                    %); the provider promises no share of time
+                    100 % of the seconds delivered at least 90 % of the promise (95
+                    % bound: 97.0 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
       not tested    latency: 500 us are promised (average, single path, random
@@ -417,9 +418,9 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
     Verdict  INVALID against alibaba:cloud_essd.PL1, 800 GiB, tolerance 2 %
       INVALID       IOPS in shallow: 7,273, 17.4 % of 41,800 (volume IOPS)
-                    surely 7,272 to 7,274; the limit is 40,964
-                    0.0 % of the seconds delivered 90 % of it (at least 0.0 % at 95
-                    %); the provider promises no share of time
+                    95 % bounds 7,272 and 7,274; the limit is 40,964
+                    0.0 % of the seconds delivered at least 90 % of the promise (95
+                    % bound: 0.0 %); the provider promises no share of time
                     4 in flight at 557 us each reach 7,181 IOPS by Little's law;
                     41,800 IOPS need 24
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1

@@ -97,11 +97,7 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (p, block, x, bytes) = (s.promised?, s.block?, s.iops?, s.bytes_per_second?);
     let by_bytes = !p.binding.counts_ios();
-    // Where the unit is in doubt, the cap is the reading that the run is nearer to.
-    let readings =
-        [Some(p.bytes_per_second), p.bytes_cap.filter(|c| (c / p.bytes_per_second - 1.0).abs() < 0.1)];
-    let nearest = |a: &f64, b: &f64| (bytes - a).abs().total_cmp(&(bytes - b).abs());
-    let (iops_cap, bytes_cap) = (p.iops_cap?, readings.into_iter().flatten().min_by(nearest)?);
+    let (iops_cap, bytes_cap) = (p.iops_cap?, p.nearest_bytes(bytes));
     let share = bytes / bytes_cap;
     // Below the cap something else holds the run back, and above it the cap does not.
     if !by_bytes || !(NEAR_CAP..=1.0 + AT_CAP).contains(&share) || x > 0.9 * iops_cap {
@@ -139,7 +135,12 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
         .filter(|s| record.sharing(s).count == 0)
         .filter_map(|s| Some((s, record.plan_step(&s.name)?)))
         .filter_map(|(s, p)| Some((s, p, p.single_block()?, s.iops())))
-        .filter(|(_, p, _, x)| p.arrivals_per_second().is_none() && *x > 0.0)
+        // With one or two in flight, and under a rate of its own, the load sets the rate.
+        .filter(|(s, p, _, x)| {
+            p.arrivals_per_second().is_none()
+                && *x > 0.0
+                && s.in_flight_asked.get().is_none_or(|n| n > super::FEW)
+        })
         .collect();
     // By direction and block size: where all steps have one size there is nothing to compare.
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();

@@ -6,6 +6,7 @@
 use super::{Certainty, DiagnosisCase, Finding};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, LoadGrid};
+use crate::stats::moments::median;
 use crate::unit::{grouped, significant};
 
 /// Events told one by one; the others are counted.
@@ -16,9 +17,48 @@ pub fn events(step: &StepRecord) -> Vec<Event> {
     LoadGrid::of(step.targets.iter().map(|t| &t.series)).events()
 }
 
+/// Stalls that take this share of the run are what its slow I/Os waited for.
+const MUCH: f64 = 0.05;
+/// So many of the distances between stalls differ from the usual one by a tenth at most.
+const REGULAR: f64 = 0.8;
+
+/// Stalls that take much of a run: two speeds of its I/Os are then no throttle's.
+pub fn stalls_much(case: &DiagnosisCase<'_>) -> bool {
+    case.run.is_some_and(|run| {
+        let stalls = events(run.step).into_iter().filter(|e| e.lapse == Lapse::Stall);
+        let lost: f64 = stalls.map(|e| e.length_ns.as_seconds()).sum();
+        lost >= MUCH * run.step.window_ns.as_seconds()
+    })
+}
+
 /// Nothing completed for a time.
 pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    of(case, Lapse::Stall, "stall", "nothing completed")
+    let finding = of(case, Lapse::Stall, "stall", "nothing completed")?;
+    let step = case.run?.step;
+    let stalls: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall).collect();
+    let starts: Vec<f64> = stalls.iter().map(|e| e.start_ns.as_seconds()).collect();
+    let distances: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let Some(period) = median(&distances).filter(|_| case.summary.offered.is_none()) else {
+        return Some(finding);
+    };
+    let regular = distances.iter().filter(|d| (*d / period - 1.0).abs() <= 0.1).count() as f64;
+    if distances.len() < 3 || regular < REGULAR * distances.len() as f64 {
+        return Some(finding);
+    }
+    let rate = case.summary.iops.map_or(0.0, |x| 0.9 * x);
+    Some(
+        Finding {
+            advice: format!(
+                "run it at a lower rate (--rate-iops {rate:.0}): a throttle's quota is not used up then, and where the stalls stay the volume stops by itself"
+            ),
+            ..finding
+        }
+        .because(format!(
+            "they begin every {} s: a throttle that hands out its quota at that distance does this, and so does a volume that stops",
+            significant(period)
+        ))
+        .number("period_seconds", period),
+    )
 }
 
 /// Less than half of the usual rate for a time.

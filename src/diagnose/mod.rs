@@ -6,6 +6,7 @@
 
 pub mod cap;
 mod credits;
+mod drift;
 mod kernel;
 mod lapse;
 mod load_limits;
@@ -70,6 +71,8 @@ impl DiagnosisCase<'_> {
     }
 }
 
+/// Up to so many in flight the rate is what the latency allows.
+const FEW: f64 = 2.05;
 /// With less of the I/O on the disk than this, its limits explain nothing.
 const REACHED: f64 = 0.5;
 
@@ -103,6 +106,7 @@ const RULES: &[(About, FindingRule)] = &[
     (Disk, throttle::steady_queue),
     (Disk, throttle::at_the_promise),
     (Disk, credits::credits),
+    (Disk, drift::drift),
     (Disk, kernel::tags),
     (Disk, kernel::one_cpu),
     (Disk, kernel::single_queue),

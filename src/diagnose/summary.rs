@@ -283,6 +283,16 @@ impl Promised {
     }
 }
 
+impl Promised {
+    /// The promised bytes per second; where their unit is in doubt, the reading that a measured rate is nearer to.
+    pub fn nearest_bytes(&self, measured: f64) -> f64 {
+        let of_unit = |cap: &f64| (cap / self.bytes_per_second - 1.0).abs() < 0.1;
+        let other = self.bytes_cap.filter(of_unit).unwrap_or(self.bytes_per_second);
+        let far = |cap: f64| (measured - cap).abs();
+        if far(other) < far(self.bytes_per_second) { other } else { self.bytes_per_second }
+    }
+}
+
 /// The disks' counters of the samples that lie wholly in the window, put in proportion to its length.
 fn device(step: &StepRecord) -> Option<DeviceCounts> {
     let e = &step.evidence;

@@ -5,6 +5,7 @@
 //! seen in the rate itself and agrees, or by a comb: requests held for one, two and three periods. Without either a throttle is
 //! `likely` when the rate is flat, the promise's, or of a period that throttles use, and otherwise `possible`.
 
+use super::cap::megabytes;
 use super::{Certainty, DiagnosisCase, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
 
@@ -14,6 +15,9 @@ const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
 const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
+
+/// A rate whose seconds differ by more is held by nothing.
+const UNEVEN: f64 = 0.1;
 
 /// A token bucket, as the latencies show it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -60,7 +64,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = TokenBucket::of(s)?;
     let (n, x) = (s.in_flight?, s.iops?);
-    if super::credits::fell(case) {
+    if holds_no_rate(case) || super::lapse::stalls_much(case) {
         return None;
     }
     let mut independent = false;
@@ -158,6 +162,11 @@ fn comb(s: &Summary, b: &TokenBucket) -> Option<String> {
     (words.len() >= 2 && off < 0.02 * all).then(|| words.join(", "))
 }
 
+/// The rate fell or drifted from one level to another: no throttle held it at one rate.
+fn holds_no_rate(case: &DiagnosisCase<'_>) -> bool {
+    super::credits::fell(case) || super::drift::moved(case).is_some()
+}
+
 /// A queue served at a constant rate: all wait alike, at many times the shortest latency.
 pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
@@ -167,8 +176,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // A machine that is itself uneven spreads the waiting; then the rate has to be all the flatter.
     let steady = s.cv_of_seconds.is_some_and(|cv| cv < FLAT / 2.0);
     let alike = high <= if steady { 2.0 } else { 1.3 } * low;
-    if super::credits::fell(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some()
-    {
+    if holds_no_rate(case) || !alike || middle <= 3.0 * min.0 as f64 || n < 4.0 || s.offered.is_some() {
         return None;
     }
     let mut signs = 1;
@@ -206,11 +214,11 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// `likely` where the rate does not move, and else `possible`.
 pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    if s.offered.is_some() || super::credits::fell(case) {
+    if s.offered.is_some() || holds_no_rate(case) || super::lapse::stalls_much(case) {
         return None;
     }
     let (true, words) = against_promise(s) else { return None };
-    let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| cv.is_finite())?);
+    let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| *cv < UNEVEN)?);
     let (confidence, moves) = match cv < FLAT {
         true => (Certainty::Likely, " and does not move"),
         false => (Certainty::Possible, ""),
@@ -235,7 +243,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let asked = s.asked.unwrap_or(n);
     // Flushes and pauses between the I/Os take their own part of the time.
     let others = s.flushes.is_some() || s.pauses.is_some();
-    if n > 2.05 || asked > 2.05 || s.offered.is_some() || mean <= 0.0 || others {
+    if n > super::FEW || asked > super::FEW || s.offered.is_some() || mean <= 0.0 || others {
         return None;
     }
     let advice = match s.blocking {
@@ -268,15 +276,31 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// Whether the rate is that of the promise, and in words how far it is.
 fn against_promise(s: &Summary) -> (bool, Option<String>) {
     let (Some(p), Some(x)) = (s.promised, s.iops) else { return (false, None) };
-    let ratio = x / p.iops;
-    let words = format!(
-        "{}/s are {} % of the promised {} ({})",
-        rate(x),
-        significant(ratio * 100.0),
-        rate(p.iops),
-        p.binding.words()
-    );
-    ((ratio - 1.0).abs() <= AT_PROMISE, Some(words))
+    // Held against the promise in its own unit; where the unit is in doubt, in the reading that the run is nearer to.
+    let (ratio, what) = match s.bytes_per_second.filter(|_| !p.binding.counts_ios()) {
+        Some(bytes) => {
+            let cap = p.nearest_bytes(bytes);
+            (
+                bytes / cap,
+                format!(
+                    "{} are {} % of the promised {}",
+                    megabytes(bytes),
+                    significant(bytes / cap * 100.0),
+                    megabytes(cap)
+                ),
+            )
+        }
+        None => (
+            x / p.iops,
+            format!(
+                "{}/s are {} % of the promised {}",
+                rate(x),
+                significant(x / p.iops * 100.0),
+                rate(p.iops)
+            ),
+        ),
+    };
+    ((ratio - 1.0).abs() <= AT_PROMISE, Some(format!("{what} ({})", p.binding.words())))
 }
 
 fn multiple(of: f64, unit: f64) -> bool {

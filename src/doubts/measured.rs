@@ -243,13 +243,13 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
         .unwrap_or_default();
     if !open.sustained {
         return Some(Doubt::new(
-            Severity::Blocker,
+            Severity::Warning,
             "overload",
             format!(
                 "{:.0} I/Os a second were offered and {:.0} completed: the offered rate was not sustained, {:.0} a second piled up",
                 open.offered_per_second, open.achieved_per_second, open.backlog_per_second
             ),
-            "response times of an overload grow with the run: lower the rate to quote them",
+            "the rate is what the volume does, but the response times grow with the run and are not: lower the rate to quote them",
         ));
     }
     // docs/method.md, "Closed and open loop": our own delay is at most 20 us or 5 % of the median response.

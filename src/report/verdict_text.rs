@@ -3,7 +3,7 @@
 use super::text::wrap;
 use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
 use crate::unit::{grouped, significant};
-use crate::verdict::{self, figure};
+use crate::verdict::{self, figure, figures};
 
 /// Width of the column of outcomes.
 const COLUMN: usize = 14;
@@ -38,29 +38,23 @@ pub fn verdict(v: &Verdict) -> String {
 }
 
 fn claim(c: &Claim) -> String {
+    let bounds: Vec<f64> = c.bounds.iter().flat_map(|(low, high)| [*low, *high]).collect();
+    let (limit, texts) = figures(c.metric, c.limit, &[&[c.measured], &bounds[..]].concat());
     let mut out = wrap(
         &format!("  {:COLUMN$}", c.outcome.name()),
         &format!(
             "{} in {}: {}, {} % of {} ({})",
             c.metric.name(),
             c.step,
-            figure(c.metric, c.measured),
+            texts[0],
             significant(c.ratio * 100.0),
             figure(c.metric, c.promised),
             c.binding
         ),
     );
     let lead = " ".repeat(COLUMN + 2);
-    if let Some((low, high)) = c.bounds {
-        out.push_str(&wrap(
-            &lead,
-            &format!(
-                "surely {} to {}; the limit is {}",
-                figure(c.metric, low),
-                figure(c.metric, high),
-                figure(c.metric, c.limit)
-            ),
-        ));
+    if let [low, high] = &texts[1..] {
+        out.push_str(&wrap(&lead, &format!("95 % bounds {low} and {high}; the limit is {limit}")));
     }
     if let Some(b) = &c.burst {
         let what = if c.metric == Metric::Throughput {
@@ -95,7 +89,7 @@ fn claim(c: &Claim) -> String {
         out.push_str(&wrap(
             &lead,
             &format!(
-                "{} % of the seconds delivered 90 % of it (at least {} % at 95 %){of_it}",
+                "{} % of the seconds delivered at least 90 % of the promise (95 % bound: {} %){of_it}",
                 percent(d.share),
                 percent(d.low)
             ),

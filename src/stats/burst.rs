@@ -64,8 +64,8 @@ impl BurstSeen {
         let end = window.clone().rev().find(|&i| bins[i] as f64 > middle).map_or(from, |i| i + 1);
         let head = if points.len() == 1 { &bins[..end] } else { head };
         let surplus = head.iter().map(|&n| n as f64 - base / PER_SECOND as f64).filter(|s| *s > 0.0).sum();
-        // The change lies within a second that belongs to neither level.
-        let baseline_from_bin = from.max(head.len());
+        // The bin of the change belongs to neither level.
+        let baseline_from_bin = from.max(head.len() + 1).min(bins.len());
         let baseline = &bins[baseline_from_bin..];
         let total: f64 = baseline.iter().map(|&n| n as f64).sum();
         (total > 0.0).then(|| BurstSeen {

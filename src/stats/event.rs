@@ -1,15 +1,18 @@
 //! Stalls and brown-outs: times in which a volume did nothing, or far too little, although requests waited for it.
 //!
 //! A stall is a time with requests in flight in which none completed, for longer than the load explains: three times as long
-//! as nearly all gaps between completions of the same run. A slow device and a throttle that lets its quota through once in
-//! seconds have long gaps all the time, so their gaps are no stalls. A brown-out is one or several seconds below half the
-//! median rate while the queue was as full as usual. Both are seen on the 100 ms grid: a stall below half a second is
-//! left to the percentiles.
+//! as nearly all gaps between completions of the same run. Gaps that a run has all the time are no stalls where a slow device
+//! explains them (no more I/Os between two gaps than were in flight) or the quota of a throttle (at the same distance, a second
+//! at most, and used up in a part of it: [`Gaps`]). Other gaps that take a twentieth of the time are stalls, however regular.
+//! A rate is promised by the second: a quota that comes less often leaves seconds without any I/O. A brown-out is one or several
+//! seconds below half the median rate while the queue was as full as usual. All are seen on the 100 ms grid: a single stall below
+//! half a second, and repeated ones below 200 ms, are left to the percentiles.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::burst::BurstSeen;
+use super::gaps::Gaps;
 use super::rate::per_second;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
@@ -91,7 +94,14 @@ impl LoadGrid {
         let mut events = Vec::new();
         for part in [0..fall, fall..self.ios.len()] {
             let usual = usual_gap(&self.ios[part.clone()]);
-            let stalls = self.stalls(part.clone(), usual);
+            let stalls = match Gaps::of(&self.ios[part.clone()], &self.in_flight[part.clone()]).unexplained()
+            {
+                gaps if gaps.is_empty() => self.stalls(part.clone(), usual),
+                gaps => gaps
+                    .into_iter()
+                    .map(|r| self.event(Lapse::Stall, part.start + r.start..part.start + r.end))
+                    .collect(),
+            };
             events.extend(self.brown_outs(part, usual, &stalls));
             events.extend(stalls);
         }
@@ -109,11 +119,19 @@ impl LoadGrid {
         }
     }
 
+    /// The mean latency in bins, by Little's law; 0 where nothing completed. I/Os that all begin at once leave such a gap at the start.
+    fn mean_latency(&self, part: std::ops::Range<usize>) -> f64 {
+        let ios = self.ios[part.clone()].iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
+        if ios == 0 { 0.0 } else { self.in_flight[part].iter().sum::<f64>() / ios as f64 }
+    }
+
     fn stalls(&self, part: std::ops::Range<usize>, usual: usize) -> Vec<Event> {
-        let waiting = |i: usize| self.ios[part.start + i] == 0 && self.in_flight[part.start + i] >= 0.5;
+        let waiting = |i: usize| waits(self.ios[part.start + i], self.in_flight[part.start + i]);
+        let latency = self.mean_latency(part.clone());
+        let explained = |r: &std::ops::Range<usize>| r.len() as f64 <= latency;
         runs(part.len(), waiting)
             .map(|r| part.start + r.start..part.start + r.end)
-            .filter(|r| r.len() >= SHORTEST.max(TIMES * usual + 1))
+            .filter(|r| r.len() >= SHORTEST.max(TIMES * usual + 1) && !explained(r))
             .map(|r| self.event(Lapse::Stall, r))
             .collect()
     }
@@ -141,12 +159,23 @@ impl LoadGrid {
             let b = bins(s);
             stalls.iter().any(|e| e.bins().start < b.end && b.start < e.bins().end)
         };
-        let low =
-            |s: usize| (seconds[s] as f64) < HALF * *rate as f64 && depth[s] >= FULL * full && !stalled(s);
+        // The first I/Os of a run begin at once and complete after their latency.
+        let starting = if part.start == 0 { self.mean_latency(part.clone()) } else { 0.0 };
+        let low = |s: usize| {
+            (s * second) as f64 >= starting
+                && (seconds[s] as f64) < HALF * *rate as f64
+                && depth[s] >= FULL * full
+                && !stalled(s)
+        };
         runs(seconds.len(), low)
             .map(|r| self.event(Lapse::BrownOut, bins(r.start).start..bins(r.end - 1).end))
             .collect()
     }
+}
+
+/// Requests were in flight, and none completed.
+pub(super) fn waits(ios: u64, in_flight: f64) -> bool {
+    ios == 0 && in_flight >= 0.5
 }
 
 /// The longest gap between completions that is usual in a run, in bins: nearly all gaps are as short.
@@ -158,7 +187,7 @@ fn usual_gap(ios: &[u64]) -> usize {
 }
 
 /// Runs of neighbours for which something holds.
-fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = std::ops::Range<usize>> {
+pub(super) fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut i = 0;
     std::iter::from_fn(move || {
         while i < n && !holds(i) {
@@ -205,12 +234,47 @@ mod tests {
 
     #[test]
     fn slow_devices_and_slow_buckets_do_not_stall() {
-        // Two I/Os a second; a quota every 1.5 s and every 7 s.
+        // Two I/Os a second; all that are in flight every two seconds; a quota every 0.2, 0.5 and 1 s.
         assert_eq!(found(&load(|i| u64::from(i % 5 == 0))), []);
-        assert_eq!(found(&load(|i| if i % 15 < 3 { 5000 } else { 0 })), []);
-        assert_eq!(found(&load(|i| if i % 70 < 20 { 5000 } else { 0 })), []);
-        let stalled = load(|i| if i % 15 < 3 && !(600..700).contains(&i) { 5000 } else { 0 });
-        assert_eq!(found(&stalled).len(), 1, "a stall of a bucket is longer than its period");
+        assert_eq!(found(&load(|i| if i % 20 == 0 { 32 } else { 0 })), []);
+        // 32 in flight that take a second each.
+        assert_eq!(found(&load(|i| if i < 9 { 0 } else { 3 })), []);
+        for period in [2, 5, 10] {
+            assert_eq!(found(&load(|i| if i % period == 0 { 5000 } else { 0 })), [], "{period}");
+        }
+        assert_eq!(found(&load(|i| if i % 10 < 3 { 5000 } else { 0 })), []);
+        let stalled = load(|i| if i % 10 < 3 && !(600..700).contains(&i) { 5000 } else { 0 });
+        assert_eq!(
+            found(&stalled),
+            [(Lapse::Stall, 59.3, 10.7)],
+            "a stall of a bucket is longer than its period"
+        );
+    }
+
+    #[test]
+    fn repeated_silence_is_a_stall_however_regular() {
+        let stalls = |l: &LoadGrid| {
+            let all = l.events();
+            assert!(all.iter().all(|e| e.lapse == Lapse::Stall), "{all:?}");
+            (all.len(), all.iter().map(|e| e.length_ns.as_seconds()).sum::<f64>())
+        };
+        // Dead and alive in turn for 0.2, 0.5, 1, 2 and 5 s.
+        for half in [2, 5, 10, 20, 50] {
+            let (n, lost) = stalls(&load(|i| if i / half % 2 == 0 { 80 } else { 0 }));
+            assert_eq!((n, lost.round()), (600 / half, 60.0), "{half}");
+        }
+        // 0.2 s that begin within a bin.
+        assert_eq!(stalls(&load(|i| [40, 80, 40, 0][i % 4])).0, 300);
+        // Of no fixed length and distance.
+        let mut dead = vec![false; 1200];
+        for (i, at) in (0..60).map(|i| (i, i * 20 + i * i * 7 % 11)) {
+            dead[at..at + 2 + i * 5 % 7].fill(true);
+        }
+        let (n, lost) = stalls(&load(|i| if dead[i] { 0 } else { 80 }));
+        assert!(n == 60 && lost > 20.0, "{n} {lost}");
+        // A quota that comes every 1.5 s and every 20 s leaves seconds without any I/O.
+        assert_eq!(stalls(&load(|i| if i % 15 < 3 { 5000 } else { 0 })).0, 80);
+        assert_eq!(stalls(&load(|i| if i % 200 < 3 { 5000 } else { 0 })), (6, 118.2));
     }
 
     #[test]

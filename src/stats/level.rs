@@ -180,10 +180,10 @@ pub struct TimeShare {
 impl TimeShare {
     /// Share of the time in which counts of 100 ms reach a rate; `None` below one unit.
     ///
-    /// Under a throttle that lets its quota through once in a while, single seconds say nothing. A unit is then as long as the
-    /// period of the throttle needs.
+    /// Under a throttle that lets its quota through once or several times a second, the edges of seconds say nothing. A unit is then
+    /// as long as whole periods need, less than two seconds. A longer period leaves seconds without delivery, and they count as such.
     pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
-        let length = unit(period(bins));
+        let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
         let unit_seconds = length as f64 / PER_SECOND as f64;
         let units = bins.chunks_exact(length);
         let all = units.len() as u64;
@@ -363,9 +363,13 @@ mod tests {
 
     #[test]
     fn a_slow_bucket_is_counted_by_its_own_beat() {
-        // 3,000 every 1.5 s: single seconds hold one quota or none.
+        // 1,400 every 0.7 s: single seconds hold one quota or two.
+        let bins: Vec<u64> = (0..2800).map(|i| if i % 7 < 2 { 700 } else { 0 }).collect();
+        let s = TimeShare::of(&bins, 1_900.0).unwrap();
+        assert_eq!((s.good, s.units, s.unit_seconds), (200, 200, 1.4));
+        // 3,000 every 1.5 s: a third of the seconds hold nothing.
         let bins: Vec<u64> = (0..3000).map(|i| if i % 15 < 3 { 1000 } else { 0 }).collect();
         let s = TimeShare::of(&bins, 1_900.0).unwrap();
-        assert_eq!((s.good, s.units, s.unit_seconds), (200, 200, 1.5));
+        assert_eq!((s.good, s.units, s.unit_seconds), (200, 300, 1.0));
     }
 }

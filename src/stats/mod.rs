@@ -13,6 +13,7 @@ pub mod burst;
 pub mod change;
 pub mod compare;
 pub mod event;
+pub mod gaps;
 pub mod level;
 pub mod little;
 pub mod mean_latency;

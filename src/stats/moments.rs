@@ -16,6 +16,13 @@ pub fn variance(x: &[f64]) -> f64 {
     x.iter().map(|v| (v - m) * (v - m)).sum::<f64>() / (x.len() - 1) as f64
 }
 
+/// The median (the upper one of two); `None` for an empty slice.
+pub fn median(x: &[f64]) -> Option<f64> {
+    let mut sorted = x.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied()
+}
+
 /// Autocorrelation at lags `0..=longest` (the usual estimate, divided by the length at every lag, so that long lags shrink
 /// towards 0). `None` when the values do not vary.
 pub fn autocorrelation(x: &[f64], longest: usize) -> Option<Vec<f64>> {

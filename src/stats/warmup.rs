@@ -9,6 +9,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::moments::{mean, median};
 use crate::sample::PER_SECOND;
 
 /// Bins in a group: the 5 in MSER-5.
@@ -21,6 +22,8 @@ const LONGEST: usize = 60 * PER_SECOND as usize / GROUP;
 const PAYS: f64 = 0.75;
 /// A cut within the limits is as good as the best one when its squared error is at most so much larger.
 const AS_GOOD: f64 = 1.25;
+/// A cut that moves the mean by less than this share is not worth a word: a device that never varies has a first bin too.
+const WORTH: f64 = 0.001;
 /// Less than this share of the later rate is silence.
 const SILENCE: f64 = 0.05;
 
@@ -51,7 +54,8 @@ impl Warmup {
         if errors[near] > AS_GOOD * errors[best] {
             return Warmup { settled: !is_transient(&groups, best), ..none };
         }
-        if near == 0 || !is_transient(&groups, near) {
+        let moves = (mean(&groups[near..]) / mean(&groups) - 1.0).abs();
+        if near == 0 || moves < WORTH || !is_transient(&groups, near) {
             return none;
         }
         let bins = (near * GROUP) as u64;
@@ -62,17 +66,10 @@ impl Warmup {
 /// Whether the part before the cut is a transient that ends: the part is not silent, and its level does not come back.
 fn is_transient(groups: &[f64], cut: usize) -> bool {
     let (head, rest) = groups.split_at(cut);
-    let (of_head, of_rest) = (middle(head), middle(rest));
+    let (of_head, of_rest) = (median(head).unwrap_or(0.0), median(rest).unwrap_or(0.0));
     let silent = |v: &f64| *v < SILENCE * of_rest;
     let returns = |v: &f64| if of_head < of_rest { *v <= of_head } else { *v >= of_head };
     !head.iter().any(silent) && rest.iter().filter(|v| returns(v)).count() < 2.max(cut / 4)
-}
-
-/// The median; 0 for nothing.
-fn middle(x: &[f64]) -> f64 {
-    let mut sorted = x.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// The smallest of the best cuts.
@@ -137,6 +134,11 @@ mod tests {
         assert_eq!(Warmup::of(&wobble(1000, 600).collect::<Vec<_>>()).cut_bins, 0);
         assert_eq!(Warmup::of(&[]).cut_bins, 0);
         assert!(Warmup::of(&[1, 2, 3]).settled);
+        // The first bin lacks what was in flight before it.
+        assert_eq!(
+            Warmup::of(&(0..600).map(|i| if i == 0 { 32 } else { 40 }).collect::<Vec<_>>()).cut_bins,
+            0
+        );
     }
 
     #[test]

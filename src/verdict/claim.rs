@@ -8,7 +8,7 @@ use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::doubt::Severity;
 use crate::plan::Pattern;
-use crate::record::{Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
@@ -185,7 +185,7 @@ impl Judge<'_> {
         let passed = claim.outcome == Outcome::Pass;
         let spared = |code: &str| {
             (passed && ONLY_SLOWS.contains(&code))
-                // More was offered than completed: that is how a rate is measured in an open loop.
+                // Records of earlier versions: more was offered than completed, which is how a rate is measured in an open loop.
                 || (claim.metric != Metric::Latency && code == "overload")
         };
         let doubts = self
@@ -271,13 +271,12 @@ impl Judge<'_> {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
         match self.diagnosis.find("throttle").and_then(|f| Some((f, f.numbers.get("rate_per_second")?))) {
-            Some((f, rate)) => format!(
+            Some((f, rate)) if f.confidence > Certainty::Possible => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",
                 grouped(rate.round() as u64),
                 f.confidence.name()
             ),
-            None if self.diagnosis.findings.is_empty() => format!("less than the {owner} cap"),
-            None => format!("less than the {owner} cap; what was found is told below"),
+            _ => format!("less than the {owner} cap"),
         }
     }
 }
@@ -308,6 +307,24 @@ pub fn fits_latency(claimed: &Claimed, c: &Conditions, depth_per_target: Option<
         && c.single_block().is_some_and(|b| b <= block)
         && (!basis("random write") || pattern == Pattern::RandWrite)
         && pattern.directions().len() == 1
+}
+
+/// A limit and the figures that are held against it, with as many digits as tell each of them from it.
+pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<String>) {
+    let short = |v: f64| figure(metric, v);
+    let all =
+        |text: &dyn Fn(f64) -> String| (text(limit), values.iter().map(|v| text(*v)).collect::<Vec<_>>());
+    let told = |(l, texts): &(String, Vec<String>)| {
+        texts.iter().zip(values).all(|(text, v)| text != l || (v / limit - 1.0).abs() < 1e-9)
+    };
+    let (scale, unit) = match metric {
+        Metric::Iops => (1.0, ""),
+        Metric::Throughput => (1_048_576.0, " MiB/s"),
+        Metric::Latency if limit < 1e6 => (1e3, " us"),
+        Metric::Latency => (1e6, " ms"),
+    };
+    let longer = (1..=6).map(|digits| all(&|v| format!("{:.digits$}{unit}", v / scale)));
+    std::iter::once(all(&short)).chain(longer).find(told).unwrap_or_else(|| all(&short))
 }
 
 /// A figure of a metric for people.

@@ -60,7 +60,7 @@ impl Judge<'_> {
             }
         } else if high < limit {
             let owner = rates.least.binding.owner();
-            (Outcome::Fail, format!("less than the {owner} cap; what was found is told with the findings"))
+            (Outcome::Fail, format!("less than the {owner} cap"))
         } else {
             more = Some(ENOUGH.as_seconds().max(window.as_seconds()) as u64);
             let reason = "the figure lies too near to the limit for what the report tells of its spread";

@@ -16,7 +16,7 @@ mod window;
 
 use std::collections::{HashMap, HashSet};
 
-pub use claim::{PromisedRates, figure};
+pub use claim::{PromisedRates, figure, figures};
 pub use longer::longer;
 
 use crate::diagnose;

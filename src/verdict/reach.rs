@@ -13,9 +13,14 @@ use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
-/// Latencies above this, or this many times the promised one, are waiting and not the volume's own.
+/// Where latencies show waiting, what is above this, or above so many times the promised one, is no part of the volume's own.
 const SLOWEST: Nanos = Nanos::millis(5);
 const TIMES_PROMISED: u64 = 5;
+/// So many times the shortest latencies (of 5 %) as the median: nothing shows that requests waited for each other.
+const ALIKE: u64 = 2;
+/// So many times the depth that the promise needs, and so many in flight, are enough for any volume: what is slower still is slow.
+const PLENTY: u64 = 8;
+const PLENTY_DEPTH: u64 = 256;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
 const DEPTH_OF_A_JOB: u64 = 128;
 const RATE_OF_A_JOB: f64 = 100_000.0;
@@ -52,8 +57,8 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     if one_ceiling(judge) {
         return None;
     }
-    let own = own_latency(judge)?;
     let depth = step.in_flight_asked.get()?.max(1.0) as u64;
+    let own = own_latency(judge, depth, promised.iops)?;
     let needed = depth_needed(promised.iops, own);
     if depth >= needed {
         return None;
@@ -84,16 +89,23 @@ fn one_ceiling(judge: &Judge<'_>) -> bool {
     })
 }
 
-/// The latency of the volume without what a throttle adds.
-fn own_latency(judge: &Judge<'_>) -> Option<Nanos> {
+/// The latency of the volume without what a throttle or a queue adds.
+///
+/// In a closed loop rate and latency are one figure, so that a high latency alone does not tell a slow volume from a queue. Where
+/// all I/Os took about as long, none shows a shorter latency: the depth may have set the rate, and only a deeper step tells.
+fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<Nanos> {
     let summary = Summary::of(judge.record, judge.step);
+    let median = summary.near_quantile(0.5);
     let measured = match (Modes::of(&summary), judge.diagnosis.find("throttle")) {
         (Some(modes), _) => modes.passed,
         (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
-        _ => summary.near_quantile(0.5)?,
+        _ => median?,
     };
     let ceiling = latency_promised(judge.claimed).map_or(SLOWEST, |p| Nanos(p.0 * TIMES_PROMISED));
-    Some(measured.min(ceiling))
+    let alike =
+        Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
+    let plenty = depth >= PLENTY.saturating_mul(depth_needed(promised, ceiling)).max(PLENTY_DEPTH);
+    Some(if alike && !plenty { measured } else { measured.min(ceiling) })
 }
 
 /// The step with enough in flight for a rate, on as many threads as that takes.

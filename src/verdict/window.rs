@@ -181,12 +181,12 @@ impl JudgedWindow {
                 Answer::Pass
             }
             (Answer::Pass, Answer::Fail) => {
-                self.finding = ClaimAnswer { more_seconds: None, ..strict };
+                (self.finding, self.promised) = (ClaimAnswer { more_seconds: None, ..strict }, most);
                 self.reasons.push("one reading of the provider's unit (MB or MiB) is met, the other is not: ask the provider which it is".into());
                 Answer::Inconclusive
             }
             (Answer::Pass, _) => {
-                self.finding = strict;
+                (self.finding, self.promised) = (strict, most);
                 Answer::Inconclusive
             }
             _ => Answer::Inconclusive,
@@ -219,17 +219,22 @@ impl JudgedWindow {
         }
     }
 
-    /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is.
+    /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is, and more time of the same kind decides
+    /// nothing.
     fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
         let window = bins as f64 / PER_SECOND as f64;
         let lost: f64 = self.lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
-        if lost > terms.tolerance * window && self.answer == Answer::Pass {
-            self.answer = Answer::Inconclusive;
-            self.reasons.push(format!(
-                "the mean is met, but for {} % of the time the volume delivered nothing or less than half: see the stalls",
-                significant(100.0 * lost / window)
-            ));
+        if lost <= terms.tolerance * window || self.answer == Answer::Fail {
+            return;
         }
+        let mean = if self.answer == Answer::Pass { "the mean is met, but " } else { "" };
+        self.answer = Answer::Inconclusive;
+        self.finding.more_seconds = None;
+        self.reasons = vec![format!(
+            "{mean}for {} % of the time the volume delivered nothing or less than half of its usual rate: find out why, or run it again to \
+             see whether it happens again",
+            significant(100.0 * lost / window)
+        )];
     }
 
     /// The provider's promise of time.
@@ -261,7 +266,7 @@ impl JudgedWindow {
         let seconds = bins.len() as f64 / PER_SECOND as f64;
         let Some(excess) = Excess::of(self.finding.value, seconds, terms) else { return };
         self.answer = Answer::Inconclusive;
-        self.finding.more_seconds = excess.more_seconds.or(self.finding.more_seconds);
+        self.finding.more_seconds = excess.more_seconds;
         self.reasons.push(excess.reason);
     }
 }

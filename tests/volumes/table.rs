@@ -113,6 +113,52 @@ fn stalls() -> Vec<Row> {
     rows
 }
 
+/// Dead and alive in turn, with a mean above the promise: a rate is promised by the second, and not between stalls.
+fn in_turn() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (dead, every) in
+        [(200, 400), (500, 1000), (500, 3300), (700, 1900), (2000, 4000), (2000, 9000), (4500, 5000)]
+    {
+        for share in [1.02, 1.08] {
+            let rate = cap(share / (1.0 - f64::from(dead) / f64::from(every)));
+            let device = format!("{rate},stall-at=700ms,stall-for={dead}ms,stall-every={every}ms");
+            rows.push(row(
+                format!("{dead} ms dead of {every} at {share}"),
+                "plain",
+                120,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+    }
+    // A quota that comes once in 20 s leaves seconds without any I/O, and one that comes several times a second does not.
+    rows.push(row(
+        "bucket of 20 s".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},cap-period=20s", cap(1.0)),
+        May::NotPass,
+    ));
+    for period in ["200ms", "500ms"] {
+        let device = format!("{},cap-period={period}", cap(1.0));
+        rows.push(row(format!("bucket of {period}"), "plain", 120, DEEP, device, May::Pass));
+    }
+    // All I/Os take as long: the depth may have set the rate.
+    let slow = "latency=85ms,jitter=4ms,iops-cap=420";
+    rows.push(Row {
+        volume: Volume::new("slow and shallow", "plain", 120, "iodepth=32", slow),
+        may: May::Invalid,
+    });
+    let slow = "latency=700ms,jitter=700ms";
+    rows.push(Row {
+        volume: Volume::new("slow at any depth", "plain", 120, "iodepth=280", slow),
+        may: May::Fail,
+    });
+    rows
+}
+
 fn uneven() -> Vec<Row> {
     let mut rows = Vec::new();
     for rise in [30, 60, 120] {
@@ -370,8 +416,12 @@ fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
     {
         return Some("lazy-loading");
     }
-    if has("stall") && !device.contains("stall-at") {
+    let seconds_apart = device.contains("cap-period=20s");
+    if has("stall") && !device.contains("stall-at") && !seconds_apart {
         return Some("stall");
+    }
+    if seconds_apart && !has("stall") {
+        return Some("no stall");
     }
     let dips = ["dip", "rise", "first-touch", "stall", "burst"].iter().any(|k| device.contains(k));
     (has("brown-out") && !dips).then_some("brown-out")
@@ -379,7 +429,8 @@ fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
 
 #[test]
 fn every_volume_is_answered_as_it_delivered() {
-    let rows: Vec<Row> = [steady(), stalls(), uneven(), bursts(), others()].into_iter().flatten().collect();
+    let rows: Vec<Row> =
+        [steady(), stalls(), in_turn(), uneven(), bursts(), others()].into_iter().flatten().collect();
     assert!(rows.len() >= 120, "{} volumes", rows.len());
     let said = judge(&rows.iter().map(|r| r.volume.clone()).collect::<Vec<_>>());
     let mut wrong = Vec::new();

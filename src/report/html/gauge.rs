@@ -103,13 +103,13 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     } else {
         format!("promised {}", name(least))
     };
-    let surely = claim
+    let spread = claim
         .bounds
-        .map(|(l, h)| format!(", surely {} to {}", name(l.max(0.0)), name(h)))
+        .map(|(l, h)| format!(", 95 % bounds {} and {}", name(l.max(0.0)), name(h)))
         .unwrap_or_default();
     Gauge {
         label: format!(
-            "{} in {}: measured {}{surely}; {words}; the limit is {}",
+            "{} in {}: measured {}{spread}; {words}; the limit is {}",
             claim.metric.name(),
             claim.step,
             name(claim.measured),
@@ -177,7 +177,10 @@ mod tests {
         let i = g.interval.unwrap();
         assert!(i.from < g.measured.at && g.measured.at < i.from + i.width);
         assert_eq!(g.ends.len(), 2);
-        assert_eq!(g.label, "IOPS in s: measured 900, surely 890 to 910; promised 1,000; the limit is 980");
+        assert_eq!(
+            g.label,
+            "IOPS in s: measured 900, 95 % bounds 890 and 910; promised 1,000; the limit is 980"
+        );
     }
 
     #[test]
