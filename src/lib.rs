@@ -23,6 +23,7 @@ pub mod guard;
 pub mod hist;
 pub mod input;
 pub mod machine;
+pub mod measure;
 pub mod observe;
 pub mod output;
 pub mod plan;

@@ -7,7 +7,6 @@
 mod ask;
 pub mod fio;
 mod leftover;
-mod measure;
 mod million;
 pub mod pipeline;
 mod plans;

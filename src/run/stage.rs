@@ -12,7 +12,6 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::Failure;
-use super::measure::{self, Measured};
 use super::pipeline::{Front, News};
 use super::ready::Ready;
 use super::tuning;
@@ -20,6 +19,7 @@ use crate::device::Root;
 use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
+use crate::measure::{self, Measured};
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
 use crate::record::{StepRecord, Together};

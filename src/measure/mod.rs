@@ -1,5 +1,7 @@
 //! One step: the engine's samples and the kernel's own counts become a [`StepRecord`].
 
+pub mod so_far;
+
 use std::path::PathBuf;
 
 use crate::engine::{self, StepOutcome, WorkerEnd};
