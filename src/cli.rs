@@ -281,6 +281,9 @@ pub struct OutputArgs {
     /// Write a page with charts here; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub html: Option<PathBuf>,
+    /// Print progress as lines instead of the live screen, which a run in a terminal has
+    #[arg(long, help_heading = "Output")]
+    pub no_live: bool,
     /// Print no progress and no tables
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,

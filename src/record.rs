@@ -11,6 +11,7 @@ mod diagnosis;
 mod direction_summary;
 mod earlier;
 mod from_report;
+mod intervention;
 mod known;
 mod lookup;
 mod record_file;
@@ -41,6 +42,7 @@ pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer
 pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use from_report::StepNames;
+pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
@@ -91,6 +93,9 @@ pub struct Record {
     pub tuning: Option<TuningRecord>,
     /// The measured steps, one entry for each that was begun.
     pub steps: Vec<StepRecord>,
+    /// Steps that the user aborted: they have no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub aborted: Vec<AbortedStep>,
     /// Steps that made up one stage, so that they may have run together; a step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,

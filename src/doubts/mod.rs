@@ -6,6 +6,7 @@
 mod doubts_of_reports;
 mod measured;
 mod ran_together;
+mod users_part;
 
 use std::collections::HashSet;
 
@@ -70,6 +71,9 @@ const RULES: &[DoubtRule] = &[
     measured::page_cache,
     measured::other_traffic,
     measured::open_loop,
+    users_part::suspended,
+    users_part::ended_early,
+    users_part::paused_before,
     measured::length,
     measured::range,
     measured::steal,

@@ -79,6 +79,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         fio,
         started: started.into(),
         started_after_ns: started_after,
+        interventions: Vec::new(),
         set_up_ns: set_up,
         window_ns: window,
         workers_window_ns: Nanos(ends.iter().map(|e| e.window.0).sum()),

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
-use super::{Accounting, DirectionSummary, FioRun, Known, ReportedStep};
+use super::{Accounting, DirectionSummary, FioRun, Intervention, Known, ReportedStep};
 use crate::observe::Evidence;
 use crate::plan::EngineKind;
 use crate::sample::{Depth, Direction, Series};
@@ -36,6 +36,9 @@ pub struct StepRecord {
     /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub started_after_ns: Nanos,
+    /// The user's part in it, in the order of time; empty where the step ran as planned.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interventions: Vec<Intervention>,
     /// From the start of the load threads to the first I/O.
     pub set_up_ns: Nanos,
     /// Length of the measured window.
@@ -220,6 +223,11 @@ impl StepRecord {
     /// All directions that moved something, in order.
     pub fn directions(&self) -> impl Iterator<Item = (Direction, &DirectionSummary)> {
         Direction::ALL.into_iter().filter_map(|d| Some((d, self.direction(d)?)))
+    }
+
+    /// The user ended it before its time.
+    pub fn was_ended_early(&self) -> bool {
+        self.interventions.iter().any(|i| matches!(i, Intervention::EndedEarly { .. }))
     }
 
     /// I/Os a second of all directions but flushes.

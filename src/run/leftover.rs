@@ -116,7 +116,7 @@ mod tests {
         let kept = make(&format!("volproof-kept-{dead}-0.dat"));
         let foreign = make("volproof-test-x-0.dat");
         std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-3.dat"))).unwrap();
-        remove(folder.path(), &Ui::new(true));
+        remove(folder.path(), &Ui::silent());
         assert!(!left.exists());
         for path in [held, linked, living, kept, foreign] {
             assert!(path.exists(), "{}", path.display());

@@ -12,7 +12,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use super::ready::{self, Ready};
 use super::stage;
@@ -21,16 +23,18 @@ use super::{Failure, plans, tuning};
 use crate::cli::TuneMode;
 use crate::course;
 use crate::device::Root;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, Severity};
 use crate::doubts;
 use crate::engine::{EngineChoice, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
-use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord};
+use crate::record::{
+    AbortedStep, Claimed, Intervention, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord,
+};
 use crate::sample::Interval;
-use crate::ui::Ui;
+use crate::ui::{EndOrder, Ui};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
@@ -138,7 +142,7 @@ impl CheckedRun {
     }
 
     /// Does the work. `interrupts` above 0 ends it soon, with what was measured until then.
-    pub fn run(self, timer: &Timer, interrupts: &AtomicUsize, front: &mut dyn Front) -> Ended {
+    pub fn run(self, timer: &Timer, interrupts: &Arc<AtomicUsize>, front: &mut dyn Front) -> Ended {
         let CheckedRun { root, plan, surveyed, choices, warnings, claimed, options } = self;
         let record = Record {
             schema: SCHEMA.into(),
@@ -151,6 +155,7 @@ impl CheckedRun {
             targets: Vec::new(),
             tuning: None,
             steps: Vec::new(),
+            aborted: Vec::new(),
             together: Vec::new(),
             warnings,
             cross_checks: Vec::new(),
@@ -162,6 +167,10 @@ impl CheckedRun {
             lookup: Default::default(),
             plan,
         };
+        front.ui().run_begins(&record, interrupts);
+        let resumed = Arc::new(AtomicBool::new(false));
+        // Without it, a time in which the program was suspended is a stall of the device.
+        let resumes = signal_hook::flag::register(signal_hook::consts::SIGCONT, resumed.clone());
         // Dropping `ready` takes test files away again, however this function ends.
         let ready = Ready::default();
         let mut running = Running {
@@ -170,6 +179,7 @@ impl CheckedRun {
             options,
             timer,
             interrupts,
+            resumed: &resumed,
             front,
             record,
             ready,
@@ -179,6 +189,7 @@ impl CheckedRun {
         };
         let outcome = running.work(surveyed);
         running.front.ui().clear();
+        let _ = resumes.map(signal_hook::low_level::unregister);
         running.end(outcome)
     }
 }
@@ -190,6 +201,7 @@ struct Running<'a> {
     options: Options,
     timer: &'a Timer,
     interrupts: &'a AtomicUsize,
+    resumed: &'a AtomicBool,
     front: &'a mut dyn Front,
     record: Record,
     ready: Ready,
@@ -228,13 +240,15 @@ impl Running<'_> {
         self.record.targets = self.ready.records();
         self.record.warnings.extend(self.ready.warnings(&self.record.plan));
         self.tune()?;
+        self.front.ui().run_is(&self.record);
         let mut stages = self.begin_steps();
         loop {
+            let paused = self.wait_while_paused();
             if self.interrupted() {
                 return Ok(State::Interrupted);
             }
             let Some(stage) = stages.next().or_else(|| self.next_of_course()) else { break };
-            if let Some(failed) = self.stage(stage)? {
+            if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
         }
@@ -298,8 +312,33 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Measures a stage into the Record; says why the run cannot go on after it.
-    fn stage(&mut self, range: Range<usize>) -> Result<Option<State>, Failure> {
+    /// Waits while the user has paused the schedule, and returns for how long.
+    fn wait_while_paused(&mut self) -> Option<Nanos> {
+        let began = Instant::now();
+        while self.front.ui().is_paused() && !self.interrupted() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        let waited = began.elapsed();
+        (waited >= Duration::from_millis(50)).then_some(Nanos(waited.as_nanos() as u64))
+    }
+
+    /// The user wants no result of a stage.
+    fn abort(&mut self, done: &stage::Done) {
+        for step in &done.steps {
+            self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
+            let doubt = Doubt::new(
+                Severity::Note,
+                "step-aborted",
+                format!("the user aborted step {} after {}", step.name, done.elapsed.clock()),
+                "it has no result: run it again to have one",
+            );
+            self.front.ui().say(&doubt.message);
+            self.record.warnings.push(doubt);
+        }
+    }
+
+    /// Measures a stage into the Record, after the schedule was paused for so long; says why the run cannot go on after it.
+    fn stage(&mut self, range: Range<usize>, paused: Option<Nanos>) -> Result<Option<State>, Failure> {
         let mut done = self.measure(range.clone())?;
         while let Some(runtime) = self.longer(&done) {
             let again = &done.steps[0];
@@ -311,6 +350,13 @@ impl Running<'_> {
             ));
             self.record.plan.steps[range.start].runtime = runtime;
             done = self.measure(range.clone())?;
+        }
+        if done.ended_by == Some(EndOrder::Abort) {
+            self.abort(&done);
+            return Ok(None);
+        }
+        for (step, for_ns) in done.steps.iter_mut().zip(paused.into_iter().cycle()) {
+            step.interventions.insert(0, Intervention::PausedBefore { for_ns });
         }
         let record = &mut self.record;
         let first = record.steps.len();
@@ -325,6 +371,7 @@ impl Running<'_> {
         if record.steps.len() > first {
             verdict::seal(record);
             course::seal(record);
+            self.front.ui().measured(record, first);
             self.front.measured(record);
         }
         for (i, traces) in done.traces {
@@ -364,6 +411,7 @@ impl Running<'_> {
             unready: &self.unready,
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
+            resumed: self.resumed,
         };
         stage::run(&setting, range, self.front)
     }
@@ -372,6 +420,9 @@ impl Running<'_> {
     fn longer(&self, done: &stage::Done) -> Option<Nanos> {
         let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
         let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
+        if done.ended_by.is_some() {
+            return None;
+        }
         verdict::longer(&self.record, step, &doubts::of_step(&self.record, step), most)
     }
 

@@ -107,7 +107,13 @@ impl Results {
         }
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
-        Ok(Results { ui: Ui::new(args.quiet), quiet: args.quiet, record, others, saved: None })
+        let mut results = Results { ui: Ui::plain(), quiet: args.quiet, record, others, saved: None };
+        results.ui = match () {
+            () if args.quiet => Ui::silent(),
+            () if args.no_live || !results.prints() => Ui::plain(),
+            () => Ui::live(),
+        };
+        Ok(results)
     }
 
     /// Tables are printed on standard output: nobody asked for silence, and no output goes there.

@@ -22,10 +22,10 @@ use crate::fio::fio_process::Fio;
 use crate::measure::{self, Measured};
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
-use crate::record::{StepRecord, Together};
+use crate::record::{Intervention, StepRecord, Together};
 use crate::sample::{GRID, Interval};
 use crate::topo::Placement;
-use crate::ui::Tick;
+use crate::ui::{EndOrder, StagedStep, Tick};
 use crate::unit::Nanos;
 
 /// How often the stage looks whether a step is to begin or the user wants to end.
@@ -49,6 +49,8 @@ pub struct StageSetting<'a> {
     pub others_go_on: bool,
     /// Above 0 once the user wants it to end.
     pub interrupts: &'a AtomicUsize,
+    /// Set by SIGCONT: the program had been suspended.
+    pub resumed: &'a AtomicBool,
 }
 
 /// The results of a stage.
@@ -61,6 +63,10 @@ pub struct Done {
     pub traces: Vec<(usize, Vec<Trace>)>,
     /// Steps that could not run.
     pub failures: Vec<(String, Failure)>,
+    /// The user ended the stage so, by key.
+    pub ended_by: Option<EndOrder>,
+    /// Time from the first I/O to the last news.
+    pub elapsed: Nanos,
 }
 
 /// A step that can begin: whatever can fail before has not failed.
@@ -108,7 +114,23 @@ pub fn run(setting: &StageSetting<'_>, stage: Range<usize>, front: &mut dyn Fron
     let alone = steps.len() == 1;
     let ramp = if alone { steps[0].ramp } else { Nanos(0) };
     let observer = Observer::start(setting.root, &setting.ready.disks(plan, steps), ramp);
-    front.ui().stage();
+    let total = steps.iter().all(|s| s.runtime.0 > 0).then(|| plan.stage_length(stage.clone()));
+    let later = plan.stages().into_iter().filter(|s| s.start >= stage.end);
+    // How many steps come in a course is not known.
+    let course = plan.question.is_some();
+    let after = (!course).then(|| Nanos(later.map(|s| plan.stage_length(s).0).sum()));
+    let staged = |(i, p): (usize, &Prepared<'_>)| StagedStep {
+        place: match (stage.start + i + 1, plan.steps.len()) {
+            (place, _) if course => format!("[{place}]"),
+            (place, all) => format!("[{place}/{all}]"),
+        },
+        step: p.step.clone(),
+        engine: p.engine,
+        paths: setting.ready.paths_of(plan, p.step),
+        targets: p.targets.len(),
+    };
+    front.ui().stage(prepared.iter().enumerate().map(staged).collect(), total, after);
+    setting.resumed.store(false, Ordering::Relaxed);
     let mut watched = Stage {
         setting,
         begun: Instant::now(),
@@ -119,11 +141,11 @@ pub fn run(setting: &StageSetting<'_>, stage: Range<usize>, front: &mut dyn Fron
         elapsed: Nanos(0),
         outcomes: Vec::new(),
         failures: Vec::new(),
-        total: steps.iter().all(|s| s.runtime.0 > 0).then(|| plan.stage_length(stage.clone())),
-        after: Nanos(
-            plan.stages().into_iter().filter(|s| s.start >= stage.end).map(|s| plan.stage_length(s).0).sum(),
-        ),
-        stage,
+        looked: Instant::now(),
+        samples: 0,
+        by_user: false,
+        ended_by: None,
+        suspensions: Vec::new(),
     };
     for (i, step) in steps.iter().enumerate() {
         let mut on = plan.targets_of(step).iter();
@@ -139,7 +161,6 @@ pub fn run(setting: &StageSetting<'_>, stage: Range<usize>, front: &mut dyn Fron
 /// A stage that runs.
 struct Stage<'a> {
     setting: &'a StageSetting<'a>,
-    stage: Range<usize>,
     prepared: &'a [Prepared<'a>],
     states: Vec<StepState>,
     begun: Instant,
@@ -149,8 +170,15 @@ struct Stage<'a> {
     elapsed: Nanos,
     outcomes: Vec<(usize, Started, StepOutcome)>,
     failures: Vec<(String, Failure)>,
-    total: Option<Nanos>,
-    after: Nanos,
+    /// When it was last looked after.
+    looked: Instant,
+    /// Samples of the kernel's counters that were told.
+    samples: usize,
+    /// The user ended it, by key or signal.
+    by_user: bool,
+    ended_by: Option<EndOrder>,
+    /// Times in which the whole program stood still, for the steps that ran then.
+    suspensions: Vec<(usize, Intervention)>,
 }
 
 /// When a step began, on the wall and on the clock.
@@ -180,9 +208,7 @@ impl Stage<'_> {
             let _end = StopOnDrop(stop);
             let mut handles = Vec::new();
             loop {
-                if self.setting.interrupts.load(Ordering::Relaxed) > 0 {
-                    stop.store(true, Ordering::Relaxed);
-                }
+                self.mind_the_user(stop, front);
                 let stopping = stop.load(Ordering::Relaxed);
                 for i in 0..self.states.len() {
                     if !stopping && self.due(i) {
@@ -235,23 +261,28 @@ impl Stage<'_> {
         matches!(self.states[i], StepState::Running { .. })
     }
 
-    fn place(&self, of: Range<usize>) -> String {
-        let all = self.setting.plan.steps.len();
-        if self.setting.plan.question.is_some() {
-            // How many steps come is not known.
-            format!("[{}]", of.end)
-        } else if of.len() > 1 {
-            format!("[{}-{}/{all}]", of.start + 1, of.end)
-        } else {
-            format!("[{}/{all}]", of.end)
+    /// Ends the stage where the user wants that, and notes that the program was suspended.
+    fn mind_the_user(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
+        let looked = std::mem::replace(&mut self.looked, Instant::now());
+        if self.setting.interrupts.load(Ordering::Relaxed) > 0 {
+            self.by_user = true;
+        }
+        if let Some(order) = front.ui().end_ordered() {
+            (self.by_user, self.ended_by) = (true, Some(order));
+        }
+        stop.fetch_or(self.by_user, Ordering::Relaxed);
+        if self.setting.resumed.swap(false, Ordering::Relaxed) {
+            let since = |from: Instant| Nanos((self.looked - from).as_nanos() as u64);
+            let (after_ns, for_ns) = (self.zero.map(since).unwrap_or_default(), since(looked));
+            let running = (0..self.states.len()).filter(|i| self.runs(*i));
+            let suspended = |i| (i, Intervention::Suspended { after_ns, for_ns });
+            let suspensions: Vec<_> = running.map(suspended).collect();
+            self.suspensions.extend(suspensions);
         }
     }
 
     fn announce(&mut self, i: usize, front: &mut dyn Front) {
-        let step = self.prepared[i].step;
-        let takes = (step.runtime.0 > 0).then_some(Nanos(step.ramp.0 + step.runtime.0));
-        let place = self.place(self.stage.start + i..self.stage.start + i + 1);
-        front.ui().begin(&place, &step.name, takes);
+        front.ui().begin(i);
         let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
         self.states[i] = StepState::Running { started, first_io: None };
     }
@@ -266,24 +297,15 @@ impl Stage<'_> {
         self.observer.poll(self.elapsed);
         let step = self.prepared[i].step;
         let window = began.saturating_duration_since(zero).as_nanos() as u64 + step.ramp.0;
-        let running = (0..self.states.len()).filter(|i| self.runs(*i));
-        let names: Vec<&str> = running.map(|i| self.prepared[i].step.name.as_str()).collect();
-        let name = match names.as_slice() {
-            [first, second, third, rest @ ..] if !rest.is_empty() => {
-                format!("{first} + {second} + {third} + {} more", rest.len())
-            }
-            few => few.join(" + "),
-        };
+        let evidence = self.observer.so_far();
+        let samples = std::mem::replace(&mut self.samples, evidence.at_ns.len());
         front.ui().tick(&Tick {
-            place: &self.place(self.stage.clone()),
-            name: &name,
+            number: i,
             elapsed: self.elapsed,
-            total: self.total,
-            after: self.after,
             fresh,
             shift: (window / GRID.0) as i64,
+            evidence: (samples != self.samples).then_some(evidence),
         });
-        let evidence = self.observer.so_far();
         front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh, evidence });
     }
 
@@ -319,10 +341,11 @@ impl Stage<'_> {
         let mut traces = Vec::new();
         for (i, started, mut outcome) in self.outcomes {
             let p = &self.prepared[i];
+            let cut = self.by_user && outcome.interrupted;
             let after = started.first_io.saturating_duration_since(zero);
             let left_out = outcome.trace.iter().map(|t| t.left_out).sum();
             traces.extend(p.step.trace.then(|| std::mem::take(&mut outcome.trace)).map(|t| (i, t)));
-            steps.push(measure::record(Measured {
+            let mut step = measure::record(Measured {
                 step: p.step,
                 engine: p.engine,
                 paths: self.setting.ready.paths_of(self.setting.plan, p.step),
@@ -333,11 +356,18 @@ impl Stage<'_> {
                 placement: p.placement.clone(),
                 outcome,
                 evidence: if alone { evidence.clone() } else { Evidence::default() },
-            }));
+            });
+            let suspensions = self.suspensions.iter().filter(|(of, _)| *of == i);
+            step.interventions.extend(suspensions.map(|(_, suspension)| suspension.clone()));
+            if cut && (p.step.runtime.0 == 0 || step.window_ns < p.step.runtime) {
+                step.interventions.push(Intervention::EndedEarly { after_ns: self.elapsed });
+            }
+            steps.push(step);
         }
         let names = steps.iter().map(|s| s.name.clone()).collect();
         let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
-        Ok(Done { steps, together, traces, failures: self.failures })
+        let Stage { failures, ended_by, elapsed, .. } = self;
+        Ok(Done { steps, together, traces, failures, ended_by, elapsed })
     }
 }
 

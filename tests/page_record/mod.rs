@@ -84,6 +84,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         engine_features: vec!["registered buffers".into()],
         started: "2026-11-21T06:00:00Z".to_string().into(),
         started_after_ns: Nanos(0),
+        interventions: Vec::new(),
         set_up_ns: Nanos::millis(3),
         window_ns: Nanos::seconds(seconds),
         workers_window_ns: Nanos(0),
@@ -255,6 +256,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             ..TuningRecord::default()
         }),
         steps: vec![step("mixed", seconds, disks)],
+        aborted: Vec::new(),
         together: Vec::new(),
         claimed: None,
         verdict: None,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use volproof::device::{Facts, Root};
@@ -64,10 +65,10 @@ fn options(file: &Path, size: Bytes, unlink: bool) -> Options {
 }
 
 fn run(plan: Plan, options: Options) -> Result<(Ended, Silent), Failure> {
-    let mut front = Silent { ui: Ui::new(true), saved: 0, heard: 0, traced: Vec::new() };
+    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0, traced: Vec::new() };
     let timer = Timer::choose(Path::new("/"));
     let job = CheckedRun::survey(Root::system(), plan, options)?;
-    let ended = job.run(&timer, &AtomicUsize::new(0), &mut front);
+    let ended = job.run(&timer, &Arc::new(AtomicUsize::new(0)), &mut front);
     Ok((ended, front))
 }
 
@@ -178,7 +179,7 @@ fn what_cannot_be_laid_is_refused_before_anything_is_made() {
 fn a_run_that_is_ended_while_a_file_is_lengthened_gives_its_length_back() {
     let bench = Bench::new();
     let file = bench.file("short.dat", 1);
-    let mut front = Silent { ui: Ui::new(true), saved: 0, heard: 0, traced: Vec::new() };
+    let mut front = Silent { ui: Ui::silent(), saved: 0, heard: 0, traced: Vec::new() };
     let timer = Timer::choose(Path::new("/"));
     let ended = |file: &Path, front: &mut Silent| {
         let job = CheckedRun::survey(
@@ -188,7 +189,7 @@ fn a_run_that_is_ended_while_a_file_is_lengthened_gives_its_length_back() {
         )
         .unwrap_or_else(|e| panic!("{e}"));
         // The user has already asked for the end: the filling hears of it at its first news.
-        job.run(&timer, &AtomicUsize::new(1), front)
+        job.run(&timer, &Arc::new(AtomicUsize::new(1)), front)
     };
     let record = ended(&file, &mut front).record;
     assert_eq!(record.state, State::Interrupted);

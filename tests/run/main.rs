@@ -18,6 +18,7 @@ mod fio_offsets;
 mod fio_setups;
 mod inputs;
 mod laid;
+mod live_screen;
 mod memory;
 mod million;
 mod outputs;

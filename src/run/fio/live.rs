@@ -107,7 +107,7 @@ impl<'a> Screen<'a> {
         let steps =
             native.members.iter().map(|m| Progress { clones: m.clones, ..Progress::default() }).collect();
         Ok(Screen {
-            ui: Ui::new(true),
+            ui: Ui::silent(),
             command,
             native,
             sink,

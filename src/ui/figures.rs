@@ -1,0 +1,222 @@
+//! The figures of the steps that run: the rate first and largest, how sure it is, the promise, latencies, and what they rest on.
+
+use ratatui::style::{Color, Modifier};
+use ratatui::text::{Line, Span};
+
+use super::finished_step::iops;
+use super::large_digits::large;
+use super::live_run::{LiveRun, LiveStage};
+use super::paint::{Paint, foreign};
+use crate::record::{Claim, DirectionSummary, LatencySummary, Metric};
+use crate::sample::Direction;
+use crate::stats::percentile::printable;
+use crate::stats::rate::{Estimate, MINUTE};
+use crate::unit::{Nanos, grouped, significant};
+use crate::verdict::figure;
+
+/// Without a completion for so long, a load that runs stands still.
+pub(super) const STILL: Nanos = Nanos::seconds(2);
+
+/// I/Os a second of all directions but flushes.
+pub(super) fn total(figures: &[(Direction, DirectionSummary)]) -> f64 {
+    figures.iter().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum()
+}
+
+/// The rate in large digits, and beside it how sure it is.
+pub(super) fn number(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
+    let shown: Vec<_> = stage.steps.iter().map(|s| s.figures(run.target)).filter(|f| !f.is_empty()).collect();
+    let recent = if stage.recent.silence(stage.elapsed) > Nanos::seconds(1) {
+        stage.recent.iops().map(|_| 0.0)
+    } else {
+        stage.recent.iops()
+    };
+    let (rate, counted) = match shown.as_slice() {
+        [] => (recent, false),
+        all => (Some(all.iter().map(|f| total(f)).sum()), true),
+    };
+    let mut beside: Vec<Span<'static>> = Vec::new();
+    let silence = stage.recent.silence(stage.elapsed);
+    if silence >= STILL && stage.running().next().is_some() {
+        let style = paint.colour(Color::Red).add_modifier(Modifier::BOLD);
+        beside.push(Span::styled(format!("NOTHING HAS COMPLETED for {}", silence.clock()), style));
+    } else if !counted {
+        beside.push(Span::raw(if stage.is_ramping() { "ramp: not counted yet" } else { "first second" }));
+    }
+    let last = recent.map(|r| format!("last second {} IOPS", iops(r))).unwrap_or_default();
+    if let [figures] = shown.as_slice() {
+        beside.extend(sureness(run, stage, figures));
+    }
+    if counted {
+        let bytes: f64 = shown.iter().flat_map(|f| f.iter()).map(|(_, s)| s.bytes_per_second).sum();
+        let over = stage.running().filter_map(|s| s.outlook.as_ref()).map(|o| o.window).max();
+        let over = over.unwrap_or_default().clock();
+        let last = if run.target.is_none() { format!("; {last}") } else { String::new() };
+        beside.push(Span::raw(format!("{} MB/s over {over}{last}", significant(bytes / 1e6))));
+    }
+    let text = rate.map_or("-".into(), |r| if r >= 9.95 { grouped(r.round() as u64) } else { iops(r) });
+    let digits = large(&text);
+    let style = if counted { paint.bold().patch(paint.colour(Color::Cyan)) } else { paint.dim() };
+    let column = digits[0].chars().count() + 9;
+    let mut beside = beside.into_iter();
+    digits
+        .into_iter()
+        .enumerate()
+        .map(|(i, line)| {
+            let unit = if i == 2 { " IOPS" } else { "     " };
+            let pad = column.min(width).saturating_sub(line.chars().count() + 8);
+            let mut spans = vec![Span::styled(format!("  {line}"), style), Span::raw(unit)];
+            spans.push(Span::raw(" ".repeat(pad + 1)));
+            spans.extend(beside.next());
+            Line::from(spans)
+        })
+        .collect()
+}
+
+/// The interval of each direction, and how long it still needs.
+fn sureness(
+    run: &LiveRun,
+    stage: &LiveStage,
+    figures: &[(Direction, DirectionSummary)],
+) -> Vec<Span<'static>> {
+    let several = figures.len() > 1;
+    let of_direction = |(d, s): &(Direction, DirectionSummary)| {
+        let rate = s.rate.as_ref();
+        let name = if several { format!("{} ", d.name()) } else { String::new() };
+        let bounds = match rate.and_then(|r| r.interval.as_ref()) {
+            Some(b) => {
+                format!("{} .. {} (95 %)", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
+            }
+            None if several => format!("{} IOPS", iops(s.iops)),
+            None => "no interval yet".into(),
+        };
+        let more = rate.and_then(more_seconds).map(|s| format!(", needs {s} s more")).unwrap_or_default();
+        format!("{name}{bounds}{more}")
+    };
+    let claims = stage.steps.iter().filter_map(|s| s.outlook.as_ref()).flat_map(|o| &o.claims);
+    let undecided = claims.filter_map(|c| c.more_seconds).max();
+    let mut lines: Vec<String> = figures.iter().map(of_direction).collect();
+    if let (Some(more), None) = (undecided, run.target) {
+        lines.truncate(1);
+        lines.push(format!("the promise needs {} more", Nanos::seconds(more).clock()));
+    }
+    lines.truncate(2);
+    lines.into_iter().map(Span::raw).collect()
+}
+
+/// How much longer a step must be for an interval to quote.
+fn more_seconds(rate: &Estimate) -> Option<u64> {
+    let until = rate.extend_to_seconds?.max(MINUTE as u64);
+    Some(until.saturating_sub(rate.seconds as u64)).filter(|more| *more > 0)
+}
+
+pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Line<'static>> {
+    let claims: Vec<&Claim> =
+        stage.steps.iter().filter_map(|s| s.outlook.as_ref()).flat_map(|o| &o.claims).collect();
+    if claims.is_empty() && run.record.as_ref().is_some_and(|r| r.claimed.is_some()) {
+        return vec![Line::from(" promise  nothing of it is tested by this step yet")];
+    }
+    let line = |c: &&Claim| {
+        let name = if c.metric == Metric::Iops { " IOPS" } else { "" };
+        let figures = format!(
+            " promise  {}{name}: {} % of it so far, ",
+            figure(c.metric, c.promised),
+            significant(c.ratio * 100.0)
+        );
+        let word = Span::styled(c.outcome.name(), paint.outcome(c.outcome));
+        // What only needs time is told beside the rate.
+        let told = c.reason.is_empty() || c.more_seconds.is_some();
+        let reason = if told { String::new() } else { format!(": {}", foreign(&c.reason)) };
+        Line::from(vec![Span::raw(figures), word, Span::raw(reason)])
+    };
+    claims.iter().take(2).map(line).collect()
+}
+
+/// p50, p99, p99.9 and the longest, of the last second and of the step.
+pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
+    let name_width = if width < 70 { 14 } else { 18 };
+    let row = |name: String, cells: [Option<Nanos>; 4]| {
+        let cells: String =
+            cells.iter().map(|c| format!("{:>11}", c.map_or("-".into(), |c| c.to_string()))).collect();
+        Line::from(format!(" {name:name_width$}{cells}"))
+    };
+    let header = format!(" {:name_width$}{:>11}{:>11}{:>11}{:>11}", "latency", "p50", "p99", "p99.9", "max");
+    let mut lines = vec![Line::from(Span::styled(header, paint.dim()))];
+    let still = stage.recent.silence(stage.elapsed) >= STILL;
+    // The samples of a second are of all targets.
+    let last = stage.minute.last().filter(|_| !still && run.target.is_none());
+    let samples = last.as_ref().map_or(0.0, |h| h.count() as f64);
+    let of_last = |share: f64| {
+        let carried = printable(samples, share);
+        last.as_ref().filter(|_| carried).and_then(|h| h.quantile(share))
+    };
+    let cells = [of_last(0.5), of_last(0.99), of_last(0.999), last.as_ref().and_then(|h| h.max())];
+    if run.target.is_none() {
+        lines.push(row("last second".into(), cells));
+    }
+    for step in stage.running() {
+        for (d, s) in step.figures(run.target) {
+            let mixed = step.figures(run.target).len() > 1;
+            let name = match (stage.steps.len() > 1, mixed) {
+                (true, true) => foreign(&format!("{} {}", d.name(), step.staged.step.name)),
+                (true, false) => foreign(&step.staged.step.name),
+                (false, true) => format!("step, {}", d.name()),
+                (false, false) => "step".into(),
+            };
+            let l: &LatencySummary = &s.service_latency_ns;
+            let of = |name: &str| l.percentiles.get(name).copied();
+            lines.push(row(
+                name.chars().take(name_width).collect(),
+                [of("50"), of("99"), of("99.9"), Some(l.max)],
+            ));
+        }
+    }
+    lines.truncate(6);
+    lines
+}
+
+/// Depth, the device's own counters, CPU of the workers.
+pub(super) fn machine(stage: &LiveStage) -> Vec<Line<'static>> {
+    let asked: f64 = stage.running().filter_map(|s| s.outlook.as_ref()?.in_flight_asked).sum();
+    let of_all = if asked > 0.0 { format!(" of {}", significant_whole(asked)) } else { String::new() };
+    let depth = stage.recent.in_flight().map_or("-".into(), significant);
+    let shares = stage.worker_shares();
+    let each: Vec<String> = shares.iter().take(6).map(|s| format!("{:.0}", s * 100.0)).collect();
+    let more = if shares.len() > 6 { " ..." } else { "" };
+    let cpu = match each.as_slice() {
+        [] => String::new(),
+        each => format!("   CPU of load threads {}{more} %", each.join(" ")),
+    };
+    let mut lines = vec![Line::from(format!(" in flight {depth}{of_all}{cpu}"))];
+    lines.extend(device(stage));
+    lines
+}
+
+fn significant_whole(v: f64) -> String {
+    if v.fract() == 0.0 { grouped(v as u64) } else { significant(v) }
+}
+
+/// The last second of the disks' own counters.
+fn device(stage: &LiveStage) -> Option<Line<'static>> {
+    let e = &stage.evidence;
+    let last = e.at_ns.len().checked_sub(1)?;
+    let before = last.checked_sub(1).map_or(Nanos(0), |i| e.at_ns[i]);
+    let seconds = Nanos(e.at_ns[last].0.saturating_sub(before.0)).as_seconds().max(1e-3);
+    let sum = |of: fn(&crate::observe::DiskTrack) -> &Vec<u64>| -> f64 {
+        e.disks.iter().filter_map(|d| of(d).get(last)).map(|n| *n as f64).sum()
+    };
+    let name = match e.disks.as_slice() {
+        [] => return None,
+        [one] => foreign(&one.name),
+        several => format!("{} disks", several.len()),
+    };
+    let (reads, writes) = (sum(|d| &d.reads), sum(|d| &d.writes));
+    let merged = sum(|d| &d.reads_merged) + sum(|d| &d.writes_merged);
+    let busy = sum(|d| &d.busy_ns) / (reads + writes).max(1.0);
+    Some(Line::from(format!(
+        " device {name}: {} reads/s, {} writes/s, {} merged/s, {} each",
+        grouped((reads / seconds).round() as u64),
+        grouped((writes / seconds).round() as u64),
+        grouped((merged / seconds).round() as u64),
+        Nanos(busy as u64)
+    )))
+}

@@ -1,0 +1,69 @@
+//! The result of a step in a line, as it stands in the list of finished steps and in plain progress.
+
+use crate::record::{Claim, DirectionSummary, Outcome, StepRecord};
+use crate::sample::Direction;
+use crate::unit::{grouped, significant};
+
+/// The result of a step, as the list of finished steps has it.
+#[derive(Clone, Debug)]
+pub struct FinishedStep {
+    /// Its name.
+    pub name: String,
+    /// Its figures.
+    pub directions: Vec<(Direction, DirectionSummary)>,
+    /// The gravest answer to a promise.
+    pub outcome: Option<Outcome>,
+    /// I/Os that failed.
+    pub errors: u64,
+}
+
+impl FinishedStep {
+    /// From the Record's entry and the claims that the Record holds.
+    pub fn of(step: &StepRecord, claims: &[Claim]) -> FinishedStep {
+        let outcomes = claims.iter().filter(|c| c.step == step.name).map(|c| c.outcome);
+        FinishedStep {
+            name: step.name.clone(),
+            directions: step.directions().map(|(d, s)| (d, s.clone())).collect(),
+            outcome: outcomes.max_by_key(|o| o.weight()),
+            errors: step.errors.count,
+        }
+    }
+
+    /// A line for each direction: name, rate with its interval, throughput, percentiles.
+    pub fn lines(&self) -> Vec<String> {
+        let several = self.directions.len() > 1;
+        let mut lines: Vec<String> = self
+            .directions
+            .iter()
+            .map(|(d, s)| {
+                let direction = if several { format!(" {}", d.name()) } else { String::new() };
+                let outcome = self.outcome.map(|o| format!("  {}", o.name())).unwrap_or_default();
+                format!("{}{direction}{outcome}  {}", self.name, figures(s))
+            })
+            .collect();
+        if lines.is_empty() {
+            lines.push(format!("{}  nothing completed", self.name));
+        }
+        if self.errors > 0 {
+            lines.push(format!("{}  {} I/Os failed", self.name, grouped(self.errors)));
+        }
+        lines
+    }
+}
+
+/// Rate, interval, throughput and percentiles of a direction in a line.
+pub(super) fn figures(s: &DirectionSummary) -> String {
+    let bounds = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+    let bounds = bounds.map_or(String::new(), |b| {
+        format!(" ({} .. {})", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
+    });
+    let latency = |name: &str| s.service_latency_ns.percentiles.get(name);
+    let percentiles: String =
+        ["50", "99"].iter().filter_map(|p| Some(format!("  p{p} {}", latency(p)?))).collect();
+    format!("{} IOPS{bounds}  {} MB/s{percentiles}", iops(s.iops), significant(s.bytes_per_second / 1e6))
+}
+
+/// A rate for people.
+pub(super) fn iops(v: f64) -> String {
+    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
+}

@@ -1,0 +1,300 @@
+//! The live screen as a frame: what the final report will say comes first and largest, then what it rests on.
+//!
+//! Sections stand one below the other. What a screen of this height has no room for is left out, the least important first.
+
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Color;
+use ratatui::text::{Line, Span, Text};
+use ratatui::widgets::{Paragraph, Widget, Wrap};
+
+use super::figures::{STILL, latencies, machine, number, promises, total};
+use super::finished_step::iops;
+use super::heat_strip::SECONDS;
+use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
+use super::paint::{Paint, apart, bar, doubt_line, foreign};
+use super::terminal::SMALLEST;
+use crate::unit::{Nanos, significant};
+
+/// Steps of darkness of the strip.
+const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
+
+const KEYS: &str = " q stop and report  n next step  p pause  d doubts  s keep a line  ? help";
+const KEYS_NARROW: &str = " q stop  n next  p pause  d doubts  ? help";
+
+const HELP: &[(&str, &str)] = &[
+    ("q", "stop the run and report what was measured; also Ctrl-C"),
+    ("n", "end this step now, keep its result, go on with the next"),
+    ("Q", "abort this step: no result of it, go on with the next"),
+    ("p", "pause: this step ends as planned, no other begins until p"),
+    ("d", "all doubts with advice; d again closes them"),
+    ("1-9", "figures of one target; 0 of all together"),
+    ("s", "keep a line of the figures below the report"),
+    ("?", "this help; ? again closes it"),
+    ("", "The Record says what n, Q and p did, and so do the doubts."),
+];
+
+/// Draws the run.
+pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
+    let area = frame.area();
+    let paint = Paint { colours: run.colours };
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        return Text::from(compact(run)).render(area, frame.buffer_mut());
+    }
+    let width = area.width as usize;
+    let top = top(run, paint, width);
+    let used = (top.len() as u16).min(area.height - 1);
+    Text::from(top).render(Rect { height: used, ..area }, frame.buffer_mut());
+    let footer = Rect { y: area.y + area.height - 1, height: 1, ..area };
+    let keys = if width > KEYS.len() { KEYS } else { KEYS_NARROW };
+    Line::from(Span::styled(keys, paint.dim())).render(footer, frame.buffer_mut());
+    let rest = Rect { y: area.y + used, height: area.height - 1 - used, ..area };
+    match run.panel {
+        Panel::Run => below(run, paint, rest, frame.buffer_mut()),
+        Panel::Doubts => panel(doubts_panel(run, paint), rest, frame.buffer_mut()),
+        Panel::Help => panel(help_panel(paint), rest, frame.buffer_mut()),
+    }
+}
+
+fn panel(lines: Vec<Line<'_>>, area: Rect, buffer: &mut Buffer) {
+    Paragraph::new(lines).wrap(Wrap { trim: false }).render(area, buffer);
+}
+
+fn help_panel(paint: Paint) -> Vec<Line<'static>> {
+    let line = |(key, text): &(&'static str, &'static str)| {
+        Line::from(vec![Span::styled(format!(" {key:4}"), paint.bold()), Span::raw(*text)])
+    };
+    std::iter::once(Line::default()).chain(HELP.iter().map(line)).collect()
+}
+
+fn doubts_panel(run: &LiveRun, paint: Paint) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default()];
+    for doubt in run.all_doubts() {
+        lines.push(doubt_line(doubt, paint));
+        lines.push(Line::from(format!("   -> {}", foreign(&doubt.advice))));
+    }
+    if lines.len() == 1 {
+        lines.push(Line::from(" No doubts until now."));
+    }
+    lines
+}
+
+/// Everything above what may be left out.
+fn top(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
+    let mut lines = vec![title(run, paint, width)];
+    if let Some(filling) = &run.filling {
+        lines.push(Line::default());
+        let name = vec![Span::raw(format!(" filling {}", foreign(&filling.path)))];
+        lines.push(apart(name, format!("ETA {}", filling.left.clock()), width));
+        lines.push(bar(filling.share, paint, width));
+        lines.push(Line::from(format!(" {} MB/s", significant(filling.rate / 1e6))));
+    } else if let Some(stage) = &run.stage {
+        lines.extend(steps(run, stage, paint, width));
+        lines.push(Line::default());
+        lines.extend(number(run, stage, paint, width));
+        lines.extend(promises(run, stage, paint));
+        lines.push(Line::default());
+        lines.extend(latencies(run, stage, paint, width));
+        lines.extend(machine(stage));
+    } else {
+        lines.push(Line::default());
+        lines.push(Line::from(match run.paused {
+            true => " PAUSED: p goes on with the next step",
+            false => " no step runs",
+        }));
+    }
+    lines
+}
+
+fn title(run: &LiveRun, paint: Paint, width: usize) -> Line<'static> {
+    let mut spans = vec![Span::styled(" volproof", paint.bold())];
+    if let Some(record) = &run.record {
+        spans.push(Span::raw(format!("  {}", foreign(record.title()))));
+        let name = match run.target.and_then(|t| record.targets.get(t)) {
+            Some(target) => foreign(&format!("{} alone", target.named.display())),
+            None => match record.targets.as_slice() {
+                [] => String::new(),
+                [one] => foreign(&format!("{} ({})", one.named.display(), one.size_bytes)),
+                several => format!("{} targets together", several.len()),
+            },
+        };
+        spans.push(Span::raw(format!("  {name}")));
+    }
+    let left = run.stage.as_ref().and_then(LiveStage::left_in_all);
+    let right = match (run.stopping, run.paused, left) {
+        (true, ..) => "STOPPING".into(),
+        (_, true, _) if run.stage.is_none() => "PAUSED".into(),
+        (_, true, _) => "PAUSED after this step".into(),
+        (.., Some(left)) => format!("all steps: {} to go", left.clock()),
+        _ => String::new(),
+    };
+    apart(spans, right, width)
+}
+
+/// The running steps with their ETA.
+fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Line<'static>> {
+    let eta = match stage.left() {
+        Some(left) if stage.is_ramping() => format!("ramp, not counted  ETA {}", left.clock()),
+        Some(left) => format!("ETA {}", left.clock()),
+        None => format!("{} so far", stage.elapsed.clock()),
+    };
+    let several = stage.steps.len() > 1;
+    let mut lines: Vec<Line<'static>> = stage
+        .steps
+        .iter()
+        .take(3)
+        .enumerate()
+        .map(|(i, s)| {
+            let step = &s.staged.step;
+            let place = format!(" {} ", s.staged.place);
+            let pace = match step.arrivals_per_second() {
+                Some(rate) => format!("{}/s", iops(rate)),
+                None => format!("depth {}", step.iodepth),
+            };
+            let jobs = if step.numjobs > 1 { format!(", {} jobs", step.numjobs) } else { String::new() };
+            let load = format!("  {} {}, {pace}{jobs}, {}", step.rw, step.blocks(), s.staged.engine);
+            let figures = s.figures(run.target);
+            let load = match (several, s.begun) {
+                (true, false) => "  waits".into(),
+                (true, true) if !figures.is_empty() => {
+                    format!("  {} IOPS", iops(total(figures)))
+                }
+                _ => load,
+            };
+            let name = Span::styled(foreign(&step.name), paint.bold());
+            let spans = vec![Span::raw(place), name, Span::raw(load)];
+            apart(spans, if i == 0 { eta.clone() } else { String::new() }, width)
+        })
+        .collect();
+    if stage.steps.len() > 3 {
+        lines.push(Line::from(format!("       and {} more", stage.steps.len() - 3)));
+    }
+    if let Some(total) = stage.total.filter(|t| t.0 > 0) {
+        lines.push(bar(stage.elapsed.0 as f64 / total.0 as f64, paint, width));
+    }
+    lines
+}
+
+/// The strip, finished steps, doubts, and what was said last.
+fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
+    let doubts = run.all_doubts();
+    let finished: Vec<String> = run.finished.iter().flat_map(|f| f.lines()).collect();
+    let rest = area.height as usize;
+    let doubt_lines = doubts.len().min(if rest > 12 { 4 } else { 2 }).min(rest);
+    // Lines of the preparation give way to the figures.
+    let said = run.stage.as_ref().map_or(&run.said[..], |stage| &run.said[stage.said_before..]);
+    let most = if run.stage.is_none() { rest } else { 2 };
+    let said_lines = said.len().min(most).min(rest - doubt_lines);
+    let left = rest - doubt_lines - said_lines;
+    let finished_lines = finished.len().min(left / 3);
+    let strip = run.stage.as_ref().and_then(|stage| {
+        let rows = (left - finished_lines).saturating_sub(2).min(12);
+        (rows >= 3).then(|| strip(stage, paint, rows, area.width as usize)).flatten()
+    });
+    let free = left - strip.as_ref().map_or(0, Vec::len);
+    let finished_lines = finished.len().min(free);
+    let mut lines: Vec<Line<'static>> = strip.unwrap_or_default();
+    if free > finished_lines {
+        lines.push(Line::default());
+    }
+    let more = finished.len() - finished_lines;
+    for (i, line) in finished[more..].iter().enumerate() {
+        let text = match (i, more) {
+            (0, 1..) => format!(" ({more} more above) {}", foreign(line)),
+            _ => format!(" {}", foreign(line)),
+        };
+        lines.push(Line::from(text));
+    }
+    // What is new stands last: old doubts give way.
+    let hidden = doubts.len() - doubt_lines;
+    for (i, doubt) in doubts[hidden..].iter().enumerate() {
+        let mut line = doubt_line(doubt, paint);
+        if i == 0 && hidden > 0 {
+            line.spans.insert(1, Span::raw(format!("({hidden} more: d) ")));
+        }
+        lines.push(line);
+    }
+    let said = run.said[run.said.len() - said_lines..].iter();
+    lines
+        .extend(said.map(|text| Line::from(Span::styled(format!(" {}", foreign(text.trim())), paint.dim()))));
+    Text::from(lines).render(area, buffer);
+}
+
+/// The strip with its title and edges.
+fn strip(stage: &LiveStage, paint: Paint, rows: usize, width: usize) -> Option<Vec<Line<'static>>> {
+    const EDGE: usize = 10;
+    let columns = width.saturating_sub(EDGE + 2).min(SECONDS);
+    let strip = stage.minute.strip(rows, columns, stage.elapsed)?;
+    let title = format!(" latency of the last {columns} s, a column each second, newest at the right");
+    let mut lines = vec![Line::from(Span::styled(title, paint.dim()))];
+    for (edge, row) in strip.edges.iter().zip(&strip.rows) {
+        let mut spans = vec![Span::styled(format!("{:>EDGE$} ", edge.to_string()), paint.dim())];
+        spans.push(Span::raw(" ".repeat(columns - row.len())));
+        for cell in row {
+            spans.push(match cell {
+                None => Span::styled("╳", paint.colour(Color::Red)),
+                Some(share) => Span::styled(SHADES[shade(*share)], paint.colour(heat(*share))),
+            });
+        }
+        lines.push(Line::from(spans));
+    }
+    Some(lines)
+}
+
+/// One I/O in ten thousand is seen, since tails are what the strip is for.
+fn shade(share: f64) -> usize {
+    match share {
+        s if s <= 0.0 => 0,
+        s if s < 0.001 => 1,
+        s if s < 0.02 => 2,
+        s if s < 0.2 => 3,
+        _ => 4,
+    }
+}
+
+fn heat(share: f64) -> Color {
+    match shade(share) {
+        0 | 1 => Color::Blue,
+        2 => Color::Cyan,
+        3 => Color::Yellow,
+        _ => Color::White,
+    }
+}
+
+/// Step, rate, latency and ETA: all that a small screen has room for.
+fn compact(run: &LiveRun) -> Vec<Line<'static>> {
+    if let Some(filling) = &run.filling {
+        return vec![
+            Line::from(format!("filling {:.0} %", (filling.share * 100.0).floor())),
+            Line::from(format!("{} MB/s", significant(filling.rate / 1e6))),
+            Line::from(format!("ETA {}", filling.left.clock())),
+        ];
+    }
+    let Some(stage) = &run.stage else { return vec![Line::from("no step runs")] };
+    let mut lines = Vec::new();
+    let first: Option<&LiveStep> = stage.steps.first();
+    if let Some(step) = first {
+        lines.push(Line::from(format!("{} {}", step.staged.place, foreign(&step.staged.step.name))));
+    }
+    let figures: Vec<_> = stage.steps.iter().flat_map(|s| s.figures(run.target)).cloned().collect();
+    let silence = stage.recent.silence(stage.elapsed);
+    if figures.is_empty() {
+        lines.push(Line::from(stage.recent.text()));
+    } else {
+        lines.push(Line::from(format!("{} IOPS", iops(total(&figures)))));
+    }
+    if silence >= STILL {
+        lines.push(Line::from(format!("NOTHING COMPLETED for {}", silence.clock())));
+    } else if let Some((_, s)) = figures.first() {
+        let of = |p: &str| s.service_latency_ns.percentiles.get(p).map_or("-".into(), Nanos::to_string);
+        lines.push(Line::from(format!("p50 {}  p99 {}", of("50"), of("99"))));
+    }
+    lines.push(Line::from(match (stage.left(), stage.left_in_all()) {
+        (Some(left), Some(all)) => format!("ETA {}, all steps {}", left.clock(), all.clock()),
+        (Some(left), None) => format!("ETA {}", left.clock()),
+        (None, _) => format!("{} so far", stage.elapsed.clock()),
+    }));
+    lines.push(Line::from("q stop  n next  ? help"));
+    lines
+}

@@ -1,0 +1,233 @@
+//! The thread of the live screen: it alone draws and reads keys while the run goes on. News come to it by a channel; orders go back by
+//! [`UserOrders`] and by the count of interrupts that Ctrl-C raises too.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind};
+use signal_hook::consts::{SIGQUIT, SIGTSTP};
+use signal_hook::flag;
+use signal_hook::low_level::emulate_default_handler;
+
+use super::frame;
+use super::live_run::{LiveNews, LiveRun, Panel};
+use super::outlook::OutlookPace;
+use super::terminal;
+use super::user_orders::{EndOrder, UserOrders};
+
+/// Time between frames.
+const FRAME: Duration = Duration::from_millis(250);
+/// How often keys and signals are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+/// How long the end of the thread is waited for: a terminal that takes no more must not hold up the run.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// The thread gives way to the load.
+const NICE: i32 = 19;
+
+/// The live screen, as the pipeline holds it.
+pub struct LiveThread {
+    news: Sender<LiveNews>,
+    orders: Arc<UserOrders>,
+    kept: Receiver<Vec<String>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl LiveThread {
+    /// Takes the terminal and begins to draw.
+    ///
+    /// # Errors
+    /// Errors of the system; the terminal is as before.
+    pub fn start(interrupts: Arc<AtomicUsize>) -> io::Result<LiveThread> {
+        let (news, inbox) = channel();
+        let (keep, kept) = channel();
+        let orders = Arc::new(UserOrders::default());
+        let closed = Arc::new(AtomicBool::new(false));
+        let signals = ScreenSignals::catch(&closed)?;
+        let taken = terminal::take().and_then(|_| Terminal::new(terminal::backend()?));
+        let screen = taken.inspect_err(|_| terminal::give_back())?;
+        let mut drawing = Drawing {
+            inbox,
+            screen,
+            orders: orders.clone(),
+            interrupts,
+            signals,
+            run: LiveRun { colours: terminal::has_colours(), ..LiveRun::default() },
+            pace: OutlookPace::default(),
+        };
+        let body = move || {
+            let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE);
+            drawing.go_on();
+            let said = std::mem::take(&mut drawing.run.said);
+            drop(drawing);
+            terminal::give_back();
+            closed.store(true, Ordering::Relaxed);
+            let _ = keep.send(said);
+        };
+        let thread =
+            Builder::new().name(terminal::DRAWS.into()).spawn(body).inspect_err(|_| terminal::give_back())?;
+        Ok(LiveThread { news, orders, kept, thread: Some(thread) })
+    }
+
+    /// Tells news. A screen that is gone hears nothing.
+    pub fn tell(&self, news: LiveNews) {
+        let _ = self.news.send(news);
+    }
+
+    /// Orders of the user.
+    pub fn orders(&self) -> &UserOrders {
+        &self.orders
+    }
+
+    /// Gives the terminal back, and returns the lines that stay.
+    pub fn close(&mut self) -> Vec<String> {
+        let Some(thread) = self.thread.take() else { return Vec::new() };
+        self.tell(LiveNews::Close);
+        let kept = self.kept.recv_timeout(PATIENCE);
+        // A thread that has said its last ends at once; one that has not waits for a terminal, and is left behind.
+        if kept.is_ok() || thread.is_finished() {
+            let _ = thread.join();
+        }
+        terminal::give_back();
+        kept.unwrap_or_default()
+    }
+}
+
+impl Drop for LiveThread {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Signals that stop or kill the program: the terminal is given back first.
+struct ScreenSignals {
+    suspend: Arc<AtomicBool>,
+    quit: Arc<AtomicBool>,
+}
+
+impl ScreenSignals {
+    fn catch(closed: &Arc<AtomicBool>) -> io::Result<ScreenSignals> {
+        let [suspend, quit] = [SIGTSTP, SIGQUIT].map(|signal| {
+            let seen = Arc::new(AtomicBool::new(false));
+            // Once the screen is closed they do what they always do.
+            flag::register_conditional_default(signal, closed.clone())?;
+            flag::register(signal, seen.clone())?;
+            Ok::<_, io::Error>(seen)
+        });
+        Ok(ScreenSignals { suspend: suspend?, quit: quit? })
+    }
+}
+
+struct Drawing {
+    inbox: Receiver<LiveNews>,
+    screen: Terminal<ratatui::backend::CrosstermBackend<io::BufWriter<std::fs::File>>>,
+    orders: Arc<UserOrders>,
+    interrupts: Arc<AtomicUsize>,
+    signals: ScreenSignals,
+    run: LiveRun,
+    pace: OutlookPace,
+}
+
+impl Drawing {
+    fn go_on(&mut self) {
+        let mut next = Instant::now();
+        loop {
+            loop {
+                match self.inbox.try_recv() {
+                    Ok(LiveNews::Close) | Err(TryRecvError::Disconnected) => return,
+                    Ok(news) => self.run.take(news),
+                    Err(TryRecvError::Empty) => break,
+                }
+            }
+            self.mind_signals();
+            let pressed = terminal::is_taken() && self.read_keys();
+            let now = Instant::now();
+            if !terminal::is_taken() {
+                std::thread::sleep(LOOK);
+            } else if pressed || now >= next {
+                next = now + FRAME;
+                self.show(now);
+            }
+        }
+    }
+
+    fn show(&mut self, now: Instant) {
+        if self.pace.is_due(now) {
+            self.run.look_ahead();
+            self.pace.took(now, Instant::now());
+        }
+        self.run.paused = self.orders.is_paused();
+        self.run.stopping = self.interrupts.load(Ordering::Relaxed) > 0;
+        let (screen, run) = (&mut self.screen, &self.run);
+        // A terminal that has gone away ends nothing: the run is told by SIGHUP.
+        let _ = terminal::draw(|| screen.draw(|frame| frame::draw(frame, run)).map(drop));
+    }
+
+    /// Suspends the program where the user wants that; the screen is there again when it goes on in the foreground.
+    fn mind_signals(&mut self) {
+        if self.signals.quit.swap(false, Ordering::Relaxed) {
+            terminal::give_back();
+            let _ = emulate_default_handler(SIGQUIT);
+        }
+        if self.signals.suspend.swap(false, Ordering::Relaxed) {
+            terminal::give_back();
+            let _ = emulate_default_handler(SIGTSTP);
+        }
+        if !terminal::is_taken() && terminal::is_foreground() && terminal::take().unwrap_or(false) {
+            // A new one draws all cells. Clearing the old one would ask the terminal for the place of its cursor.
+            if let Ok(screen) = terminal::backend().and_then(Terminal::new) {
+                self.screen = screen;
+            }
+        }
+    }
+
+    /// Waits a moment for keys, and does what they ask for; true when the screen has something new to show.
+    fn read_keys(&mut self) -> bool {
+        match event::poll(LOOK) {
+            Ok(true) => {}
+            Ok(false) => return false,
+            Err(_) => {
+                std::thread::sleep(LOOK);
+                return false;
+            }
+        }
+        match event::read() {
+            Ok(Event::Key(key)) if key.kind == KeyEventKind::Press => self.obey(key),
+            Ok(Event::Resize(..)) => {}
+            _ => return false,
+        }
+        true
+    }
+
+    fn obey(&mut self, key: KeyEvent) {
+        let run = &mut self.run;
+        let turned = |now: Panel, to: Panel| if now == to { Panel::Run } else { to };
+        let KeyCode::Char(c) = key.code else {
+            if key.code == KeyCode::Esc {
+                run.panel = Panel::Run;
+            }
+            return;
+        };
+        match c {
+            'q' => {
+                self.interrupts.fetch_max(1, Ordering::Relaxed);
+            }
+            'n' if run.stage.is_some() => self.orders.end_step(EndOrder::Next),
+            'Q' if run.stage.is_some() => self.orders.end_step(EndOrder::Abort),
+            'p' => self.orders.turn_pause(),
+            'd' => run.panel = turned(run.panel, Panel::Doubts),
+            '?' | 'h' => run.panel = turned(run.panel, Panel::Help),
+            's' => run.said.extend(run.snapshot()),
+            '0' => run.target = None,
+            '1'..='9' => {
+                let target = c as usize - '1' as usize;
+                run.target = Some(target).filter(|t| *t < run.targets() && run.targets() > 1);
+            }
+            _ => {}
+        }
+    }
+}

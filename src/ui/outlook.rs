@@ -1,0 +1,91 @@
+//! The outlook of a running step: what the final report would say of it now, by the very functions that write the report.
+
+use std::time::{Duration, Instant};
+
+use crate::doubt::Doubt;
+use crate::doubts;
+use crate::observe::Evidence;
+use crate::record::{Claim, DirectionSummary, Record, StepRecord, Together};
+use crate::sample::Direction;
+use crate::unit::Nanos;
+use crate::verdict;
+
+/// What the report would say of one step.
+#[derive(Clone, Debug)]
+pub struct Outlook {
+    /// The time that it is about.
+    pub window: Nanos,
+    /// All targets together.
+    pub all: Vec<(Direction, DirectionSummary)>,
+    /// Each target by itself, where there are several.
+    pub targets: Vec<Vec<(Direction, DirectionSummary)>>,
+    /// Requests that were to be in flight.
+    pub in_flight_asked: Option<f64>,
+    /// What makes the figures doubtful already.
+    pub doubts: Vec<Doubt>,
+    /// The promise held against the step.
+    pub claims: Vec<Claim>,
+}
+
+/// Doubts that time alone takes away: nothing to tell while the step still runs.
+const TIME_CURES: [&str; 1] = ["short-run"];
+
+/// A pause of so many times the time that the outlook took: it costs at most this share of a CPU.
+const PAUSE: u32 = 100;
+/// The shortest pause.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// When the outlook is worked out again.
+#[derive(Clone, Debug, Default)]
+pub struct OutlookPace {
+    next: Option<Instant>,
+}
+
+impl OutlookPace {
+    /// It is time.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.next.is_none_or(|next| next <= now)
+    }
+
+    /// It has taken from then to now.
+    pub fn took(&mut self, began: Instant, now: Instant) {
+        self.next = Some(now + SHORTEST.max((now - began) * PAUSE));
+    }
+}
+
+fn summaries(of: impl Fn(Direction) -> Option<DirectionSummary>) -> Vec<(Direction, DirectionSummary)> {
+    Direction::ALL.into_iter().filter_map(|d| Some((d, of(d)?))).collect()
+}
+
+impl Outlook {
+    /// The outlook of the steps that run now. `record` is the Record without finished steps.
+    pub fn of(record: &mut Record, mut steps: Vec<StepRecord>, evidence: &Evidence) -> Vec<Outlook> {
+        record.lookup = Default::default();
+        record.together.clear();
+        if let [alone] = steps.as_mut_slice() {
+            alone.evidence = evidence.clone();
+        } else {
+            let names = steps.iter().map(|s| s.name.clone()).collect();
+            record.together.push(Together { steps: names, evidence: evidence.clone() });
+        }
+        record.steps = steps;
+        let doubts: Vec<Vec<Doubt>> = record.steps.iter().map(|s| doubts::of_step(record, s)).collect();
+        let run_doubts = std::mem::take(&mut record.warnings);
+        record.warnings = doubts.iter().flatten().cloned().collect();
+        let claims = verdict::judged_anew(record).1.map(|v| v.claims).unwrap_or_default();
+        record.warnings = run_doubts;
+        let steps = std::mem::take(&mut record.steps);
+        let outlook = |(step, doubts): (&StepRecord, Vec<Doubt>)| Outlook {
+            window: step.window_ns,
+            all: summaries(|d| step.direction(d).cloned()),
+            targets: match step.targets.as_slice() {
+                [_] => Vec::new(),
+                several => several.iter().map(|t| summaries(|d| t.direction(d).cloned())).collect(),
+            },
+            in_flight_asked: step.in_flight_asked.get(),
+            doubts: doubts.into_iter().filter(|d| !TIME_CURES.contains(&d.code.as_str())).collect(),
+            claims: claims.iter().filter(|c| c.step == step.name).cloned().collect(),
+        };
+        steps.iter().zip(doubts).map(outlook).collect()
+    }
+}

@@ -1,0 +1,91 @@
+//! Styles and lines that every section of the screen is made of.
+
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use crate::doubt::{Doubt, Severity};
+use crate::output::screen::visible;
+use crate::record::Outcome;
+
+/// Styles, with colours or without.
+#[derive(Clone, Copy)]
+pub(super) struct Paint {
+    /// Colours are wanted.
+    pub colours: bool,
+}
+
+impl Paint {
+    pub(super) fn colour(self, colour: Color) -> Style {
+        if self.colours { Style::new().fg(colour) } else { Style::new() }
+    }
+
+    pub(super) fn dim(self) -> Style {
+        Style::new().add_modifier(Modifier::DIM)
+    }
+
+    pub(super) fn bold(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn outcome(self, outcome: Outcome) -> Style {
+        let colour = match outcome {
+            Outcome::Pass => Color::Green,
+            Outcome::Inconclusive => Color::Yellow,
+            Outcome::Invalid => Color::Magenta,
+            Outcome::Fail => Color::Red,
+        };
+        self.colour(colour).add_modifier(Modifier::BOLD)
+    }
+
+    pub(super) fn severity(self, severity: Severity) -> Style {
+        match severity {
+            Severity::Blocker => self.colour(Color::Red).add_modifier(Modifier::BOLD),
+            Severity::Warning => self.colour(Color::Yellow),
+            Severity::Note => Style::new(),
+        }
+    }
+}
+
+/// Text of others, harmless on a terminal.
+pub(super) fn foreign(text: &str) -> String {
+    visible(text).replace(['\n', '\t'], " ")
+}
+
+pub(super) fn doubt_line(doubt: &Doubt, paint: Paint) -> Line<'static> {
+    let mark = match doubt.severity {
+        Severity::Blocker => " !! ",
+        Severity::Warning => " !  ",
+        Severity::Note => " -  ",
+    };
+    let step = doubt.step.as_ref().map(|s| format!("{s}: ")).unwrap_or_default();
+    let text = foreign(&format!("{step}{} [{}]", doubt.message, doubt.code));
+    Line::from(vec![Span::styled(mark, paint.severity(doubt.severity)), Span::raw(text)])
+}
+
+/// Left and right on one line.
+pub(super) fn apart(left: Vec<Span<'static>>, right: String, width: usize) -> Line<'static> {
+    let taken: usize = left.iter().map(Span::width).sum();
+    let right_width = Span::raw(right.as_str()).width();
+    let gap = width.saturating_sub(taken + right_width + 1);
+    let mut spans = left;
+    if gap == 0 {
+        // The right side is what must be read: the left one is cut.
+        let mut line = Line::from(spans);
+        let text: String = line.spans.drain(..).map(|s| s.content.into_owned()).collect();
+        let kept: String = text.chars().take(width.saturating_sub(right_width + 3)).collect();
+        return Line::from(format!("{kept}… {right}"));
+    }
+    spans.push(Span::raw(" ".repeat(gap) + &right));
+    Line::from(spans)
+}
+
+pub(super) fn bar(share: f64, paint: Paint, width: usize) -> Line<'static> {
+    let room = width.saturating_sub(8);
+    let share = share.clamp(0.0, 1.0);
+    let done = (share * room as f64) as usize;
+    Line::from(vec![
+        Span::styled(format!(" {}", "━".repeat(done)), paint.colour(Color::Cyan)),
+        Span::styled("─".repeat(room - done), paint.dim()),
+        Span::raw(format!(" {:>3.0} %", (share * 100.0).floor())),
+    ])
+}

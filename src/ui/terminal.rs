@@ -1,0 +1,145 @@
+//! The terminal while the live screen has it: an alternate screen, and keys without echo. It is given back as it was, however the program
+//! goes on: by its end, a signal, a panic of any thread, or while it is suspended.
+//!
+//! One owner in the process, which these statics are. Signals of the keyboard stay signals (Ctrl-C, Ctrl-Z), so that they do what they
+//! do without the screen.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
+use std::thread;
+use std::time::Duration;
+
+use ratatui::backend::CrosstermBackend;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{self, LocalModes, OptionalActions, QueueSelector, SpecialCodeIndex, Termios};
+
+/// Name of the one thread that draws.
+pub(super) const DRAWS: &str = "volproof-screen";
+/// The smallest screen that still has room for what the live screen is for.
+pub(super) const SMALLEST: (u16, u16) = (60, 15);
+
+/// Alternate screen, no cursor.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[?25l";
+/// Plain colours, a cursor, the screen of before.
+const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
+
+/// The modes of before, while the terminal is ours.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+/// Held while a frame is written.
+static FRAME: Mutex<()> = Mutex::new(());
+/// A thread has panicked: its message is on the screen, and nothing is drawn over it any more.
+static PANICKED: AtomicBool = AtomicBool::new(false);
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this process may draw and read keys: standard input and output are one terminal of some size, which is not in the hands of
+/// another job, and nobody asked for plain text.
+pub(super) fn usable() -> bool {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let ci = std::env::var("CI").is_ok_and(|value| !["", "0", "false"].contains(&value.as_str()));
+    stdin.is_terminal()
+        && stdout.is_terminal()
+        && !ci
+        && std::env::var_os("TERM").is_some_and(|value| value != "" && value != "dumb")
+        && is_foreground()
+        && termios::tcgetwinsize(&stdout)
+            .is_ok_and(|size| size.ws_col >= SMALLEST.0 && size.ws_row >= SMALLEST.1)
+}
+
+/// Whether colours are wanted (<https://no-color.org>).
+pub(super) fn has_colours() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("CLICOLOR").is_none_or(|value| value != "0")
+}
+
+/// The terminal is ours to read and change: a background job that does so is stopped. Where nobody controls jobs, it always is.
+pub(super) fn is_foreground() -> bool {
+    termios::tcgetpgrp(io::stdin()).map_or(true, |group| group == rustix::process::getpgrp())
+}
+
+/// Where frames go: not through the standard output of the language, whose lock a panicking thread may hold.
+pub(super) fn backend() -> io::Result<CrosstermBackend<BufWriter<File>>> {
+    let file = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    Ok(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, file)))
+}
+
+/// Takes the terminal, until [`give_back`]; false where a panic has ended that for good.
+///
+/// # Errors
+/// Errors of the system.
+pub(super) fn take() -> io::Result<bool> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let next = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            PANICKED.store(true, Ordering::Relaxed);
+            give_back();
+            next(panic);
+        }));
+    });
+    let mut before = locked(&BEFORE);
+    if PANICKED.load(Ordering::Relaxed) {
+        return Ok(false);
+    }
+    if before.is_some() {
+        return Ok(true);
+    }
+    let old = termios::tcgetattr(io::stdin())?;
+    let mut new = old.clone();
+    new.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::IEXTEN);
+    // Ctrl-S would stop the program at its next frame.
+    new.input_modes.remove(termios::InputModes::IXON);
+    new.special_codes[SpecialCodeIndex::VMIN] = 1;
+    new.special_codes[SpecialCodeIndex::VTIME] = 0;
+    termios::tcsetattr(io::stdin(), OptionalActions::Now, &new)?;
+    *before = Some(old);
+    write(ENTER).map(|()| true)
+}
+
+/// Gives the terminal back; again and again does no harm.
+pub(super) fn give_back() {
+    let draws = thread::current().name() == Some(DRAWS);
+    // The thread that draws may be within a frame; it is waited for, but not for long: a terminal that takes no more stops it.
+    let _frame = (0..100).filter(|_| !draws).find_map(|_| match FRAME.try_lock() {
+        Ok(frame) => Some(frame),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => {
+            thread::sleep(Duration::from_millis(10));
+            None
+        }
+    });
+    let Some(old) = locked(&BEFORE).take() else { return };
+    // Keys that nobody took were not meant for the shell.
+    let _ = termios::tcflush(io::stdin(), QueueSelector::IFlush);
+    let _ = termios::tcsetattr(io::stdin(), OptionalActions::Now, &old);
+    // A terminal that takes no more, as behind a line that is down, must not hold up what else is to be put back.
+    let takes_more = {
+        let stdout = io::stdout();
+        let second = Timespec { tv_sec: 1, tv_nsec: 0 };
+        poll(&mut [PollFd::new(&stdout, PollFlags::OUT)], Some(&second)) != Ok(0)
+    };
+    if takes_more {
+        let _ = write(LEAVE);
+    }
+}
+
+/// Whether the terminal is ours now.
+pub(super) fn is_taken() -> bool {
+    locked(&BEFORE).is_some()
+}
+
+/// Draws while the terminal is ours, and keeps [`give_back`] out meanwhile.
+pub(super) fn draw(frame: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let _frame = locked(&FRAME);
+    if is_taken() { frame() } else { Ok(()) }
+}
+
+fn write(bytes: &[u8]) -> io::Result<()> {
+    let mut out = File::from(io::stdout().as_fd().try_clone_to_owned()?);
+    out.write_all(bytes)
+}
