@@ -322,3 +322,6 @@ pub fn explain(failure: &FailedIo) -> String {
     let text = std::io::Error::from_raw_os_error(code).to_string();
     if advice.is_empty() { text } else { format!("{text}: {advice}") }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,8 @@
 
 mod end;
 mod grid;
+mod loops;
+mod slot;
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -24,9 +26,9 @@ use std::sync::mpsc::Sender;
 
 use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
-use super::clock::{Clock, SPIN};
+use super::clock::Clock;
 use super::generator::{Generator, Source, Turns};
-use super::outcome::{FailedIo, OpenEnd, Trace, Traced, WorkerEnd};
+use super::outcome::{OpenEnd, Trace, Traced, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
@@ -34,76 +36,9 @@ use super::write_pattern::Data;
 use crate::hist::Histogram;
 use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
-
-/// The shortest time to wait for requests in flight after the end of the load.
-pub const DRAIN: Nanos = Nanos::seconds(10);
-
-/// The longest time to wait for requests in flight after the end of the load. A driver that gives up requests does so by then (30 s for
-/// SCSI and NVMe, with retries).
-const DRAIN_MOST: Nanos = Nanos::seconds(120);
-
-/// The time to wait for requests in flight after the end, from `longest`, the longest latency of the load. So a slow device, or a token
-/// bucket with a long period, is not taken for a device that hangs.
-pub fn patience(longest: Nanos) -> Nanos {
-    Nanos(longest.0.saturating_mul(3)).clamp(DRAIN, DRAIN_MOST)
-}
-
-/// How long the flush at the end of a load may take: everything in the page cache may have to be written.
-pub const END_FLUSH: Nanos = Nanos::seconds(600);
-
-/// A request in flight.
-#[derive(Clone, Copy)]
-pub(super) struct Slot {
-    sent: u64,
-    /// Open loop: when the request was meant to start.
-    intended: u64,
-    offset: u64,
-    length: u32,
-    /// Number within the step.
-    target: u16,
-    direction: Direction,
-}
-
-const EMPTY: Slot =
-    Slot { sent: 0, intended: 0, offset: 0, length: 0, target: 0, direction: Direction::Read };
-
-impl Slot {
-    #[inline(always)]
-    pub(super) fn failure(&self, result: i64) -> FailedIo {
-        let Slot { direction, offset, length, target, .. } = *self;
-        FailedIo { direction, offset, length, result, target }
-    }
-}
-
-/// Samples of the running second.
-struct Tally {
-    service: [Histogram; 4],
-    response: [Histogram; 4],
-    bytes: [u64; 4],
-}
-
-/// Ticks from one stamp to a later one. An earlier one is counted, and no time has passed then.
-#[cold]
-pub(super) fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
-    now.checked_sub(sent).unwrap_or_else(|| {
-        *backwards += 1;
-        0
-    })
-}
-
-/// Counts a latency below 64 ns, longer than the histogram goes, or below 0.
-#[cold]
-#[inline(never)]
-fn rare<C: Clock>(service: &mut Histogram, sent: u64, now: u64, clock: &C, backwards: &mut u64) {
-    service.record(clock.ns(between(sent, now, backwards)));
-}
-
-/// A slot that no request has: a defect of a backend.
-#[cold]
-#[inline(never)]
-fn no_slot() -> ! {
-    unreachable!("slots are numbered below the depth")
-}
+pub use end::{DRAIN, END_FLUSH, patience};
+use slot::{EMPTY, Tally, no_slot, rare};
+pub use slot::{Slot, between};
 
 /// One load thread.
 ///
@@ -267,90 +202,11 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    fn closed_loop<S: Source>(&mut self, mut source: S) -> io::Result<()> {
-        while self.more() {
-            let now = if B::SINGLE { 0 } else { self.clock.now() };
-            if !B::SINGLE {
-                if now >= self.next_event {
-                    self.event(now);
-                    if self.closed {
-                        break;
-                    }
-                    continue;
-                }
-                self.settle(now);
-            }
-            let mut lone = EMPTY;
-            if B::SINGLE || self.idle > 0 {
-                let busy = self.slots.len() - self.idle;
-                let n = if B::SINGLE { 1 } else { self.batch.next(self.idle, busy) };
-                lone = self.fill::<S, false>(&mut source, n, now, now);
-                // More can be sent: in a call of its own, with a stamp of its own. The last call also waits.
-                if !B::SINGLE && self.idle > 0 && self.more() {
-                    self.backend.submit()?;
-                    continue;
-                }
-            }
-            self.backend.submit_and_wait(1, None)?;
-            if !self.collect::<S, false>(&lone) {
-                break;
-            }
-        }
-        self.drain::<S, false>()
-    }
-
-    fn open_loop<S: Source>(&mut self, mut source: S, mut schedule: Schedule) -> io::Result<()> {
-        let spin = self.clock.ticks(SPIN);
-        let mut next = self.begin + self.clock.ticks(schedule.next());
-        // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
-        let (mut freed, mut lone) = (self.begin, EMPTY);
-        while !self.closed && self.more() {
-            let now = self.clock.now();
-            if now >= self.next_event {
-                self.event(now);
-                continue;
-            }
-            self.settle(now);
-            while next <= now && self.idle > 0 && self.more() {
-                if let Some(open) = &mut self.outcome.open
-                    && next >= self.origin
-                {
-                    open.arrivals += 1;
-                    open.lag.record(self.clock.ns(now - next.max(freed).min(now)));
-                }
-                lone = self.fill::<S, true>(&mut source, 1, now, next);
-                next = self.begin + self.clock.ticks(schedule.next());
-            }
-            let full = self.idle == 0;
-            let wake = next.min(self.next_event);
-            let gap = wake.saturating_sub(now);
-            if self.idle == self.slots.len() {
-                self.clock.idle_until(wake);
-                continue;
-            }
-            if full {
-                self.backend.submit_and_wait(1, None)?;
-            } else if gap > 2 * spin {
-                self.backend.submit_and_wait(1, Some(Nanos(self.clock.ns(gap - spin))))?;
-            } else {
-                self.backend.submit_and_wait(0, None)?;
-                self.clock.pause();
-            }
-            self.collect::<S, true>(&lone);
-            if full && self.idle > 0 {
-                freed = self.clock.now();
-            }
-        }
-        self.drain::<S, true>()?;
-        self.censor(schedule, next);
-        Ok(())
-    }
-
-    /// Counts the requests in flight up to now.
+    /// Counts the requests in flight up to now. Where the clock has gone back, so much is taken off again.
     #[inline(always)]
     fn settle(&mut self, now: u64) {
         let busy = (self.slots.len() - self.idle) as u64;
-        self.occupancy += busy * now.saturating_sub(self.settled);
+        self.occupancy = self.occupancy.wrapping_add(busy.wrapping_mul(now.wrapping_sub(self.settled)));
         self.settled = now;
     }
 

@@ -143,7 +143,7 @@ mod tests {
         assert!(told("[[step]]\nbufered = true\n").contains("did you mean `buffered`?"));
         assert!(
             told("[[step]]\ndirect = true\nbuffered = true\n")
-                .contains("direct and buffered contradict each other")
+                .contains("buffered and direct contradict each other")
         );
         assert!(
             told("[defaults]\nbs = '4k'\nblocksize = '8k'\n")

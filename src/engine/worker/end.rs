@@ -5,7 +5,8 @@ use std::io;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering;
 
-use super::{EMPTY, END_FLUSH, Slot, Worker, between, patience};
+use super::Worker;
+use super::slot::{EMPTY, Slot, between};
 use crate::engine::backend::{Backend, IoRequest};
 use crate::engine::clock::Clock;
 use crate::engine::generator::Source;
@@ -13,6 +14,22 @@ use crate::engine::schedule::Schedule;
 use crate::engine::worker_job::Message;
 use crate::sample::{Direction, GRID};
 use crate::unit::Nanos;
+
+/// The shortest time to wait for requests in flight after the end of the load.
+pub const DRAIN: Nanos = Nanos::seconds(10);
+
+/// The longest time to wait for requests in flight after the end of the load. A driver that gives up requests does so by then (30 s for
+/// SCSI and NVMe, with retries).
+const DRAIN_MOST: Nanos = Nanos::seconds(120);
+
+/// The time to wait for requests in flight after the end, from `longest`, the longest latency of the load. So a slow device, or a token
+/// bucket with a long period, is not taken for a device that hangs.
+pub fn patience(longest: Nanos) -> Nanos {
+    Nanos(longest.0.saturating_mul(3)).clamp(DRAIN, DRAIN_MOST)
+}
+
+/// How long the flush at the end of a load may take: everything in the page cache may have to be written.
+pub const END_FLUSH: Nanos = Nanos::seconds(600);
 
 impl<B: Backend, C: Clock> Worker<B, C> {
     /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.

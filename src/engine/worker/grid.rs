@@ -131,7 +131,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             index: self.index,
             length: Nanos(self.clock.ns(until.saturating_sub(self.grid(self.index)))),
             counts,
-            in_flight: self.clock.ns(std::mem::take(&mut self.occupancy)),
+            // Below 0 only where the clock went back.
+            in_flight: self.clock.ns((std::mem::take(&mut self.occupancy) as i64).max(0) as u64),
             second,
         };
         // Nobody listens when the watching thread has given up on us: then there is nobody to tell.
