@@ -66,7 +66,7 @@ pub fn file_name(prefix: &str, word: &str, job: Option<u32>) -> String {
 
 /// How logs are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Style {
+pub struct LogStyle {
     /// `log_avg_msec=`: a line for each interval of this length; every I/O when 0.
     pub average: Nanos,
     /// `log_max_value=1`: the largest of the interval instead of the mean.
@@ -88,34 +88,81 @@ fn code(d: Direction) -> Option<u8> {
     }
 }
 
-/// Writes a log of a job.
-///
-/// # Errors
-/// The system's error when writing fails.
-pub fn write(
-    out: &mut impl Write,
-    kind: LogKind,
-    style: Style,
-    ios: &[LogEntry],
-    window: Nanos,
-) -> io::Result<()> {
-    if kind == LogKind::Submission {
-        return Ok(());
+/// A log of a job before it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct JobLog<'a> {
+    /// The quantity.
+    pub kind: LogKind,
+    /// How it is written.
+    pub style: LogStyle,
+    /// The I/Os of the job in the order of completion.
+    pub ios: &'a [LogEntry],
+    /// The length of the job's window.
+    pub window: Nanos,
+}
+
+impl JobLog<'_> {
+    /// Writes the lines.
+    ///
+    /// # Errors
+    /// The system's error when writing fails.
+    pub fn write(self, out: &mut impl Write) -> io::Result<()> {
+        let JobLog { kind, style, ios, .. } = self;
+        if kind == LogKind::Submission {
+            return Ok(());
+        }
+        if style.average.0 > 0 {
+            return self.averaged(out);
+        }
+        for io in ios {
+            let Some(code) = code(io.direction) else { continue };
+            let value = match kind {
+                LogKind::Bandwidth => {
+                    (u64::from(io.length) * 1_000_000).checked_div(io.latency.0).unwrap_or(0)
+                }
+                LogKind::Iops => 1,
+                _ => io.latency.0,
+            };
+            let offset = if style.offsets { format!(" {},", io.offset) } else { String::new() };
+            writeln!(out, "{}, {value}, {code}, {},{offset} {PRIORITY}", io.at.0 / 1_000_000, io.length)?;
+        }
+        Ok(())
     }
-    if style.average.0 > 0 {
-        return averaged(out, kind, style, ios, window);
+
+    fn averaged(self, out: &mut impl Write) -> io::Result<()> {
+        let JobLog { kind, style, ios, window } = self;
+        let mut rest = ios;
+        let mut from = 0;
+        while from < window.0 {
+            let to = (from + style.average.0).min(window.0);
+            let mut parts = [LogInterval::default(); 3];
+            // What completes at the very end belongs to the last interval.
+            let within = rest.iter().take_while(|io| io.at.0 < to || to == window.0).count();
+            for io in &rest[..within] {
+                let Some(code) = code(io.direction) else { continue };
+                let part = &mut parts[usize::from(code)];
+                part.ios += 1;
+                part.bytes += u64::from(io.length);
+                part.latency += u128::from(io.latency.0);
+                part.longest = part.longest.max(io.latency.0);
+            }
+            rest = &rest[within..];
+            let length = u128::from(to - from);
+            for (code, part) in parts.iter().enumerate().filter(|(_, p)| p.ios > 0) {
+                let per_second = |n: u64| u128::from(n) * 1_000_000_000 / length;
+                let value = match kind {
+                    LogKind::Bandwidth => per_second(part.bytes) / u128::from(Bytes::KIB.0),
+                    LogKind::Iops => per_second(part.ios),
+                    _ if style.largest => part.longest.into(),
+                    _ => (part.latency + u128::from(part.ios / 2)) / u128::from(part.ios),
+                };
+                let offset = if style.offsets { " 0," } else { "" };
+                writeln!(out, "{}, {value}, {code}, 0,{offset} {}", to / 1_000_000, PRIORITY)?;
+            }
+            from = to;
+        }
+        Ok(())
     }
-    for io in ios {
-        let Some(code) = code(io.direction) else { continue };
-        let value = match kind {
-            LogKind::Bandwidth => (u64::from(io.length) * 1_000_000).checked_div(io.latency.0).unwrap_or(0),
-            LogKind::Iops => 1,
-            _ => io.latency.0,
-        };
-        let offset = if style.offsets { format!(" {},", io.offset) } else { String::new() };
-        writeln!(out, "{}, {value}, {code}, {},{offset} {PRIORITY}", io.at.0 / 1_000_000, io.length)?;
-    }
-    Ok(())
 }
 
 /// I/O of one direction in an interval.
@@ -125,46 +172,6 @@ struct LogInterval {
     bytes: u64,
     latency: u128,
     longest: u64,
-}
-
-fn averaged(
-    out: &mut impl Write,
-    kind: LogKind,
-    style: Style,
-    ios: &[LogEntry],
-    window: Nanos,
-) -> io::Result<()> {
-    let mut rest = ios;
-    let mut from = 0;
-    while from < window.0 {
-        let to = (from + style.average.0).min(window.0);
-        let mut parts = [LogInterval::default(); 3];
-        // What completes at the very end belongs to the last interval.
-        let within = rest.iter().take_while(|io| io.at.0 < to || to == window.0).count();
-        for io in &rest[..within] {
-            let Some(code) = code(io.direction) else { continue };
-            let part = &mut parts[usize::from(code)];
-            part.ios += 1;
-            part.bytes += u64::from(io.length);
-            part.latency += u128::from(io.latency.0);
-            part.longest = part.longest.max(io.latency.0);
-        }
-        rest = &rest[within..];
-        let length = u128::from(to - from);
-        for (code, part) in parts.iter().enumerate().filter(|(_, p)| p.ios > 0) {
-            let per_second = |n: u64| u128::from(n) * 1_000_000_000 / length;
-            let value = match kind {
-                LogKind::Bandwidth => per_second(part.bytes) / u128::from(Bytes::KIB.0),
-                LogKind::Iops => per_second(part.ios),
-                _ if style.largest => part.longest.into(),
-                _ => (part.latency + u128::from(part.ios / 2)) / u128::from(part.ios),
-            };
-            let offset = if style.offsets { " 0," } else { "" };
-            writeln!(out, "{}, {value}, {code}, 0,{offset} {}", to / 1_000_000, PRIORITY)?;
-        }
-        from = to;
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -188,34 +195,35 @@ mod tests {
         ]
     }
 
-    fn log(kind: LogKind, style: Style) -> String {
+    fn log(kind: LogKind, style: LogStyle) -> String {
         let mut out = Vec::new();
-        write(&mut out, kind, style, &ios(), Nanos::millis(250)).unwrap();
+        let ios = ios();
+        JobLog { kind, style, ios: &ios, window: Nanos::millis(250) }.write(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_line_for_every_io() {
-        let style = Style { offsets: true, ..Style::default() };
+        let style = LogStyle { offsets: true, ..LogStyle::default() };
         insta::assert_snapshot!(log(LogKind::Bandwidth, style), @r"
         1, 40960, 0, 4096, 4096, 0
         60, 13653, 0, 4096, 245760, 0
         120, 40960, 1, 8192, 491520, 0
         250, 10240, 0, 4096, 1024000, 0
         ");
-        insta::assert_snapshot!(log(LogKind::Total, Style::default()), @r"
+        insta::assert_snapshot!(log(LogKind::Total, LogStyle::default()), @r"
         1, 100000, 0, 4096, 0
         60, 300000, 0, 4096, 0
         120, 200000, 1, 8192, 0
         250, 400000, 0, 4096, 0
         ");
-        assert_eq!(log(LogKind::Submission, Style::default()), "");
-        assert!(log(LogKind::Iops, Style::default()).starts_with("1, 1, 0, 4096, 0\n"));
+        assert_eq!(log(LogKind::Submission, LogStyle::default()), "");
+        assert!(log(LogKind::Iops, LogStyle::default()).starts_with("1, 1, 0, 4096, 0\n"));
     }
 
     #[test]
     fn a_line_for_every_interval() {
-        let style = Style { average: Nanos::millis(100), ..Style::default() };
+        let style = LogStyle { average: Nanos::millis(100), ..LogStyle::default() };
         insta::assert_snapshot!(log(LogKind::Completion, style), @r"
         100, 200000, 0, 0, 0
         200, 200000, 1, 0, 0
@@ -226,7 +234,7 @@ mod tests {
         200, 80, 1, 0, 0
         250, 80, 0, 0, 0
         ");
-        assert!(log(LogKind::Completion, Style { largest: true, ..style }).starts_with("100, 300000, 0"));
+        assert!(log(LogKind::Completion, LogStyle { largest: true, ..style }).starts_with("100, 300000, 0"));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output as Ended};
 use std::sync::OnceLock;
 
-use volproof::fio::logs::{self, LogEntry, LogKind, Style};
+use volproof::fio::logs::{self, JobLog, LogEntry, LogKind, LogStyle};
 use volproof::fio::of_record;
 use volproof::fio::{json_read, json_write};
 use volproof::record::Record;
@@ -144,11 +144,11 @@ const WINDOW: Nanos = Nanos::seconds(2);
 #[test]
 fn the_log_parsers_read_our_logs() {
     let dir = tempfile::tempdir().unwrap();
-    let style = Style { average: Nanos::millis(100), ..Style::default() };
+    let style = LogStyle { average: Nanos::millis(100), ..LogStyle::default() };
     for job in [1, 2] {
         for kind in LogKind::ALL {
             let name = logs::file_name("j", kind.word(), Some(job));
-            save(dir.path(), &name, |out| logs::write(out, kind, style, &ios(), WINDOW));
+            save(dir.path(), &name, |out| JobLog { kind, style, ios: &ios(), window: WINDOW }.write(out));
         }
     }
     let text = std::fs::read_to_string(dir.path().join("j_bw.1.log")).unwrap();
@@ -197,10 +197,10 @@ fn fio_plot_draws_our_logs() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("logs");
     std::fs::create_dir(&folder).unwrap();
-    let style = Style { average: Nanos::millis(100), ..Style::default() };
+    let style = LogStyle { average: Nanos::millis(100), ..LogStyle::default() };
     for kind in LogKind::ALL {
         let name = logs::file_name("randread-iodepth-1-numjobs-1", kind.word(), Some(1));
-        save(&folder, &name, |out| logs::write(out, kind, style, &ios(), WINDOW));
+        save(&folder, &name, |out| JobLog { kind, style, ios: &ios(), window: WINDOW }.write(out));
     }
     let mut command = Command::new(python.with_file_name("fio-plot"));
     command

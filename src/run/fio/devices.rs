@@ -9,6 +9,7 @@
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use super::volproof_options::VolproofOptions;
 use super::{Failure, log_files};
 use crate::device::{self, Facts, Root};
 use crate::fio::command::Command;
@@ -148,21 +149,29 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
     found
 }
 
-/// Has the guard look at each device with the consents that were given, and at each file: fio overwrites files without asking, but not a disk
-/// image that is attached, nor a swap file.
+/// Has the guard look at each device and each file with the consents that were given. To name a file is consent to overwrite it, as in fio; a
+/// file that others have open needs one more, and a disk image that is attached or a swap file is never overwritten.
 ///
 /// # Errors
 /// The guard refuses one of them; nothing was written.
-pub fn clear(root: &Root, written: &[PathBuf], destroy: &[String]) -> Result<(), Failure> {
+pub fn clear(
+    root: &Root,
+    written: &[PathBuf],
+    logs: &[PathBuf],
+    consents: &VolproofOptions,
+) -> Result<(), Failure> {
     for path in written {
         if path.is_file() {
-            guard::check_overwrite(root, path, true)?;
+            // A log is replaced under its name: whoever has it open, or has it under another name, keeps it.
+            let shared = consents.overwrite_shared || logs.contains(path);
+            guard::check_overwrite(root, path, shared)?;
             continue;
         }
         let wanted = match device::facts(root, path) {
             Ok(Facts::Block(facts)) => Some(guard::consent(&facts.device, &facts.usage)),
             _ => None,
         };
+        let destroy = &consents.destroy;
         let own = destroy.iter().find(|given| wanted.as_ref() == Some(given)).or(destroy.first());
         // Dropped at once: whoever writes claims it again.
         guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?;

@@ -5,11 +5,11 @@
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::say;
+use super::messages;
 use crate::engine::{Trace, Traced};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
-use crate::fio::logs::{self, LogEntry, LogKind, Style};
+use crate::fio::logs::{self, JobLog, LogEntry, LogKind, LogStyle};
 use crate::output::{self, Content, OutputFile};
 use crate::unit::Nanos;
 
@@ -57,7 +57,7 @@ pub fn names(command: &Command) -> Vec<PathBuf> {
 pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
     let mut whole = true;
     let milliseconds = |name| Nanos::millis(job.int(name).unwrap_or(0).max(0) as u64);
-    let style = Style {
+    let style = LogStyle {
         average: milliseconds("log_avg_msec"),
         largest: job.flag("log_max_value"),
         offsets: job.flag("log_offset"),
@@ -71,12 +71,12 @@ pub fn write(job: &Job, thread: u32, traces: &[Trace]) -> bool {
             for kind in kinds.iter().filter(|kind| !disabled(job, **kind)) {
                 let name = logs::file_name(&prefix, kind.word(), number);
                 whole &= file(&name, number.is_none(), &|mut out| {
-                    logs::write(&mut out, *kind, style, &entries, window)
+                    JobLog { kind: *kind, style, ios: &entries, window }.write(&mut out)
                 });
             }
         }
         if trace.left_out > 0 {
-            say::say(&format!("{}: {} I/Os had no room in the logs", job.name, trace.left_out));
+            messages::say(&format!("{}: {} I/Os had no room in the logs", job.name, trace.left_out));
         }
     }
     whole
@@ -114,6 +114,6 @@ fn file(name: &str, shared: bool, content: Content<'_>) -> bool {
     });
     let Err(e) = written else { return true };
     let second = output::elsewhere(path, content).map(|path| format!("; it is in {}", path.display()));
-    say::say(&format!("the log {name} could not be written: {e}{}", second.unwrap_or_default()));
+    messages::say(&format!("the log {name} could not be written: {e}{}", second.unwrap_or_default()));
     false
 }

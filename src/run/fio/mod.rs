@@ -6,17 +6,18 @@
 //! ```
 //!
 //! The exit code is fio's: the number of jobs that failed, 1 for what cannot be read or run, 128 after a signal. The guard's 3 comes on top: block
-//! devices are written only with `--destroy`, here and when fio is handed the command. Files are treated as fio treats them. What volproof
+//! devices are written only with `--destroy`, here and when fio is handed the command. Existing files are overwritten as fio does,
+//! but one that others have open only with `--overwrite=shared`. What volproof
 //! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
 
 mod devices;
-mod hand;
+mod hand_over;
 mod interim;
 mod live;
 mod log_files;
-mod own;
+mod messages;
 mod print_report;
-mod say;
+mod volproof_options;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -44,8 +45,8 @@ use crate::fio::{argv, cmdhelp};
 use crate::output::{self, FileIdentity, OutputFile};
 use crate::record::Record;
 use live::Screen;
-use own::Own;
 use print_report::Seen;
+use volproof_options::VolproofOptions;
 
 /// The exit code after a signal, as fio has it.
 const INTERRUPTED: u8 = 128;
@@ -67,11 +68,11 @@ pub fn called(arguments: &[OsString]) -> Option<&[OsString]> {
 /// # Errors
 /// With fio's exit codes, and 3 from the guard.
 pub fn main(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    answer(arguments).map_err(say::failure)
+    answer(arguments).map_err(messages::failure)
 }
 
 fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
-    let (own, rest) = Own::take(arguments).map_err(input)?;
+    let (own, rest) = VolproofOptions::take(arguments).map_err(input)?;
     let text = |argument: &OsString| argument.clone().into_string();
     let words = rest.iter().map(text).collect::<Result<Vec<String>, _>>();
     let words = words.map_err(|a| input(format!("'{}' is not UTF-8", a.display())))?;
@@ -83,7 +84,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let around = Surroundings { file: &file, ..Surroundings::here() };
     let command = argv::parse(&words, &around).map_err(|mistakes| mistaken(&mistakes))?;
     if !own.quiet_doubts {
-        command.notes.iter().for_each(|note| say::say(note));
+        command.notes.iter().for_each(|note| messages::say(note));
     }
     if let Some(request) = &command.request {
         return asked(request);
@@ -111,7 +112,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         Err(needs) => {
             for_fio(&command, &needs, &look)?;
             guarded(&root, &command, &own, &look)?;
-            Err(hand::over(&rest, &needs))
+            Err(hand_over::to_installed(&rest, &needs))
         }
     }
 }
@@ -120,7 +121,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
 fn parsed(command: &Command, look: &dyn Fn(&Path) -> PathKind) -> Result<ExitCode, Failure> {
     if let Err(needs) = converted(command, look, 0) {
         for_fio(command, &needs, look)?;
-        hand::program(&needs)?;
+        hand_over::program(&needs)?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,10 +133,10 @@ fn for_fio(command: &Command, needs: &[Obstacle], look: &dyn Fn(&Path) -> PathKi
         // fio counts the jobs that cannot be set up.
         let jobs: BTreeSet<&str> = never.iter().map(|o| o.job.as_str()).collect();
         let code = jobs.len().min(255) as u8;
-        return Err(Failure { code, ..hand::refusal("this cannot be run", &never) });
+        return Err(Failure { code, ..hand_over::refusal("this cannot be run", &never) });
     }
     let unseen = devices::unseen(command, &|job| plan::targets(job, look));
-    if unseen.is_empty() { Ok(()) } else { Err(hand::refusal("this is not handed to fio", &unseen)) }
+    if unseen.is_empty() { Ok(()) } else { Err(hand_over::refusal("this is not handed to fio", &unseen)) }
 }
 
 /// fio ends with 1 for everything that cannot be read or run.
@@ -157,7 +158,7 @@ fn mistaken(mistakes: &[Mistake]) -> Failure {
 /// Help and version.
 fn asked(request: &InfoRequest) -> Result<ExitCode, Failure> {
     let answer = cmdhelp::answer(request);
-    let ours = if *request == InfoRequest::Help { own::HELP } else { "" };
+    let ours = if *request == InfoRequest::Help { volproof_options::HELP } else { "" };
     super::print(&(answer.text + ours))?;
     Ok(ExitCode::from(answer.status))
 }
@@ -195,7 +196,7 @@ fn converted(
 }
 
 /// Refuses to write reports and logs over a block device.
-fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
+fn sinks(command: &Command, own: &VolproofOptions, look: &dyn Fn(&Path) -> PathKind) -> Result<(), Failure> {
     let named = [("--output", &command.output), ("--record", &own.record)];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, path.clone()?)));
     for (option, path) in named.chain(log_files::names(command).into_iter().map(|path| ("log", path))) {
@@ -216,18 +217,18 @@ fn sinks(command: &Command, own: &Own, look: &dyn Fn(&Path) -> PathKind) -> Resu
 fn guarded(
     root: &Root,
     command: &Command,
-    own: &Own,
+    own: &VolproofOptions,
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<(), Failure> {
     let written = devices::written(command, &|job| plan::targets(job, look), look);
-    devices::clear(root, &written, &own.destroy).map_err(as_fio)
+    devices::clear(root, &written, &log_files::names(command), own).map_err(as_fio)
 }
 
 /// Runs a plan and reports as fio does.
 fn run(
     root: &Root,
     command: &Command,
-    own: &Own,
+    own: &VolproofOptions,
     native: Native,
     job_files: &[String],
 ) -> Result<ExitCode, Failure> {
@@ -237,8 +238,7 @@ fn run(
     let options = Options {
         earlier: None,
         destroy: own.destroy.clone(),
-        // fio overwrites the files that its jobs name, whoever else has them.
-        overwrite_shared: true,
+        overwrite_shared: own.overwrite_shared,
         tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),
         until_conclusive: None,
         laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),
@@ -268,7 +268,7 @@ fn run(
     if let Some(file) = &mut saved {
         whole &= keep(file, &ended.record);
     }
-    say::failures(&ended.record, &ended.failed);
+    messages::failures(&ended.record, &ended.failed);
     if !own.quiet_doubts {
         print_report::say_doubts(&ended.record, own.record.as_deref());
     }
@@ -291,7 +291,7 @@ fn run(
 /// Opens the file of the Record. No output and no log may be another one, a file that jobs use, or a job file.
 fn record_file(
     command: &Command,
-    own: &Own,
+    own: &VolproofOptions,
     native: &Native,
     sink: &print_report::Sink,
     job_files: &[String],
@@ -315,7 +315,11 @@ fn keep(file: &mut OutputFile, record: &Record) -> bool {
     let Err(e) = file.save(&|out| record.write(out)) else { return true };
     let second =
         file.save_elsewhere(&|out| record.write(out)).map(|path| format!("; it is in {}", path.display()));
-    say::say(&format!("{} could not be saved: {e}{}", file.path().display(), second.unwrap_or_default()));
+    messages::say(&format!(
+        "{} could not be saved: {e}{}",
+        file.path().display(),
+        second.unwrap_or_default()
+    ));
     false
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::say;
+use super::messages;
 use crate::doubt::{Doubt, Severity};
 use crate::fio::cmdhelp::{MEASURED_BY, SPOKEN};
 use crate::fio::command::{Command, Format};
@@ -119,7 +119,7 @@ impl Sink {
         let second = self.to.save_elsewhere(&|out| out.write_all(text.as_bytes()));
         let second =
             second.map(|path| format!("; it is in {} and here:", path.display())).unwrap_or_default();
-        say::say(&format!("{} could not be written: {e}{second}", self.to.path().display()));
+        messages::say(&format!("{} could not be written: {e}{second}", self.to.path().display()));
         screen::say(&text);
     }
 }
@@ -166,7 +166,7 @@ pub fn say_noted(command: &Command, native: &Native) {
     }
     if !names.is_empty() {
         let names = names.join(", ");
-        say::say(&format!("taken, but nothing here depends on it (see --cmdhelp=NAME): {names}"));
+        messages::say(&format!("taken, but nothing here depends on it (see --cmdhelp=NAME): {names}"));
     }
 }
 
@@ -177,13 +177,13 @@ pub fn say_doubts(record: &Record, saved: Option<&Path>) {
     doubts.sort_by_key(|w| std::cmp::Reverse(w.severity));
     doubts.dedup_by(|a, b| a.message == b.message);
     for doubt in doubts.iter().take(DOUBTS) {
-        say::say(&doubt.message);
+        messages::say(&doubt.message);
     }
     if doubts.len() > DOUBTS {
         let rest = doubts.len() - DOUBTS;
         match saved {
-            Some(path) => say::say(&format!("and {rest} more doubts: volproof show {}", path.display())),
-            None => say::say(&format!("and {rest} more doubts: --record FILE keeps them")),
+            Some(path) => messages::say(&format!("and {rest} more doubts: volproof show {}", path.display())),
+            None => messages::say(&format!("and {rest} more doubts: --record FILE keeps them")),
         }
     }
 }
@@ -279,9 +279,9 @@ fn about(command: &Command, native: &Native, row: &GroupRow, seen: &Seen<'_>) ->
     let error = row.steps.iter().find_map(|i| {
         let (name, why) = seen.failed.iter().find(|(name, _)| *name == native.plan.steps[*i].name)?;
         let done = seen.step(name);
-        let number = say::error_number(why);
+        let number = messages::error_number(why);
         let func = if done.is_some() { "io_u error" } else { "set up" };
-        Some((number, format!("func={func}, error={}", say::error_words(number))))
+        Some((number, format!("func={func}, error={}", messages::error_words(number))))
     });
     of_record::ReportRow {
         name: job.name.clone(),

@@ -4,11 +4,13 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
-/// Options of our own.
+/// Options of volproof that stand between those of fio.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Own {
+pub struct VolproofOptions {
     /// `--destroy SERIAL`: consents to overwrite block devices.
     pub destroy: Vec<String>,
+    /// `--overwrite=shared`: consents to overwrite files that others have open, or that have other names.
+    pub overwrite_shared: bool,
     /// `--record FILE`: where the Record goes.
     pub record: Option<PathBuf>,
     /// `--tune`: set the kernel's knobs for the devices and put them back; fio touches none.
@@ -21,31 +23,35 @@ pub struct Own {
 pub const HELP: &str = "
 volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other
+  --overwrite=shared\tOverwrite also files that others have open
   --record=FILE\t\tWrite volproof's Record of the run here
   --tune\t\tSet the kernel's knobs for the devices, and put them back
   --quiet-doubts\tSay nothing of doubts about the result
 ";
 
-impl Own {
+impl VolproofOptions {
     /// Takes our options out of the arguments.
     ///
     /// # Errors
     /// One of them lacks its value, or has one that is no text.
-    pub fn take(arguments: &[OsString]) -> Result<(Own, Vec<OsString>), String> {
-        let mut own = Own::default();
+    pub fn take(arguments: &[OsString]) -> Result<(VolproofOptions, Vec<OsString>), String> {
+        let mut own = VolproofOptions::default();
         let mut rest = Vec::new();
         let mut arguments = arguments.iter();
         while let Some(argument) = arguments.next() {
             let (name, value) = divided(argument);
-            let mut value = || match value {
+            let mut needed = || match value {
                 Some(value) => Ok(value.to_os_string()),
                 None => arguments.next().cloned().ok_or(format!("option '--{name}' requires an argument")),
             };
             match name.as_str() {
                 "destroy" => own.destroy.push(
-                    value()?.into_string().map_err(|v| format!("--destroy: {} is no serial", v.display()))?,
+                    needed()?
+                        .into_string()
+                        .map_err(|v| format!("--destroy: {} is no serial", v.display()))?,
                 ),
-                "record" => own.record = Some(value()?.into()),
+                "overwrite" if value.is_some_and(|v| v == "shared") => own.overwrite_shared = true,
+                "record" => own.record = Some(needed()?.into()),
                 "tune" => own.tune = true,
                 "quiet-doubts" => own.quiet_doubts = true,
                 _ => rest.push(argument.clone()),
@@ -72,8 +78,8 @@ fn divided(argument: &OsStr) -> (String, Option<&OsStr>) {
 mod tests {
     use super::*;
 
-    fn take(words: &[&str]) -> Result<(Own, Vec<OsString>), String> {
-        Own::take(&words.iter().map(OsString::from).collect::<Vec<_>>())
+    fn take(words: &[&str]) -> Result<(VolproofOptions, Vec<OsString>), String> {
+        VolproofOptions::take(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 
     #[test]
@@ -87,13 +93,15 @@ mod tests {
             "--record=r.json",
             "job.fio",
             "--quiet-doubts",
+            "--overwrite=shared",
             "-",
         ])
         .unwrap();
         assert_eq!(own.destroy, ["S1", "S2"]);
-        assert!(own.tune && own.quiet_doubts && own.record == Some("r.json".into()));
+        assert!(own.overwrite_shared && own.tune && own.quiet_doubts && own.record == Some("r.json".into()));
         assert_eq!(rest, ["--name=a", "job.fio", "-"]);
+        assert_eq!(take(&["--overwrite=1"]).unwrap().1, ["--overwrite=1"], "an option of fio");
         assert!(take(&["--destroy"]).unwrap_err().contains("requires an argument"));
-        assert_eq!(take(&["--name=destroy", "destroy"]).unwrap().0, Own::default());
+        assert_eq!(take(&["--name=destroy", "destroy"]).unwrap().0, VolproofOptions::default());
     }
 }

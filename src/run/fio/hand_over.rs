@@ -5,17 +5,17 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::{Failure, say};
+use super::{Failure, messages};
 use crate::fio::installed;
 use crate::fio::plan::Obstacle;
 
 /// Becomes the installed fio with these arguments; returns only when that fails.
-pub fn over(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
+pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
     let fio = match program(needs) {
         Ok(fio) => fio,
         Err(failure) => return failure,
     };
-    say::say(&format!("{} runs this: {}", fio.display(), names(needs)));
+    messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
     let e = Command::new(&fio).args(arguments).exec();
     Failure { code: 1, message: format!("{} could not be started: {e}", fio.display()) }
 }
