@@ -2,7 +2,7 @@
 //!
 //! A conversion that would make something up is refused and says why. Nothing is measured; the input is read and never written.
 
-use std::fmt::Write;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -17,10 +17,10 @@ use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write}
 use crate::foreign;
 use crate::input;
 use crate::plan::{Plan, parse_file};
-use crate::record::{Record, RecordError};
+use crate::record::Record;
 use crate::report::html::repeat::plan_toml;
 use crate::report::text;
-use crate::result_file;
+use crate::result_file::{self, LoadError};
 use crate::unit::Bytes;
 
 /// A form that a file can take.
@@ -61,20 +61,50 @@ pub struct ConvertArgs {
 
 /// The content of an input file.
 enum ConvertSource {
+    /// A Record, or the one that a report becomes.
     Record(Box<Record>),
-    Reports(Vec<u8>, Vec<Output>),
-    /// The last report of another tool than fio.
-    Foreign(Box<Record>),
+    /// Reports of fio.
+    Reports(Vec<Output>),
+    /// A report of this other tool.
+    Foreign(String),
     Plan(Box<Plan>),
     /// Text of a job file.
     Jobs(String),
+}
+
+/// A file in its new form. Results become text while they are written, since they may be long.
+pub enum Converted {
+    /// The text itself.
+    Text(String),
+    /// A Record, as JSON.
+    Record(Box<Record>),
+    /// Reports of fio, one after the other.
+    Reports(Vec<Output>, Form),
+}
+
+impl Converted {
+    /// Writes the text.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        match self {
+            Converted::Text(text) => out.write_all(text.as_bytes()),
+            Converted::Record(record) => record.write(out),
+            Converted::Reports(outputs, form) => outputs.iter().try_for_each(|output| match form {
+                Form::Terse => out.write_all(terse::write(output).as_bytes()),
+                Form::Normal => out.write_all(text_write::normal(output).as_bytes()),
+                form => json_write::write_to(output, *form == Form::JsonPlus, out),
+            }),
+        }
+    }
 }
 
 /// The file in its new form.
 ///
 /// # Errors
 /// When the file cannot be read, is none of the forms, or cannot become the other one.
-pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
+pub fn answer(args: &ConvertArgs) -> anyhow::Result<Converted> {
     let bytes = input::read(&args.file).with_context(|| format!("cannot read {}", args.file.display()))?;
     of_bytes(bytes, args)
 }
@@ -83,31 +113,25 @@ pub fn answer(args: &ConvertArgs) -> anyhow::Result<String> {
 ///
 /// # Errors
 /// When it is none of the forms, or cannot become the other one.
-pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<String> {
-    let source = source(bytes, &args.file)?;
-    become_form(source, args).with_context(|| format!("{} cannot be converted", args.file.display()))
+pub fn of_bytes(bytes: Vec<u8>, args: &ConvertArgs) -> anyhow::Result<Converted> {
+    let source = source(&bytes, args)?;
+    drop(bytes);
+    become_form(source, args.to).with_context(|| format!("{} cannot be converted", args.file.display()))
 }
 
-fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
-    let text = String::from_utf8_lossy(&bytes);
-    match Record::parse(&text, path.to_path_buf()) {
-        Ok(record) => return Ok(ConvertSource::Record(Box::new(result_file::judged(record)))),
-        Err(e @ RecordError::Newer { .. }) => return Err(e.into()),
-        Err(e) if text.trim_start().starts_with('{') && text.contains("\"volproof.record\"") => {
-            return Err(e.into());
+/// Reads only what the new form needs: a report that becomes a Record is not kept beside it.
+fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
+    let path = &args.file;
+    if matches!(args.to, Form::Record | Form::Csv) {
+        match result_file::one(bytes, path) {
+            Ok(record) => return Ok(ConvertSource::Record(Box::new(record))),
+            Err(LoadError::Neither { .. }) => {}
+            Err(e) => return Err(e.into()),
         }
-        Err(_) => {}
+    } else if let Some(source) = result(bytes, path)? {
+        return Ok(source);
     }
-    match reports(&bytes) {
-        Ok(found) => {
-            return Ok(ConvertSource::Reports(bytes, found.into_iter().map(|(_, output)| output).collect()));
-        }
-        Err(ReadError::Nothing { .. }) => {}
-        Err(e) => return Err(e).with_context(|| path.display().to_string()),
-    }
-    if !foreign::reports(&paste::plain(&bytes)).reports.is_empty() {
-        return Ok(ConvertSource::Foreign(Box::new(result_file::one(&bytes, path)?)));
-    }
+    let text = String::from_utf8_lossy(bytes);
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);
     if let Ok(plan) = toml {
@@ -120,61 +144,61 @@ fn source(bytes: Vec<u8>, path: &Path) -> anyhow::Result<ConvertSource> {
     Ok(ConvertSource::Jobs(text.into_owned()))
 }
 
-fn become_form(source: ConvertSource, args: &ConvertArgs) -> anyhow::Result<String> {
+/// The result in a file, as it is; absent where the file holds none.
+fn result(bytes: &[u8], path: &Path) -> anyhow::Result<Option<ConvertSource>> {
+    if let Some(record) = result_file::stored(bytes, path)? {
+        return Ok(Some(ConvertSource::Record(Box::new(record))));
+    }
+    let plain = paste::plain(bytes);
+    match reports(&plain) {
+        Ok(found) => {
+            return Ok(Some(ConvertSource::Reports(found.into_iter().map(|(_, output)| output).collect())));
+        }
+        Err(ReadError::Nothing { .. }) => {}
+        Err(e) => return Err(paste::placed(bytes, e)).with_context(|| path.display().to_string()),
+    }
+    let foreign = foreign::reports(&plain).reports.pop();
+    Ok(foreign.map(|report| ConvertSource::Foreign(report.tool)))
+}
+
+fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
     if let ConvertSource::Record(record) = &source
         && record.report.is_some()
-        && !matches!(args.to, Form::Record | Form::Csv)
+        && !matches!(to, Form::Record | Form::Csv)
     {
         bail!("it was made from a report, and holds less than that did: convert the report itself")
     }
-    match (args.to, source) {
-        (Form::Record, ConvertSource::Foreign(record)) => as_json(&record),
-        (Form::Csv, ConvertSource::Foreign(record)) => Ok(text::csv(&record)),
-        (_, ConvertSource::Foreign(record)) => {
-            let tool = record.report.map_or(String::new(), |r| r.tool);
+    let text = match (to, source) {
+        (_, ConvertSource::Foreign(tool)) => {
             bail!("a report of {tool} says too little for that: it becomes a record or csv")
         }
-        (Form::Jobfile, ConvertSource::Jobs(text)) => Ok(text),
-        (Form::Jobfile, ConvertSource::Reports(_, outputs)) => job_file(&outputs),
-        (Form::Jobfile, ConvertSource::Record(record)) => record_as_jobs(&record),
-        (Form::Jobfile, ConvertSource::Plan(plan)) => plan_as_jobs(&plan),
-        (Form::Plan, ConvertSource::Plan(plan)) => Ok(plan_toml(&plan)),
-        (Form::Plan, ConvertSource::Record(record)) => Ok(plan_toml(&record.plan)),
-        (Form::Plan, ConvertSource::Reports(_, outputs)) => {
+        (Form::Jobfile, ConvertSource::Jobs(text)) => text,
+        (Form::Jobfile, ConvertSource::Reports(outputs)) => job_file(&outputs)?,
+        (Form::Jobfile, ConvertSource::Record(record)) => record_as_jobs(&record)?,
+        (Form::Jobfile, ConvertSource::Plan(plan)) => plan_as_jobs(&plan)?,
+        (Form::Plan, ConvertSource::Plan(plan)) => plan_toml(&plan),
+        (Form::Plan, ConvertSource::Record(record)) => plan_toml(&record.plan),
+        (Form::Plan, ConvertSource::Reports(outputs)) => {
             let jobs = job_file(&outputs)?;
             // What was inferred is said in the plan too.
             let said: String =
                 jobs.lines().filter(|l| l.starts_with('#')).map(|l| l.to_string() + "\n").collect();
-            Ok(said + &jobs_as_plan(&jobs)?)
+            said + &jobs_as_plan(&jobs)?
         }
-        (Form::Plan, ConvertSource::Jobs(text)) => jobs_as_plan(&text),
+        (Form::Plan, ConvertSource::Jobs(text)) => jobs_as_plan(&text)?,
         (_, ConvertSource::Plan(_) | ConvertSource::Jobs(_)) => {
             bail!(
                 "it says what is to be done and holds no result: run it first, with volproof run --plan or volproof fio"
             )
         }
-        (Form::Record, ConvertSource::Record(record)) => as_json(&record),
-        (Form::Record, ConvertSource::Reports(bytes, _)) => as_json(&result_file::one(&bytes, &args.file)?),
-        (Form::Csv, ConvertSource::Record(record)) => Ok(text::csv(&record)),
-        (Form::Csv, ConvertSource::Reports(bytes, _)) => {
-            Ok(text::csv(&result_file::one(&bytes, &args.file)?))
+        (Form::Csv, ConvertSource::Record(record)) => text::csv(&record),
+        (Form::Record, ConvertSource::Record(record)) => return Ok(Converted::Record(record)),
+        (form, ConvertSource::Reports(outputs)) => return Ok(Converted::Reports(outputs, form)),
+        (form, ConvertSource::Record(record)) => {
+            return Ok(Converted::Reports(vec![of_record::of_record(&record)], form));
         }
-        (form, ConvertSource::Reports(_, outputs)) => Ok(outputs.iter().map(|o| report(o, form)).collect()),
-        (form, ConvertSource::Record(record)) => Ok(report(&of_record::of_record(&record), form)),
-    }
-}
-
-fn as_json(record: &Record) -> anyhow::Result<String> {
-    Ok(serde_json::to_string(record).context("writing the Record as JSON")? + "\n")
-}
-
-fn report(output: &Output, form: Form) -> String {
-    match form {
-        Form::Json => json_write::write(output, false),
-        Form::Terse => terse::write(output),
-        Form::Normal => text_write::normal(output),
-        _ => json_write::write(output, true),
-    }
+    };
+    Ok(Converted::Text(text))
 }
 
 /// The options of a report as the job file they came from; the clones of a job are one section.
@@ -187,18 +211,11 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
     }
     let mut text = String::new();
     let mut section = |name: &str, options: &[(String, String)]| {
-        let _ = writeln!(text, "[{name}]");
-        for (option, value) in options.iter().filter(|(o, _)| o != "name") {
-            let _ = if value.is_empty() {
-                writeln!(text, "{option}")
-            } else {
-                writeln!(text, "{option}={value}")
-            };
-        }
-        text.push('\n');
+        let options = options.iter().filter(|(o, _)| o != "name").map(|(o, v)| (o.as_str(), v.as_str()));
+        write_jobs::write_section(&mut text, name, options).map_err(anyhow::Error::msg)
     };
     if !output.global_options.is_empty() {
-        section("global", &output.global_options);
+        section("global", &output.global_options)?;
     }
     let mut inferred = Vec::new();
     let mut last = None;
@@ -221,12 +238,12 @@ fn job_file(outputs: &[Output]) -> anyhow::Result<String> {
             options.push(("time_based".into(), "1".into()));
             inferred.push(job.name.as_str());
         }
-        section(&job.name, &options);
+        section(&job.name, &options)?;
     }
     let said = inferred.iter().map(|name| {
         format!("# {name}: time_based is inferred (fio does not list flags): it ran for its time, not for its size\n")
     });
-    Ok(said.collect::<String>() + &text)
+    Ok(said.collect::<String>() + text.trim_start())
 }
 
 fn jobs(text: &str) -> anyhow::Result<command::Command> {

@@ -10,6 +10,7 @@ mod course_answer;
 mod diagnosis;
 mod direction_summary;
 mod earlier;
+mod figure_range;
 mod from_report;
 mod intervention;
 mod known;

@@ -377,6 +377,18 @@ pub mod text {
     }
 }
 
+/// Whether a number can be a figure of a measurement, or follow from such figures: 0, or between 10^-100 and 10^40. Counts and times
+/// of 64 bits and their quotients are within; quotients and squares of what is within are finite.
+pub fn is_figure(x: f64) -> bool {
+    x == 0.0 || (1e-100..=1e40).contains(&x.abs())
+}
+
+/// Whether a number in a report of another tool can be a figure: 0, or between 10^-30 and 2^64. What is calculated from such numbers
+/// passes [`is_figure`].
+pub fn is_report_figure(x: f64) -> bool {
+    x == 0.0 || (1e-30..=18_446_744_073_709_551_616.0).contains(&x.abs())
+}
+
 /// The sum of counts. One that is beyond 64 bits stays at the highest number: figures of such size come from damaged or forged files.
 pub fn total(counts: impl IntoIterator<Item = u64>) -> u64 {
     counts.into_iter().fold(0, u64::saturating_add)

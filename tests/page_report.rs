@@ -175,7 +175,7 @@ fn report_and_run_write_the_same_page() {
         (vec!["report", "r.json", "-o", "no/such/x.html"], "there is no folder no/such"),
         (vec!["report", "missing.json"], "cannot read missing.json"),
         (vec!["report", "p.toml"], "p.toml"),
-        (vec!["run", "--plan", "p.toml", "--html", "no/x.html"], "name another file with --html"),
+        (vec!["run", "--plan", "p.toml", "--html", "no/x.html"], "name another path with --html"),
     ] {
         let out = volproof(folder.path(), &args);
         let said = String::from_utf8_lossy(&out.stderr).into_owned();

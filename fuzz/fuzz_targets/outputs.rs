@@ -139,8 +139,10 @@ fn numbers_alone(text: &str) {
 fn become_form(json: Vec<u8>, form: Form) {
     let name = form.to_possible_value().unwrap();
     let arguments = Conversion::parse_from(["convert", "fuzz.json", "--to", name.get_name()]).arguments;
-    if let Ok(text) = convert::of_bytes(json, &arguments) {
-        numbers_alone(&text);
+    if let Ok(converted) = convert::of_bytes(json, &arguments) {
+        let mut text = Vec::new();
+        converted.write(&mut text).unwrap();
+        numbers_alone(std::str::from_utf8(&text).unwrap());
     }
 }
 

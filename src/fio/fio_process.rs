@@ -200,7 +200,7 @@ fn job_file(load: &Load<'_>, places: &[JobTarget]) -> Result<String, Inexpressib
             options.push(("continue_on_error", "io".into()));
         }
         let name = if n == 0 { step.name.clone() } else { format!("{}-{}", step.name, n + 1) };
-        write_jobs::write_section(&mut text, &name, &options);
+        write_jobs::write_job(&mut text, &step, &name, &options)?;
     }
     Ok(text)
 }

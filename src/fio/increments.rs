@@ -77,7 +77,7 @@ pub fn window(job: &OutputRow) -> Nanos {
 
 impl RowTotals {
     fn take(&mut self, worker: u32, job: &OutputRow, last: bool, out: &mut Vec<Interval>) {
-        let stats = MOVING.map(|d| job.directions[d].as_ref());
+        let stats = MOVING.map(|d| job.directions[d].as_deref());
         let now_ms = window(job).0 as f64 / 1e6;
         let counts = stats.map(|s| s.map_or(Counts::default(), counts));
         let ramping = counts.iter().any(|c| c.ios > 0)
@@ -232,13 +232,14 @@ mod tests {
             ..Latency::default()
         };
         let mut job = OutputRow::default();
-        job.directions[Direction::Read] = Some(Stats {
+        let stats = Stats {
             bytes: Bytes(ios * 4096),
             runtime: Nanos::millis(ms),
             ios: Some(ios),
             lat: Some(lat),
             ..Stats::default()
-        });
+        };
+        job.directions[Direction::Read] = Some(Box::new(stats));
         Output { jobs: vec![job], ..Output::default() }
     }
 

@@ -192,8 +192,11 @@ fn of_amounts(job: &OutputRow) -> Option<Bytes> {
         let near = |b: &f64| *b >= 512.0 && (mean / b - 1.0).abs() < 0.006;
         [power, sector].into_iter().find(near).map(|b| Bytes(b as u64))
     };
-    let mut sizes =
-        Direction::ALL.iter().filter_map(|d| job.directions[*d].as_ref()).chain(&job.mixed).map(of);
+    let mut sizes = Direction::ALL
+        .iter()
+        .filter_map(|d| job.directions[*d].as_deref())
+        .chain(job.mixed.as_deref())
+        .map(of);
     let first = sizes.next()??;
     sizes.all(|s| s == Some(first)).then_some(first)
 }

@@ -19,6 +19,10 @@ use crate::hist::bucket_middle;
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
+/// Entries of lists (options, percentiles, bins, values that nothing here uses) of all rows of a file; rows behind them are left out. Ten
+/// thousand jobs have two hundred each. An entry takes up to 100 bytes, and its text may have five.
+const MOST_KEPT: usize = 1 << 21;
+
 /// Why a report could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -46,10 +50,10 @@ pub enum ReadError {
 /// With line and column where a report is not what fio writes, or when there is none.
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs = Vec::new();
-    let (mut from, mut rows) = (0, 0);
+    let (mut from, mut rows, mut kept) = (0, 0, 0);
     while let Some(start) = next_document(text, from) {
         let mut reader = Reader::new(text, start);
-        let mut document = Document { rows, ..Document::default() };
+        let mut document = Document { rows, kept, ..Document::default() };
         let done = document.read(&mut reader);
         if !document.of_fio {
             // Somebody else's braces. When they do not even close, the report may begin within them.
@@ -71,7 +75,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
             }
         }
         from = reader.at();
-        rows = document.rows;
+        (rows, kept) = (document.rows, document.kept);
         outputs.push(document.output);
         if outputs.len() == MOST_ROWS {
             break;
@@ -101,6 +105,8 @@ struct Document {
     seconds: Option<u64>,
     /// Rows so far, those of earlier documents too.
     rows: usize,
+    /// Entries of lists in those rows, and values that are kept as they are.
+    kept: usize,
 }
 
 impl Document {
@@ -122,13 +128,14 @@ impl Document {
                     let done = reader.value_into(&mut value);
                     if value.get("jobname").is_some() {
                         self.of_fio = true;
-                        if self.rows == MOST_ROWS {
-                            let why = format!("only the first {MOST_ROWS} rows were read");
+                        if self.rows == MOST_ROWS || self.kept >= MOST_KEPT {
+                            let why = format!("only the first {} rows were read", self.rows);
                             self.output.partial.get_or_insert(why);
                             return done;
                         }
                         self.rows += 1;
                         let job = job(value, &mut self.output);
+                        self.kept += entries(&job);
                         self.output.jobs.push(job);
                     }
                     done
@@ -150,11 +157,25 @@ impl Document {
                     output.disks = list.iter().filter_map(|d| disk(d, &mut output.notes)).collect();
                 }
             }
-            _ if done.is_ok() => output.more.push((key.into_owned(), value.into_owned())),
+            _ if done.is_ok() && self.kept < MOST_KEPT => {
+                self.kept += value.count();
+                output.more.push((key.into_owned(), value.into_owned()));
+            }
             _ => {}
         }
         done
     }
+}
+
+/// Entries of the lists of a row.
+fn entries(job: &OutputRow) -> usize {
+    let values = |more: &More| more.iter().map(|(_, v)| v.count()).sum::<usize>();
+    let latency = |l: &Latency| l.percentiles.len() + l.bins.len();
+    let of_stats = |s: &Box<Stats>| {
+        values(&s.more) + [&s.slat, &s.clat, &s.lat].into_iter().flatten().map(latency).sum::<usize>()
+    };
+    let parts = job.directions.0.iter().flatten().chain(&job.mixed).map(of_stats).sum::<usize>();
+    parts + values(&job.more) + job.options.len() + job.impossible.len()
 }
 
 fn options(value: &JsonValue<'_>) -> Vec<(String, String)> {
@@ -230,7 +251,7 @@ fn job(value: JsonValue<'_>, output: &mut Output) -> OutputRow {
     let found = RefCell::new(Vec::new());
     let row = Checked::new(&value, &found);
     let text = |name: &str| value.get(name).and_then(JsonValue::as_str).map(str::to_string);
-    let part = |name: &str| row.object(name).map(|v| stats(&v, era));
+    let part = |name: &str| row.object(name).map(|v| Box::new(stats(&v, era)));
     let sync = row.object("sync");
     let mut job = OutputRow {
         name: text("jobname").unwrap_or_default(),

@@ -3,13 +3,15 @@
 //! `json` and `json+` differ in one thing: `json+` carries the bins of every latency that has percentiles. What an Output does not have is
 //! left out; nothing is made up, except that a row without I/O in a direction has that direction with zeros, as fio prints it.
 
+use std::io::{self, Write};
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, Latency, More, Output, OutputRow, RowCpu, Stats,
 };
-use super::value::JsonValue;
+use super::value::{JsonValue, quote};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
@@ -17,13 +19,52 @@ type Members = Vec<(&'static str, JsonValue<'static>)>;
 
 /// The document; with `plus`, fio's `json+`. Ends with a line break.
 pub fn write(output: &Output, plus: bool) -> String {
-    let mut text = String::new();
-    document(output, plus).write(&mut text, 0);
-    text.push('\n');
-    text
+    let mut text = Vec::new();
+    write_to(output, plus, &mut text).expect("memory takes everything");
+    String::from_utf8(text).expect("it is made of texts")
 }
 
-fn document(output: &Output, plus: bool) -> JsonValue<'static> {
+/// Writes the document row by row: ten thousand rows as one text would be ten times their report.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_to(output: &Output, plus: bool, mut out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(b"{")?;
+    let mut before = "\n  ";
+    let mut key = |out: &mut dyn Write, key: &str| {
+        let mut text = std::mem::replace(&mut before, ",\n  ").to_string();
+        quote(key, &mut text);
+        write!(out, "{text} : ")
+    };
+    for (name, value) in head(output) {
+        key(&mut out, name)?;
+        out.write_all(value.laid_out(1).as_bytes())?;
+    }
+    let client = output.jobs.iter().any(|j| j.host.is_some());
+    key(&mut out, if client { "client_stats" } else { "jobs" })?;
+    list(out, output.jobs.iter().map(|j| job(j, plus)))?;
+    if !output.disks.is_empty() {
+        key(&mut out, "disk_util")?;
+        list(out, output.disks.iter().map(disk))?;
+    }
+    for (name, value) in &output.more {
+        key(&mut out, name)?;
+        out.write_all(value.laid_out(1).as_bytes())?;
+    }
+    out.write_all(b"\n}\n")
+}
+
+/// Writes a list that is a member of the document.
+fn list(out: &mut dyn Write, values: impl Iterator<Item = JsonValue<'static>>) -> io::Result<()> {
+    out.write_all(b"[\n")?;
+    for (i, value) in values.enumerate() {
+        write!(out, "{}    {}", if i > 0 { ",\n" } else { "" }, value.laid_out(2))?;
+    }
+    out.write_all(b"\n  ]")
+}
+
+/// The members before the rows.
+fn head(output: &Output) -> Members {
     let mut members: Members = vec![("fio version", JsonValue::text(&output.version))];
     if let Some(program) = output.measured_by {
         members.push(("measured by", JsonValue::text(program)));
@@ -34,13 +75,7 @@ fn document(output: &Output, plus: bool) -> JsonValue<'static> {
         members.push(("time", JsonValue::text(&ctime(ms))));
     }
     options("global options", &output.global_options, &mut members);
-    let client = output.jobs.iter().any(|j| j.host.is_some());
-    let jobs = output.jobs.iter().map(|j| job(j, plus)).collect();
-    members.push((if client { "client_stats" } else { "jobs" }, JsonValue::List(jobs)));
-    if !output.disks.is_empty() {
-        members.push(("disk_util", JsonValue::List(output.disks.iter().map(disk).collect())));
-    }
-    with_more(members, &output.more)
+    members
 }
 
 /// `Sat Nov 21 08:42:12 2026`: ctime(3), in the time zone of this machine.
@@ -78,7 +113,7 @@ fn job(job: &OutputRow, plus: bool) -> JsonValue<'static> {
     if !mixed_only {
         let none = Stats::default();
         for d in [Direction::Read, Direction::Write, Direction::Trim] {
-            members.push((d.name(), stats(job.directions[d].as_ref().unwrap_or(&none), plus)));
+            members.push((d.name(), stats(job.directions[d].as_deref().unwrap_or(&none), plus)));
         }
         let flushes = job.sync.clone().unwrap_or_default();
         let count = job.sync_ios.unwrap_or(flushes.samples.unwrap_or(0));

@@ -6,7 +6,7 @@
 //! from submission to completion; submission alone is not measured (one system call submits and waits), so `slat` has no samples.
 //! Nothing is measured here.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use super::output::{
@@ -213,7 +213,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
     depths(&mut job, total(data.iter().map(|d| sums[*d].ios)), flushes.ios, parts);
     if row.unified != Unified::Mixed {
         for d in data {
-            job.directions[d] = Some(stats(row, &sums[d]));
+            job.directions[d] = Some(Box::new(stats(row, &sums[d])));
         }
         let listed = row.clat_percentiles || row.lat_percentiles;
         let percents = if listed { row.percentiles.as_slice() } else { &[] };
@@ -231,7 +231,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
             all.bandwidth.add(&sum.bandwidth);
             all.iops.add(&sum.iops);
         }
-        job.mixed = Some(stats(row, &all));
+        job.mixed = Some(Box::new(stats(row, &all)));
     }
     job
 }
@@ -402,20 +402,24 @@ pub fn report(
 /// terse form the group's rate is instead.
 fn group_shares(rows: &mut [OutputRow]) {
     let places: [fn(&mut OutputRow) -> Option<&mut Stats>; 4] = [
-        |j| j.directions[Direction::Read].as_mut(),
-        |j| j.directions[Direction::Write].as_mut(),
-        |j| j.directions[Direction::Trim].as_mut(),
-        |j| j.mixed.as_mut(),
+        |j| j.directions[Direction::Read].as_deref_mut(),
+        |j| j.directions[Direction::Write].as_deref_mut(),
+        |j| j.directions[Direction::Trim].as_deref_mut(),
+        |j| j.mixed.as_deref_mut(),
     ];
-    let groups: BTreeSet<u32> = rows.iter().map(|r| r.group).collect();
-    for (group, place) in groups.iter().flat_map(|g| places.iter().map(move |p| (*g, p))) {
-        let (mut bytes, mut longest) = (0u128, 0u64);
-        for stats in rows.iter_mut().filter(|r| r.group == group).filter_map(place) {
-            bytes += u128::from(stats.bytes.0);
-            longest = longest.max(stats.runtime.0 / 1_000_000);
+    for place in places {
+        let mut groups: HashMap<u32, (u128, u64)> = HashMap::new();
+        for row in rows.iter_mut() {
+            let (bytes, longest) = groups.entry(row.group).or_default();
+            if let Some(stats) = place(row) {
+                *bytes += u128::from(stats.bytes.0);
+                *longest = (*longest).max(stats.runtime.0 / 1_000_000);
+            }
         }
-        let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
-        for stats in rows.iter_mut().filter(|r| r.group == group).filter_map(place) {
+        for row in rows.iter_mut() {
+            let (bytes, longest) = groups[&row.group];
+            let rate = (bytes * 1000).checked_div(u128::from(longest)).unwrap_or(0) as f64;
+            let Some(stats) = place(row) else { continue };
             let Some(samples) = stats.bandwidth_samples.as_mut() else { continue };
             let share = |mean: f64, rate: f64| match samples.samples {
                 Some(0) => Some(0.0),

@@ -87,9 +87,9 @@ pub struct OutputRow {
     /// The user's own words.
     pub description: Option<String>,
     /// Reads, writes, discards; the fourth place (flushes) is never used here, see `sync`.
-    pub directions: PerDirection<Option<Stats>>,
+    pub directions: PerDirection<Option<Box<Stats>>>,
     /// All directions together, under `unified_rw_reporting`.
-    pub mixed: Option<Stats>,
+    pub mixed: Option<Box<Stats>>,
     /// Flushes.
     pub sync: Option<Latency>,
     /// Flushes as fio counts them beside the latencies (it leaves out those of `fdatasync=`).
@@ -282,7 +282,7 @@ impl OutputRow {
     pub fn moved(&self) -> impl Iterator<Item = (Direction, &Stats)> {
         self.directions
             .iter()
-            .filter_map(|(d, s)| Some((d, s.as_ref().filter(|s| s.bytes.0 > 0 || s.ios.unwrap_or(0) > 0)?)))
+            .filter_map(|(d, s)| Some((d, s.as_deref().filter(|s| s.bytes.0 > 0 || s.ios.unwrap_or(0) > 0)?)))
     }
 
     /// The value of an option of this job, or of the run's globals, by any of these names.

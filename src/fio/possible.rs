@@ -251,9 +251,9 @@ mod tests {
 
     fn told(stats: Stats) -> (Stats, Vec<String>) {
         let mut job = OutputRow::default();
-        job.directions[Direction::Read] = Some(stats);
+        job.directions[Direction::Read] = Some(Box::new(stats));
         judge(&mut job);
-        let stats = job.directions[Direction::Read].take().unwrap();
+        let stats = *job.directions[Direction::Read].take().unwrap();
         (stats, job.impossible.iter().map(Impossible::to_string).collect())
     }
 

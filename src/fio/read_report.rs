@@ -5,19 +5,15 @@ use std::collections::HashSet;
 use super::json_read::{self, ReadError};
 use super::output::{Output, OutputRow};
 use super::runs::{moved_ios, parts};
-use super::{paste, terse, text_read};
+use super::{terse, text_read};
 use crate::record::ReportForm;
 
-/// All reports of a text as it came, JSON first, because it says most; a report that is there in several forms
-/// (`--output-format=json,normal`) is read once.
+/// All reports of a text that [`paste::plain`](super::paste::plain) went over, JSON first, because it says most; a report that is there in
+/// several forms (`--output-format=json,normal`) is read once.
 ///
 /// # Errors
 /// With line and column, when it has one of these forms and breaks it, or none of them.
 pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
-    of_plain(&paste::plain(bytes)).map_err(|e| paste::placed(bytes, e))
-}
-
-fn of_plain(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
     let mut all: Vec<(ReportForm, Output)> = Vec::new();
     let mut told: HashSet<JobTimes> = HashSet::new();
     let mut add = |all: &mut Vec<(ReportForm, Output)>, form, found: Vec<Output>| {

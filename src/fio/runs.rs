@@ -55,8 +55,8 @@ impl ReportRun<'_> {
 }
 
 /// The row in which fio sums up what its clients did: in text it has no host, in JSON that of the last client.
-fn is_sum(output: &Output, job: &OutputRow) -> bool {
-    job.name == "All clients" && output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients")
+fn is_sum(of_clients: bool, job: &OutputRow) -> bool {
+    of_clients && job.name == "All clients"
 }
 
 /// The runs of a report, in its order. Rows that moved nothing are no run.
@@ -64,8 +64,9 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
     let mut runs: Vec<ReportRun<'_>> = Vec::new();
     let mut known: HashMap<(&str, u32), Vec<usize>> = HashMap::new();
     // A row whose figures cannot be says that much.
+    let of_clients = output.jobs.iter().any(|j| j.host.is_some() && j.name != "All clients");
     let says = |j: &&OutputRow| moved_ios(j) > 0.0 || !j.impossible.is_empty();
-    for job in output.jobs.iter().filter(says).filter(|j| !is_sum(output, j)) {
+    for job in output.jobs.iter().filter(says).filter(|j| !is_sum(of_clients, j)) {
         let clone = |other: &&OutputRow| {
             other.name == job.name
                 && other.group == job.group
@@ -84,7 +85,7 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
             }
         }
     }
-    let mut sums = output.jobs.iter().filter(|j| is_sum(output, j));
+    let mut sums = output.jobs.iter().filter(|j| is_sum(of_clients, j));
     if let ([one], Some(sum), None) = (runs.as_mut_slice(), sums.next(), sums.next()) {
         one.sum = Some(sum).filter(|s| moved_ios(s) > 0.0 && one.rows.len() > 1);
     }
@@ -106,11 +107,11 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     let weight = |j: &OutputRow| moved_ios(j).max(1.0);
     let total: f64 = rows.iter().map(|j| weight(j)).sum();
     for d in [Direction::Read, Direction::Write, Direction::Trim] {
-        let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.directions[d].as_ref()).collect();
-        all.directions[d] = (!parts.is_empty()).then(|| stats(&parts));
+        let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.directions[d].as_deref()).collect();
+        all.directions[d] = (!parts.is_empty()).then(|| Box::new(stats(&parts)));
     }
-    let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.mixed.as_ref()).collect();
-    all.mixed = (!parts.is_empty()).then(|| stats(&parts));
+    let parts: Vec<&Stats> = rows.iter().filter_map(|j| j.mixed.as_deref()).collect();
+    all.mixed = (!parts.is_empty()).then(|| Box::new(stats(&parts)));
     fn mean<const N: usize>(
         rows: &[&OutputRow],
         total: f64,

@@ -9,7 +9,7 @@ use super::output::{
 };
 use super::possible;
 use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, is_report_figure};
 
 /// Places for percentiles.
 const SLOTS: usize = 20;
@@ -27,7 +27,7 @@ fn line(output: &Output, job: &OutputRow) -> String {
     let mixed_only = job.mixed.is_some() && job.directions.0.iter().all(Option::is_none);
     if !mixed_only {
         for d in [Direction::Read, Direction::Write] {
-            stats(job.directions[d].as_ref().unwrap_or(&none), &listed, &mut f);
+            stats(job.directions[d].as_deref().unwrap_or(&none), &listed, &mut f);
         }
     }
     if let Some(mixed) = &job.mixed {
@@ -120,11 +120,11 @@ fn counts(c: &DiskCounts, f: &mut Vec<String>) {
 /// With line and column where a field is not what belongs there, or when there is no such line. A last line that breaks off is left out and
 /// said so in [`Output::partial`].
 pub fn read(text: &[u8]) -> Result<Output, ReadError> {
-    let text = String::from_utf8_lossy(text);
     let mut output = Output::default();
     let mut described = false;
-    for (number, line) in text.split_inclusive('\n').enumerate() {
-        let whole = line.ends_with('\n');
+    for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
+        let whole = line.ends_with(b"\n");
+        let line = String::from_utf8_lossy(line);
         let line = line.trim_end_matches(['\n', '\r']);
         if described && let (Some(words), Some(job)) = (line.strip_prefix(';'), output.jobs.last_mut()) {
             job.description = Some(words.into());
@@ -194,7 +194,7 @@ impl<'a> Fields<'a> {
     fn real(&mut self, what: &str) -> Result<f64, ReadError> {
         let at = self.at;
         let x: f64 = self.number(what)?;
-        if x.is_finite() && x.abs() < 1e20 {
+        if is_report_figure(x) {
             return Ok(x);
         }
         self.at = at;
@@ -222,7 +222,7 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow
     // One block for unified_rw_reporting, two without discards, three with; the CPU's percentage tells where they end.
     let mut parts = Vec::new();
     while parts.is_empty() || !f.left().is_none_or(|next| next.ends_with('%')) {
-        parts.push(read_stats(f, version)?);
+        parts.push(Box::new(read_stats(f, version)?));
         if parts.len() > 4 {
             return Err(f.wrong("more directions than fio has".into()));
         }

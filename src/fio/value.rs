@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::unit::is_report_figure;
+
 /// Any JSON value. Order of keys and repeated keys are kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum JsonValue<'a> {
@@ -25,10 +27,10 @@ pub enum JsonValue<'a> {
 
 /// Objects and arrays within each other; fio needs eight.
 const DEEPEST: usize = 64;
+/// Values of one member of a report, such as a job; fio's largest has some 20,000. Each takes up to 60 bytes, and its text may have two.
+const MOST_VALUES: usize = 1 << 20;
 /// Words of printf and Python for what is no number.
 const NOT_NUMBERS: [&str; 3] = ["nan", "inf", "infinity"];
-/// No figure of fio reaches beyond 64 bits.
-const LARGEST: f64 = 18_446_744_073_709_551_616.0;
 
 impl<'a> JsonValue<'a> {
     /// A whole number.
@@ -94,8 +96,23 @@ impl<'a> JsonValue<'a> {
         }
     }
 
-    /// Writes the value as fio lays it out, at a depth of indentation.
-    pub fn write(&self, out: &mut String, depth: usize) {
+    /// The number of values in this one, itself included.
+    pub fn count(&self) -> usize {
+        1 + match self {
+            JsonValue::List(list) => list.iter().map(JsonValue::count).sum(),
+            JsonValue::Map(members) => members.iter().map(|(_, v)| v.count()).sum(),
+            _ => 0,
+        }
+    }
+
+    /// The text of the value as fio lays it out, at a depth of indentation.
+    pub fn laid_out(&self, depth: usize) -> String {
+        let mut out = String::new();
+        self.write(&mut out, depth);
+        out
+    }
+
+    fn write(&self, out: &mut String, depth: usize) {
         let indent = |out: &mut String, depth: usize| (0..depth).for_each(|_| out.push_str("  "));
         match self {
             JsonValue::Null => out.push_str("null"),
@@ -132,7 +149,7 @@ impl<'a> JsonValue<'a> {
 
 /// A string of JSON. fio escapes only quotes and backslashes, which is all there is in its texts; control characters would make the
 /// document invalid and are escaped too.
-fn quote(text: &str, out: &mut String) {
+pub fn quote(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {
@@ -158,12 +175,14 @@ pub struct Reader<'a> {
     text: &'a [u8],
     at: usize,
     depth: usize,
+    /// Values of the present member so far.
+    values: usize,
 }
 
 impl<'a> Reader<'a> {
     /// From this byte on.
     pub fn new(text: &'a [u8], at: usize) -> Reader<'a> {
-        Reader { text, at, depth: 0 }
+        Reader { text, at, depth: 0, values: 0 }
     }
 
     /// How far it has read, in bytes.
@@ -287,8 +306,8 @@ impl<'a> Reader<'a> {
         let numeric = word.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b));
         let number = word.parse::<f64>().ok().filter(|_| numeric);
         match number {
-            Some(x) if x.is_finite() && x.abs() <= LARGEST => Ok(JsonValue::Number(word.into())),
-            // What C and Python print where a division failed, and what no 64 bits hold: no number, but no end of the report.
+            Some(x) if is_report_figure(x) => Ok(JsonValue::Number(word.into())),
+            // What C and Python print where a division failed, and numbers that no measurement has: no figure, but no end of the report.
             Some(_) => Ok(JsonValue::Text(word.into())),
             None if NOT_NUMBERS.contains(&word.trim_start_matches(['-', '+']).to_lowercase().as_str()) => {
                 Ok(JsonValue::Text(word.into()))
@@ -303,8 +322,17 @@ impl<'a> Reader<'a> {
     /// Reads any value into a place; what was read before the text ended is there too.
     ///
     /// # Errors
-    /// As [`Reader::object`].
+    /// As [`Reader::object`], and where the value holds more values than anything in a report.
     pub fn value_into(&mut self, place: &mut JsonValue<'a>) -> Result<(), Stop> {
+        self.values = 0;
+        self.part_into(place)
+    }
+
+    fn part_into(&mut self, place: &mut JsonValue<'a>) -> Result<(), Stop> {
+        self.values += 1;
+        if self.values > MOST_VALUES {
+            return Err(Stop::Wrong(format!("more than {MOST_VALUES} values in one job or member")));
+        }
         match self.peek()? {
             b'{' => {
                 *place = JsonValue::Map(Vec::new());
@@ -312,7 +340,7 @@ impl<'a> Reader<'a> {
                     let JsonValue::Map(members) = &mut *place else { return Ok(()) };
                     members.push((key, JsonValue::Null));
                     let last = members.len() - 1;
-                    let done = reader.value_into(&mut members[last].1);
+                    let done = reader.part_into(&mut members[last].1);
                     if done.is_err() && members[last].1 == JsonValue::Null {
                         members.pop();
                     }
@@ -325,7 +353,7 @@ impl<'a> Reader<'a> {
                     let JsonValue::List(list) = &mut *place else { return Ok(()) };
                     list.push(JsonValue::Null);
                     let last = list.len() - 1;
-                    reader.value_into(&mut list[last])
+                    reader.part_into(&mut list[last])
                 })
             }
             b'"' => {

@@ -36,7 +36,7 @@ pub type JobOptions = Vec<(&'static str, String)>;
 /// # Errors
 /// The first step that fio cannot do.
 pub fn job_file(plan: &Plan, places: &[JobTarget]) -> Result<String, Inexpressible> {
-    let mut text = format!("; plan {}\n", plan.name);
+    let mut text = format!("; plan {}\n", plan.name.replace(char::is_control, " "));
     for (i, step) in plan.steps.iter().enumerate() {
         let own: Vec<JobTarget> = step.targets.iter().map(|t| place(t, places)).collect();
         for (t, options) in
@@ -51,7 +51,7 @@ pub fn job_file(plan: &Plan, places: &[JobTarget]) -> Result<String, Inexpressib
             if plan.continue_on_error {
                 options.push(("continue_on_error", "io".into()));
             }
-            write_section(&mut text, &step.name, &options);
+            write_job(&mut text, step, &step.name, &options)?;
         }
     }
     Ok(text)
@@ -63,12 +63,51 @@ fn place(path: &std::path::Path, known: &[JobTarget]) -> JobTarget {
     known.iter().find(|p| p.path == path).cloned().unwrap_or(JobTarget { path, size: None })
 }
 
-/// Adds a section to a job file.
-pub fn write_section(text: &mut String, name: &str, options: &JobOptions) {
+/// Adds a job of a step to a job file.
+///
+/// # Errors
+/// When its name or a value cannot stand there.
+pub fn write_job(
+    text: &mut String,
+    step: &Step,
+    name: &str,
+    options: &JobOptions,
+) -> Result<(), Inexpressible> {
+    let options = options.iter().map(|(name, value)| (*name, value.as_str()));
+    let written = match name.starts_with("global") {
+        true => Err(format!("a section '{name}' of a job file is none of a job: rename it")),
+        false => write_section(text, name, options),
+    };
+    written.map_err(|why| Inexpressible { step: step.name.clone(), why })
+}
+
+/// Adds a section to a job file. An option without a value is a flag.
+///
+/// # Errors
+/// With the text that would be read back as another one: a line of its own, a comment, a variable, the defaults of all jobs. Names and values
+/// come from files of others, and what follows a line break in them could name any file to be overwritten.
+pub fn write_section<'a>(
+    text: &mut String,
+    name: &str,
+    options: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> Result<(), String> {
+    let changed = |text: &str| {
+        text.contains(|c: char| c.is_control() || c == ';' || c == '#')
+            || text.contains("${")
+            || text.trim() != text
+    };
+    if changed(name) || name.contains(['[', ']']) || name.is_empty() {
+        return Err(format!("a job file cannot hold the name {name:?}: rename it"));
+    }
     let _ = writeln!(text, "\n[{name}]");
     for (option, value) in options {
-        let _ = writeln!(text, "{option}={value}");
+        if changed(option) || option.contains(['=', '[', ']']) || changed(value) {
+            return Err(format!("a job file cannot hold {option}={value:?}: fio would read another value"));
+        }
+        let _ =
+            if value.is_empty() { writeln!(text, "{option}") } else { writeln!(text, "{option}={value}") };
     }
+    Ok(())
 }
 
 /// The jobs of one step: one for each target, or one over all of them where the step goes round them.
@@ -149,6 +188,23 @@ mod tests {
             steps,
             question: None,
         }
+    }
+
+    #[test]
+    fn a_text_that_would_be_read_as_another_one_is_refused() {
+        let refused = |plan: &Plan, path: &str| job_file(plan, &[at(path)]).unwrap_err().to_string();
+        for name in ["a]\nexec_prerun=x", "a\n", "a;b", "a#b", " a", "${HOME}", "", "global", "globally"] {
+            let why = refused(&plan(vec![Step { name: name.into(), ..Step::default() }]), "f");
+            assert!(why.contains("rename it"), "{name:?}: {why}");
+        }
+        let sound = plan(vec![Step { name: "a".into(), ..Step::default() }]);
+        for path in ["/data/f\nfilename=/dev/vda", "/data/f#1", "/data/f;1", "/data/f ", "/data/${X}"] {
+            let why = refused(&sound, path);
+            assert!(why.contains("fio would read another value"), "{path:?}: {why}");
+        }
+        let named = Plan { name: "x\n[evil]\nfilename=/dev/vda".into(), ..sound };
+        let text = job_file(&named, &[at("/data/a b")]).unwrap();
+        assert!(text.starts_with("; plan x [evil] filename=/dev/vda\n\n[a]\nfilename=/data/a b\n"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Reports of other load generators than fio: `dd`, `sysbench fileio`, `ioping`, `pg_test_fsync`, DiskSpd and Iometer.
 //!
-//! Each reader is one file. It gets the text line by line, keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
+//! A reader is one file, with a line in the list of [`reports`] and a variant of [`ReportProgram`]; the compiler then asks for the words of that
+//! program wherever advice names an option. A reader gets the text line by line, keeps what the report says in [`ReportedStep`]s, and derives no doubt and no
 //! verdict. What a report does not say stays unknown, or is assumed with its reason. Memory is bounded by the number of reports and runs
 //! that are kept, time is linear in the text. Figures are in the project's units; nothing here touches a target.
 
@@ -123,7 +124,7 @@ trait LineReader {
 
 /// All reports in a text, which has no quoting or log prefixes any more (`fio::paste::plain`).
 pub fn reports(text: &[u8]) -> ForeignReports {
-    let mut readers: [Box<dyn LineReader>; 7] = [
+    let mut readers: Vec<Box<dyn LineReader>> = vec![
         Box::new(dd::DdReader::default()),
         Box::new(sysbench::SysbenchReader::default()),
         Box::new(ioping::IopingReader::default()),

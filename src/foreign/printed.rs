@@ -1,11 +1,11 @@
-//! Quantities as other tools print them: `4.28 us`, `237.2 k`, `926.7 MiB/s`, `16Kb`. Whatever is no finite number at or above 0 is nothing.
+//! Quantities as other tools print them: `4.28 us`, `237.2 k`, `926.7 MiB/s`, `16Kb`. Whatever is no figure at or above 0 is nothing.
 
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, is_report_figure};
 
 /// A number that stands alone.
 pub fn number(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    text.trim().parse::<f64>().ok().filter(|x| plain && x.is_finite() && *x < 1e18)
+    text.trim().parse::<f64>().ok().filter(|x| plain && is_report_figure(*x))
 }
 
 /// A whole number that stands alone.

@@ -170,7 +170,11 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
     if name.len() > 255 {
         return Err(Errno::NAMETOOLONG.into());
     }
-    let (_, temporary) = neighbour(folder, name)?;
+    let (_, temporary) = neighbour(folder, name).map_err(|e| match e.kind() {
+        // The folder is open, so that it is there: /proc and its like keep no files of others.
+        io::ErrorKind::NotFound => Unfit::Why("no file can be made in its folder".into()),
+        _ => e.into(),
+    })?;
     Ok(rustix::fs::unlinkat(folder, &temporary, AtFlags::empty())?)
 }
 

@@ -39,7 +39,7 @@ pub enum OutputError {
         path: PathBuf,
     },
     /// The path cannot be written.
-    #[error("{} cannot be written: {why}; name another file with {option}", path.display())]
+    #[error("{} cannot be written: {why}; name another path with {option}", path.display())]
     Unwritable {
         /// The option that names the output.
         option: String,

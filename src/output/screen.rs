@@ -36,6 +36,22 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
+/// Writes texts with such characters made visible.
+pub struct VisibleWriter<'a>(pub &'a mut dyn Write);
+
+impl Write for VisibleWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // Whoever makes text writes whole characters.
+        let text = std::str::from_utf8(bytes).map_err(io::Error::other)?;
+        self.0.write_all(visible(text).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// Prints results on standard output. A reader that has gone away (`| head`) is no error.
 ///
 /// # Errors

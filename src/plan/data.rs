@@ -31,7 +31,7 @@ impl fmt::Display for BufferPattern {
 impl FromStr for BufferPattern {
     type Err = WordError;
     fn from_str(text: &str) -> Result<BufferPattern, WordError> {
-        let bad = |part: &str, why: &str| WordError(format!("buffer-pattern: '{part}' {why}"));
+        let bad = |part: &str, why: &str| WordError(format!("'{part}' {why}"));
         let mut bytes = Vec::new();
         let mut rest = text.trim_start();
         while !rest.is_empty() {
@@ -69,7 +69,7 @@ impl FromStr for BufferPattern {
         match bytes.len() {
             0 => Err(bad(text, "has no byte")),
             1..=512 => Ok(BufferPattern(bytes)),
-            n => Err(WordError(format!("buffer-pattern: {n} bytes are more than 512"))),
+            n => Err(WordError(format!("{n} bytes are more than 512"))),
         }
     }
 }

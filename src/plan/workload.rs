@@ -317,7 +317,7 @@ impl Distribution {
     fn zones(text: &str) -> Result<Distribution, WordError> {
         let bad = |part: &str| {
             WordError(format!(
-                "distribution: '{part}' is not a share of accesses and one of the range: write zoned:50/5:30/15:20/80"
+                "'{part}' is not a share of accesses and one of the range: write zoned:50/5:30/15:20/80"
             ))
         };
         let mut zones: Vec<(u32, u32)> = Vec::new();
@@ -326,14 +326,12 @@ impl Distribution {
             zones.push((accesses.parse().map_err(|_| bad(part))?, range.parse().map_err(|_| bad(part))?));
         }
         if zones.iter().any(|z| z.1 == 0) {
-            return Err(WordError("distribution: a zone has no share of the range: leave it out".into()));
+            return Err(WordError("a zone has no share of the range: leave it out".into()));
         }
         let sum = |pick: fn(&(u32, u32)) -> u32| zones.iter().map(pick).fold(0u32, u32::saturating_add);
         for (what, total) in [("accesses", sum(|z| z.0)), ("the range", sum(|z| z.1))] {
             if total != 100 {
-                return Err(WordError(format!(
-                    "distribution: the zones' shares of {what} add up to {total} %, not 100 %"
-                )));
+                return Err(WordError(format!("the zones' shares of {what} add up to {total} %, not 100 %")));
             }
         }
         Ok(Distribution::Zoned(zones))
@@ -363,10 +361,10 @@ impl FromStr for Distribution {
             return Distribution::zones(value.unwrap_or_default());
         }
         let value = value
-            .map(|v| v.parse::<f64>().map_err(|_| WordError(format!("distribution: '{v}' is not a number"))))
+            .map(|v| v.parse::<f64>().map_err(|_| WordError(format!("'{v}' is not a number"))))
             .transpose()?;
         let in_range = |ok: bool, v: f64, d: Distribution, range: &str| {
-            if ok { Ok(d) } else { Err(WordError(format!("distribution: {name}:{v} is outside {range}"))) }
+            if ok { Ok(d) } else { Err(WordError(format!("{name}:{v} is outside {range}"))) }
         };
         match (name, value) {
             ("uniform" | "random", None) => Ok(Distribution::Uniform),
@@ -381,9 +379,7 @@ impl FromStr for Distribution {
             ("normal", Some(v)) => {
                 in_range(v > 0.0 && v <= 100.0, v, Distribution::Normal(v), "0 to 100 percent")
             }
-            ("normal", None) => {
-                Err(WordError("distribution: normal needs its deviation, as in normal:10".into()))
-            }
+            ("normal", None) => Err(WordError("normal needs its deviation, as in normal:10".into())),
             _ => Err(WordError(format!(
                 "'{text}' is not a distribution: use uniform, zipf:1.1, pareto:0.2, normal:10 or zoned:50/5:50/95"
             ))),

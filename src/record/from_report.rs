@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
-    CpuRecord, DirectionSummary, ErrorRecord, Known, LatencySummary, Record, Report, ReportedFigures,
-    ReportedLatency, ReportedStep, ReportedSync, SCHEMA, SCHEMA_VERSION, State, StepRecord, StepTarget,
+    DirectionSummary, ErrorRecord, Known, LatencySummary, Record, Report, ReportedFigures, ReportedLatency,
+    ReportedStep, ReportedSync, SCHEMA, SCHEMA_VERSION, State, StepRecord, StepTarget,
 };
 use crate::environment::Environment;
-use crate::observe::Evidence;
 use crate::plan::{EngineKind, Plan};
 use crate::sample::{Direction, Series};
 use crate::stats::percentile::{STANDARD, printable};
@@ -71,41 +70,21 @@ impl StepRecord {
         StepRecord {
             name: reported.name.clone(),
             engine: engine.into(),
-            engine_features: Vec::new(),
-            fio: None,
-            started: Known::Unknown,
-            interventions: Vec::new(),
-            set_up_ns: Nanos(0),
-            started_after_ns: Nanos(0),
             window_ns: window,
-            workers_window_ns: Nanos(0),
             in_flight_mean: in_flight,
             in_flight_asked: c.in_flight().map(|n| n as f64).into(),
-            cpu: CpuRecord::default(),
-            pinned_cpus: Vec::new(),
-            placement: None,
             errors: ErrorRecord {
                 count: reported.failure.as_ref().map_or(0, |f| f.ios.unwrap_or(1)),
                 first: Vec::new(),
             },
-            drained_ios: 0,
-            drained_max_ns: Nanos(0),
-            end_flushes: 0,
-            end_flush_max_ns: Nanos(0),
-            lost_ios: 0,
-            stuck_workers: 0,
-            accounting: None,
-            open_loop: None,
-            depth: None,
-            trace_left_out_ios: 0,
             // Without names of files there is no target to name.
             targets: if targets.is_empty() { Vec::new() } else { vec![target] },
             read,
             write,
             trim,
             sync,
-            evidence: Evidence::default(),
             reported: Some(Box::new(reported)),
+            ..StepRecord::default()
         }
     }
 }

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::figure_range::{NoFigure, first_no_figure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
+use crate::output::screen::VisibleWriter;
 
 /// Why a stored Record could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -41,6 +43,16 @@ pub enum RecordError {
         field: String,
         /// The version that wrote it.
         written_by: String,
+    },
+    /// A number that no measurement has.
+    #[error("{}: {key} is {value:e}, which no measurement can give: the file was changed or damaged", path.display())]
+    NoFigure {
+        /// The file.
+        path: PathBuf,
+        /// The key of the number.
+        key: String,
+        /// The number.
+        value: f64,
     },
     /// The file does not have the form of a Record.
     #[error("{}: {source}", path.display())]
@@ -117,6 +129,9 @@ impl Record {
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
+        if let Some(NoFigure { key, value }) = first_no_figure(text) {
+            return Err(RecordError::NoFigure { path, key, value });
+        }
         if found <= 1
             && let Some(value) = version1::of_report(text)
         {
@@ -136,12 +151,12 @@ impl Record {
         }
     }
 
-    /// Writes the Record as one line of JSON.
+    /// Writes the Record as one line of JSON, with escapes for the characters that a terminal would obey.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn write(&self, mut out: &mut dyn Write) -> std::io::Result<()> {
-        serde_json::to_writer(&mut out, self)?;
+    pub fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        serde_json::to_writer(VisibleWriter(out), self)?;
         out.write_all(b"\n")
     }
 }

@@ -111,7 +111,7 @@ impl ReportProgram {
             ReportProgram::Sysbench => "--file-fsync-all=on",
             ReportProgram::Ioping => "-Y",
             ReportProgram::Diskspd => "write-through (-Sw)",
-            _ => "fsync",
+            ReportProgram::Fio | ReportProgram::PgTestFsync | ReportProgram::Iometer => "fsync",
         }
     }
 

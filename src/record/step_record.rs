@@ -14,7 +14,7 @@ use crate::topo::Placement;
 use crate::unit::{Bytes, Nanos};
 
 /// One step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepRecord {
     /// The name of the step in the plan.

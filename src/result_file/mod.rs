@@ -1,7 +1,6 @@
 //! The reader of all results, Records and reports of other tools: each becomes a Record here, and all other code reads Records alone.
 //!
-//! The content of a file tells its form, not its name. To read the reports of one more tool, add a file to `foreign` and a line to its
-//! list. fio's reader is `fio::to_record`.
+//! The content of a file tells its form, not its name. To read the reports of one more tool, see `foreign`. fio's reader is `fio::to_record`.
 
 mod typed_command;
 
@@ -94,24 +93,34 @@ impl ToolReport {
     }
 }
 
+/// The Record that a text is; absent for any other text. `path` is for messages.
+///
+/// # Errors
+/// When it is a Record that cannot be read.
+pub fn stored(bytes: &[u8], path: &Path) -> Result<Option<Record>, RecordError> {
+    let json = bytes.trim_ascii_start().starts_with(b"{");
+    let ours = json && bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
+    let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| ours) else { return Ok(None) };
+    match Record::parse(text, path.to_path_buf()) {
+        Ok(record) => Ok(Some(judged(record))),
+        Err(RecordError::Foreign { .. }) => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// The results that a text holds; `path` is for messages.
 ///
 /// # Errors
 /// When the text holds no result, or a damaged one.
 pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
-    let ours = bytes.windows(SCHEMA.len()).any(|part| part == SCHEMA.as_bytes());
-    if let Some(text) = std::str::from_utf8(bytes).ok().filter(|_| ours) {
-        match Record::parse(text, path.to_path_buf()) {
-            Ok(record) => return Ok(Found::Record(Box::new(judged(record)))),
-            Err(RecordError::Foreign { .. }) => {}
-            Err(e) => return Err(e.into()),
-        }
+    if let Some(record) = stored(bytes, path)? {
+        return Ok(Found::Record(Box::new(record)));
     }
     let plain = paste::plain(bytes);
     let foreign = foreign::reports(&plain);
     let mut all: Vec<ToolReport> = Vec::new();
     let mut unread = None;
-    match read_report::reports(bytes) {
+    match read_report::reports(&plain).map_err(|e| paste::placed(bytes, e)) {
         Ok(reports) => {
             let mut reports = read_report::last_of_each_run(reports);
             typed_command::attach(&plain, &mut reports);

@@ -36,7 +36,7 @@ use crate::exit::Exit;
 use crate::explain;
 use crate::guard::{self, GuardError};
 use crate::machine;
-use crate::output::{self, FileIdentity, OutputFile, screen};
+use crate::output::{self, Content, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::promise_options::{self, PromiseOptions};
@@ -144,8 +144,8 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
             let output = beside_input("-o", path, &args.file)?;
-            let text = convert::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
-            deliver(output, &screen::visible(&text))
+            let converted = convert::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
+            deliver(output, &|out| converted.write(&mut screen::VisibleWriter(out)))
         }
         CliCommand::Explain(args) => {
             let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
@@ -212,10 +212,9 @@ fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, F
 }
 
 /// Saves the whole text of an output; in the temporary folder where its own place does not take it.
-fn deliver(mut output: OutputFile, text: &str) -> Result<Exit, Failure> {
-    let write = |out: &mut dyn std::io::Write| out.write_all(text.as_bytes());
-    let Err(e) = output.save(&write) else { return Ok(Exit::Done) };
-    let second = output.save_elsewhere(&write).map(|path| format!("; it is in {} instead", path.display()));
+fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
+    let Err(e) = output.save(content) else { return Ok(Exit::Done) };
+    let second = output.save_elsewhere(content).map(|path| format!("; it is in {} instead", path.display()));
     let message =
         format!("{} could not be saved: {e}{}", output.path().display(), second.unwrap_or_default());
     Err(Failure::new(Exit::Failed, message))
@@ -272,7 +271,7 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
     let page = html::page(&record).context("writing the page")?;
-    deliver(output, &page)?;
+    deliver(output, &|out| out.write_all(page.as_bytes()))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", path.display())) }
 }
 

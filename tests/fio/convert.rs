@@ -143,7 +143,7 @@ fn what_reads_records_reads_reports() {
         "--offline",
     ]);
     // Without an interval nothing can be passed.
-    assert!(code <= 1 && !text.contains("PASS"), "{code} {text} {err}");
+    assert!([0, 1, 5, 6].contains(&code) && !text.contains("PASS"), "{code} {text} {err}");
     std::fs::write(folder.path().join("cut.json"), &REPORT[..REPORT.find("\"usr_cpu\"").unwrap()]).unwrap();
     assert!(folder.well(&["show", "cut.json"]).contains("breaks off at line"));
     std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "nan")).unwrap();
@@ -264,7 +264,8 @@ fn a_report_is_judged_of_its_figures_and_at_its_date() {
     let with = |first: &[&'static str]| [first, &promise].concat();
     let (code, text, err) = folder.run(&with(&["verdict", "fio.json"]));
     let explained = folder.run(&with(&["explain", "fio.json"])).1;
-    assert_eq!((code, err.as_str()), (0, ""), "{text}");
+    // INVALID: the load could not reach what is promised.
+    assert_eq!((code, err.as_str()), (6, ""), "{text}");
     assert!(text.contains("by Little's law") && text.contains("--at 2023-11-1"), "{text}");
     assert!(!text.contains("the steps used"), "{text}");
     let line = text.lines().find(|l| l.contains("deep")).unwrap();

@@ -71,7 +71,7 @@ fn output() -> Output {
             engine: "libaio".into(),
             depth: 128,
         }),
-        directions: PerDirection([Some(read), None, None, None]),
+        directions: PerDirection([Some(Box::new(read)), None, None, None]),
         cpu: Some(RowCpu {
             user: 0.0319,
             system: 0.1095,

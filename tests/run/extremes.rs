@@ -108,3 +108,27 @@ fn any_figure_of_a_report_gives_outputs() {
     assert!(made > 100, "{made}");
     assert!(failed.is_empty(), "{failed:#?}");
 }
+
+#[test]
+fn a_number_that_no_measurement_has_is_refused_with_its_key() {
+    let whole: Value = serde_json::from_str(include_str!("../../fuzz/records/simulated.json")).unwrap();
+    let mut places = Vec::new();
+    numbers(&whole, String::new(), &mut places);
+    // The version is looked at before everything else.
+    places.retain(|place| place != "/schema_version");
+    for (place, extreme) in
+        places.iter().flat_map(|p| [json!(1e308), json!(-1e41), json!(5e-324)].map(|e| (p, e)))
+    {
+        let mut one = whole.clone();
+        *one.pointer_mut(place).unwrap() = extreme;
+        let refusal = Record::parse(&one.to_string(), "r.json".into()).unwrap_err().to_string();
+        let last = place.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap();
+        assert!(
+            refusal.starts_with("r.json: ")
+                && refusal.contains(last)
+                && refusal.contains("which no measurement can give"),
+            "{place}: {refusal}"
+        );
+    }
+    assert!(places.len() > 400, "{}", places.len());
+}

@@ -5,8 +5,8 @@ use proptest::sample::select;
 
 use super::tests::{job, look};
 use super::*;
-use crate::fio::write_jobs::{JobTarget, sections};
-use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Start, Step};
+use crate::fio::write_jobs::{self, JobTarget, sections};
+use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Plan, Start, Step};
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -191,5 +191,38 @@ proptest! {
         prop_assume!(step.problem().is_none());
         let back = there_and_back(&step).map_err(TestCaseError::fail)?;
         prop_assert_eq!(back, step);
+    }
+}
+
+/// fio writes nothing and opens no file under `--parse-only`.
+#[test]
+fn the_installed_fio_reads_the_job_files_of_steps() {
+    use proptest::strategy::ValueTree;
+    use proptest::test_runner::TestRunner;
+
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("j.fio");
+    let mut runner = TestRunner::deterministic();
+    let mut read = 0;
+    while read < 40 {
+        let step = step().new_tree(&mut runner).unwrap().current();
+        // fio refuses to offload the submission of its io_uring, which a schedule is said with.
+        let scheduled = step.rate_iops.is_some() && step.engine == EngineKind::IoUring;
+        if step.problem().is_some() || scheduled {
+            continue;
+        }
+        let plan = Plan { name: "any".into(), steps: vec![step], ..Plan::none() };
+        let places = [JobTarget { path: "/dev/vdb".into(), size: Some(DISK) }];
+        // Not every step can be said.
+        let Ok(text) = write_jobs::job_file(&plan, &places) else { continue };
+        std::fs::write(&file, &text).unwrap();
+        match std::process::Command::new("fio").arg("--parse-only").arg(&file).output() {
+            Ok(ran) => {
+                let said = String::from_utf8_lossy(&ran.stderr);
+                assert!(ran.status.success(), "{said}\n{text}");
+            }
+            Err(e) => return println!("skipped: fio: {e}"),
+        }
+        read += 1;
     }
 }

@@ -1,6 +1,6 @@
 //! `key=value` fields of a line, and numbers with the units of fio's eras.
 
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, is_report_figure};
 
 /// The value behind `key=`, to the next comma, and where it stands.
 pub fn field<'a>(line: &'a str, key: &str) -> Option<(usize, &'a str)> {
@@ -29,7 +29,7 @@ pub fn position(line: &str, key: &str) -> Option<usize> {
 pub fn number(text: &str) -> Option<(f64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let value = text[..end].parse::<f64>().ok().filter(|v| v.is_finite())?;
+    let value = text[..end].parse::<f64>().ok().filter(|v| is_report_figure(*v))?;
     Some((value, text[end..].trim_start()))
 }
 

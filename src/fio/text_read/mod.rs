@@ -11,6 +11,7 @@ mod line;
 mod row;
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -26,6 +27,12 @@ use row::TextRow;
 
 /// Notes after these are counted only.
 const MOST_NOTES: usize = 50;
+/// More disks, and more sums of groups, of one report are left out.
+const MOST_AFTER: usize = 1024;
+/// More disks of all reports are left out.
+const MOST_DISKS: usize = 1 << 18;
+/// Headers are kept for the next report of the same run up to this number, and up to 64 for each row: every report looks at all of them.
+const MOST_HEADERS_KEPT: usize = 1024;
 /// A line that ends with a comma goes on in the next one, up to this length.
 const LONGEST_JOINED: usize = 1000;
 
@@ -83,6 +90,12 @@ struct TextReader {
     /// Sums of the groups, in case there is nothing else.
     groups: Vec<OutputRow>,
     rows: usize,
+    /// Disks of all reports.
+    disks: usize,
+    /// The rows of the present report, by [`row_identity`].
+    known: HashSet<u64>,
+    /// A row of the present report names its host.
+    of_clients: bool,
     unfinished: Option<String>,
     notes_left_out: usize,
     /// The host of the next row: in client mode `<host> ` is the line before it.
@@ -124,6 +137,13 @@ impl Here<'_, '_> {
     }
 }
 
+/// A number that tells a row from the other rows of its report.
+fn row_identity(name: &str, host: Option<&str>, pid: Option<u32>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (name, host, pid).hash(&mut hasher);
+    hasher.finish()
+}
+
 impl TextReader {
     fn line(&mut self, line: &TextLine<'_>) {
         let text: &str = &line.text;
@@ -163,7 +183,10 @@ impl TextReader {
         }
         if position(text, "in_queue").is_some() && position(text, "ios").is_some() {
             self.after();
-            if let Some(disk) = disk(text) {
+            if let Some(disk) =
+                disk(text).filter(|_| self.output.disks.len() < MOST_AFTER && self.disks < MOST_DISKS)
+            {
+                self.disks += 1;
                 let below = disk.below.is_none() && self.output.disks.iter().any(|d| d.below.is_some());
                 self.output.disks.push(DiskCounters { is_below: below, ..disk });
             }
@@ -173,7 +196,9 @@ impl TextReader {
             if self.part == TextPart::After
                 && let Some(job) = group(text)
             {
-                self.groups.push(job);
+                if self.groups.len() < MOST_AFTER && self.rows + self.groups.len() < MOST_ROWS {
+                    self.groups.push(job);
+                }
             }
             return;
         };
@@ -307,10 +332,9 @@ impl TextReader {
         if self.output.jobs.is_empty() {
             return;
         }
-        let of_clients = self.output.jobs.iter().any(|j| j.host.is_some());
         let pid = field(row, "pid").and_then(|(_, v)| whole(v)).map(|n| n as u32);
-        let is_new = |job: &OutputRow| job.name != name || job.host.as_deref() != host || job.pid != pid;
-        if of_clients && (host.is_some() || name == ALL_CLIENTS) && self.output.jobs.iter().all(is_new) {
+        let client = host.is_some() || name == ALL_CLIENTS;
+        if self.of_clients && client && !self.known.contains(&row_identity(name, host, pid)) {
             self.part = TextPart::Rows;
             return;
         }
@@ -318,7 +342,10 @@ impl TextReader {
         if self.part != TextPart::After && !apart {
             return;
         }
-        let (headers, version) = (self.headers.clone(), self.output.version.clone());
+        let (mut headers, version) = (self.headers.clone(), self.output.version.clone());
+        if headers.len() > MOST_HEADERS_KEPT + 64 * self.output.jobs.len() {
+            headers.clear();
+        }
         if !apart {
             self.unfinished.get_or_insert(INTERIM.into());
         }
@@ -333,6 +360,8 @@ impl TextReader {
         if let Some(why) = missing {
             self.unfinished.get_or_insert(why);
         }
+        self.of_clients |= job.host.is_some();
+        self.known.insert(row_identity(&job.name, job.host.as_deref(), job.pid));
         self.output.jobs.push(job);
     }
 
@@ -340,6 +369,8 @@ impl TextReader {
     fn finish(&mut self) {
         self.close_row();
         let mut output = std::mem::take(&mut self.output);
+        self.known.clear();
+        self.of_clients = false;
         let headers = std::mem::take(&mut self.headers);
         let groups = std::mem::take(&mut self.groups);
         let mut partial = self.unfinished.take();
@@ -352,6 +383,7 @@ impl TextReader {
                 return;
             }
             partial = Some("only the sums of the groups are there".into());
+            self.rows += groups.len();
             output.jobs = groups;
         }
         own_headers(&headers, &mut output.jobs);
@@ -402,21 +434,24 @@ fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) {
     for job in jobs.iter() {
         *rows.entry((job.name.clone(), job.group)).or_default() += 1;
     }
-    let alike = |own: &[&Header]| own.iter().all(|h| *h == own[0]);
+    let one = |own: &[&Header]| own.iter().all(|h| *h == own[0]);
+    let alike: HashSet<(&str, u32)> =
+        by_job.iter().filter(|(_, own)| one(own)).map(|(job, _)| *job).collect();
     let all: Vec<&Header> = headers.iter().map(|(.., h)| h).collect();
+    let all_alike = one(&all);
     let mut told: HashMap<(String, u32), usize> = HashMap::new();
     for job in jobs {
         let key = (job.name.clone(), job.group);
         let sum = [ALL_CLIENTS, "all jobs"].contains(&job.name.as_str());
         let own = match by_job.get(&(job.name.as_str(), job.group)) {
-            Some(own) if alike(own) => own.first(),
+            Some(own) if alike.contains(&(job.name.as_str(), job.group)) => own.first(),
             Some(own) if rows.get(&key) == Some(&own.len()) => {
                 let nth = told.entry(key).or_default();
                 *nth += 1;
                 own.get(*nth - 1)
             }
             // A sum over all is of one workload where all had the same.
-            None if sum && alike(&all) => all.first(),
+            None if sum && all_alike => all.first(),
             _ => None,
         };
         job.header = own.map(|h| (*h).clone());
@@ -495,10 +530,10 @@ fn group(text: &str) -> Option<OutputRow> {
     };
     let mut job = OutputRow { name: "all jobs".into(), members: 0, ..OutputRow::default() };
     match word {
-        "READ" => job.directions[Direction::Read] = Some(stats),
-        "WRITE" => job.directions[Direction::Write] = Some(stats),
-        "TRIM" => job.directions[Direction::Trim] = Some(stats),
-        "MIXED" => job.mixed = Some(stats),
+        "READ" => job.directions[Direction::Read] = Some(Box::new(stats)),
+        "WRITE" => job.directions[Direction::Write] = Some(Box::new(stats)),
+        "TRIM" => job.directions[Direction::Trim] = Some(Box::new(stats)),
+        "MIXED" => job.mixed = Some(Box::new(stats)),
         _ => return None,
     }
     Some(job)

@@ -15,9 +15,9 @@ pub enum LineKind {
     /// `read: IOPS=...`; or all directions together.
     Direction(Option<Direction>),
     /// `clat (usec): min=...`, with the nanoseconds of its unit.
-    Latency(Of, u64),
+    Latency(LatencyKind, u64),
     /// `clat percentiles (usec):`.
-    Percentiles(Of, u64),
+    Percentiles(LatencyKind, u64),
     /// `|  1.00th=[  494], ...`.
     PercentileRow,
     /// `bw (  KiB/s): min=...`.
@@ -44,9 +44,9 @@ pub enum LineKind {
     Description,
 }
 
-/// Which latency.
+/// The kind of a latency, by the word in front of its figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum LatencyKind {
     /// Submission.
     Slat,
     /// Completion.
@@ -55,21 +55,21 @@ pub enum Of {
     Lat,
     /// Flushes.
     Sync,
-    /// Of I/Os of one priority: told apart, and not kept.
+    /// LatencyKind I/Os of one priority: told apart, and not kept.
     Priority,
 }
 
-impl Of {
-    fn in_front_of(text: &str) -> Option<Of> {
+impl LatencyKind {
+    fn in_front_of(text: &str) -> Option<LatencyKind> {
         let words: Vec<&str> = text.split_whitespace().rev().take(3).collect();
         if words.contains(&"prio") {
-            return Some(Of::Priority);
+            return Some(LatencyKind::Priority);
         }
         match *words.first()? {
-            "slat" => Some(Of::Slat),
-            "clat" => Some(Of::Clat),
-            "lat" => Some(Of::Lat),
-            "sync" => Some(Of::Sync),
+            "slat" => Some(LatencyKind::Slat),
+            "clat" => Some(LatencyKind::Clat),
+            "lat" => Some(LatencyKind::Lat),
+            "sync" => Some(LatencyKind::Sync),
             _ => None,
         }
     }
@@ -91,7 +91,11 @@ impl LineKind {
         if let Some(before) = text.split("percentiles (").next().filter(|b| b.len() < text.len()) {
             let (_, inside, _) = in_parentheses(&text[before.len()..])?;
             // Its name may carry parentheses of its own: `clat prio 0/0 (50.00% of IOs)`.
-            let of = if before.contains(" prio ") { Of::Priority } else { Of::in_front_of(before)? };
+            let of = if before.contains(" prio ") {
+                LatencyKind::Priority
+            } else {
+                LatencyKind::in_front_of(before)?
+            };
             return Some(LineKind::Percentiles(of, unit(inside)?));
         }
         if text.trim_start().starts_with("Description") {
@@ -106,7 +110,9 @@ impl LineKind {
                 Some((before, inside, _)) if before.trim_end().ends_with("bw") => {
                     inside.ends_with("/s").then_some(LineKind::Bandwidth)
                 }
-                Some((before, inside, _)) => Some(LineKind::Latency(Of::in_front_of(before)?, unit(inside)?)),
+                Some((before, inside, _)) => {
+                    Some(LineKind::Latency(LatencyKind::in_front_of(before)?, unit(inside)?))
+                }
                 None => text.trim_start().starts_with("iops").then_some(LineKind::Iops),
             };
         }
@@ -148,7 +154,7 @@ pub struct TextRow {
     /// The direction that latencies belong to; the mix when absent.
     direction: Option<Option<Direction>>,
     /// The table that percentile rows belong to.
-    table: Option<(Of, u64)>,
+    table: Option<(LatencyKind, u64)>,
     /// As 3.x prints it.
     modern: bool,
     ended: bool,
@@ -180,7 +186,7 @@ impl TextRow {
         self.line = here.number;
         self.take(kind, here);
         let part = match (kind, self.direction) {
-            (LineKind::Latency(Of::Sync, _), _) => "sync.lat.".to_string(),
+            (LineKind::Latency(LatencyKind::Sync, _), _) => "sync.lat.".to_string(),
             (
                 LineKind::Direction(_) | LineKind::Latency(..) | LineKind::Bandwidth | LineKind::Iops,
                 Some(d),
@@ -238,8 +244,8 @@ impl TextRow {
 
     fn stats(&mut self) -> Option<&mut Stats> {
         match self.direction? {
-            Some(d) => self.job.directions[d].as_mut(),
-            None => self.job.mixed.as_mut(),
+            Some(d) => self.job.directions[d].as_deref_mut(),
+            None => self.job.mixed.as_deref_mut(),
         }
     }
 
@@ -270,27 +276,27 @@ impl TextRow {
         }
         stats.cache_hit = here.text.split("Cachehit=").nth(1).and_then(share);
         match d {
-            Some(d) => self.job.directions[d] = Some(stats),
-            None => self.job.mixed = Some(stats),
+            Some(d) => self.job.directions[d] = Some(Box::new(stats)),
+            None => self.job.mixed = Some(Box::new(stats)),
         }
         (self.direction, self.table) = (Some(d), None);
     }
 
     /// The latency of that kind, made when it is missing.
-    fn place(&mut self, of: Of) -> Option<&mut Latency> {
-        if of == Of::Sync {
+    fn place(&mut self, of: LatencyKind) -> Option<&mut Latency> {
+        if of == LatencyKind::Sync {
             return Some(self.job.sync.get_or_insert_default());
         }
         let stats = self.stats()?;
         match of {
-            Of::Slat => Some(stats.slat.get_or_insert_default()),
-            Of::Clat => Some(stats.clat.get_or_insert_default()),
-            Of::Lat => Some(stats.lat.get_or_insert_default()),
-            Of::Sync | Of::Priority => None,
+            LatencyKind::Slat => Some(stats.slat.get_or_insert_default()),
+            LatencyKind::Clat => Some(stats.clat.get_or_insert_default()),
+            LatencyKind::Lat => Some(stats.lat.get_or_insert_default()),
+            LatencyKind::Sync | LatencyKind::Priority => None,
         }
     }
 
-    fn latency(&mut self, of: Of, ns: u64, here: &mut Here<'_, '_>) {
+    fn latency(&mut self, of: LatencyKind, ns: u64, here: &mut Here<'_, '_>) {
         let Some(place) = self.place(of) else { return };
         let plain = |v: &str| number(v).map(|(n, _)| n);
         place.min = here.get("min", count).map_or(Nanos(0), |v| nanos(v, ns));

@@ -246,8 +246,8 @@ fn shares(keys: &[String], values: Option<&[f64]>, unit: &str, out: &mut String)
 
 fn issued(job: &OutputRow, out: &mut String) {
     let of = |pick: &dyn Fn(&Stats) -> u64| {
-        let value = |d| job.directions[d].as_ref().map_or(0, pick);
-        let mixed = job.mixed.as_ref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
+        let value = |d| job.directions[d].as_deref().map_or(0, pick);
+        let mixed = job.mixed.as_deref().filter(|_| job.moved().next().is_none()).map_or(0, pick);
         [value(Direction::Read).max(mixed), value(Direction::Write), value(Direction::Trim)]
     };
     let flushes = job.sync_ios.or(job.sync.as_ref().and_then(|s| s.samples)).unwrap_or(0);
