@@ -34,6 +34,10 @@ bs = '8k'
 fsync = 1
 ```
 
+Steps follow one another unless they say `start = \"with-previous\"` (all such steps run together) or `start = \"after:NAME\"` (when that
+earlier step has ended); `delay = \"5s\"` waits on top, and `targets = [\"a.dat\"]` gives a step targets of its own. Every output marks
+steps that ran together: on one disk they show how they share it, not what the disk can do.
+
 Sizes take k, m, g, t (1024-based) or KiB, MB and so on; times take ns, us, ms, s, m, h. Options marked with -- can also be given on the
 command line, where they change every step of the plan.
 

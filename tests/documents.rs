@@ -1,4 +1,5 @@
-//! docs/findings.md has a row for each finding, doubt and refusal that the code can make, and for nothing else.
+//! The pages for people keep to the code and to each other: docs/findings.md has a row for each finding, doubt and refusal that the code can
+//! make, and for nothing else; links lead to files that exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -112,4 +113,27 @@ fn the_dictionary_has_every_code_and_no_other() {
     let stale = findings.union(&doubts).filter(|code| !said(&all, code));
     wrong.extend(stale.map(|code| format!("{code} has a row and is made nowhere")));
     assert!(wrong.is_empty(), "docs/findings.md:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn links_between_pages_lead_to_files() {
+    let docs = fs::read_dir(below("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let top = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(below);
+    let pages: Vec<PathBuf> =
+        docs.chain(top).filter(|path| path.extension().is_some_and(|e| e == "md")).collect();
+    let mut wrong = Vec::new();
+    for page in &pages {
+        let text = fs::read_to_string(page).unwrap();
+        for target in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = target.split('#').next().unwrap();
+            if !file.contains("://") && !page.parent().unwrap().join(file).exists() {
+                wrong.push(format!("{}: {target}", page.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        fs::read_to_string(below("README.md")).unwrap().lines().count() <= 150,
+        "README.md is to be read in one go"
+    );
 }
