@@ -6,7 +6,8 @@
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
   const coarse = matchMedia("(pointer: coarse)").matches;
-  const narrow = () => innerWidth < 640;
+  const paper = () => root.classList.contains("paper");
+  const narrow = () => innerWidth < 640 || paper();
   const dark = () => (root.dataset.theme || (system.matches ? "dark" : "light")) === "dark";
 
   // Colours are those of the style sheet, so that page and charts never differ.
@@ -48,10 +49,10 @@
 
   const base = (height) => ({
     height, autosize: true, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
-    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("soft") },
-    margin: { l: 74, r: 16, t: coarse || narrow() ? 84 : 34, b: 36 }, hovermode: "x unified", dragmode: coarse ? false : "zoom",
+    font: { family: getComputedStyle(document.body).fontFamily, size: paper() ? 9 : 12, color: colour("soft") },
+    margin: paper() ? { l: 54, r: 8, t: 34, b: 24 } : { l: 74, r: 16, t: coarse || narrow() ? 84 : 34, b: 36 }, hovermode: "x unified", dragmode: coarse ? false : "zoom",
     hoverlabel: { bgcolor: colour("card"), bordercolor: colour("line"), font: { color: colour("ink") } },
-    legend: { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: 12 } },
+    legend: { orientation: "h", x: 0, xanchor: "left", y: 1, yanchor: "bottom", bgcolor: "rgba(0,0,0,0)", font: { size: paper() ? 9 : 12 } },
     modebar: { bgcolor: "rgba(0,0,0,0)", color: colour("soft", 0.75), activecolor: colour("accent"), orientation: "h" },
     shapes: [], annotations: [],
   });
@@ -107,8 +108,8 @@
         name: `latency ${key}`, legendgroup: key, hoverinfo: "skip" });
     }
     layout.xaxis = axis({ range: [0, s.seconds], anchor: "y3", showgrid: false, unifiedhovertitle: { text: "%{x:.1f} s" }, ...seconds(s.seconds) });
-    layout.yaxis = axis({ domain: [0.68, 1], rangemode: "tozero", title: { text: "IOPS" }, tickformat: "~s" });
-    layout.yaxis2 = axis({ domain: [0.4, 0.62], rangemode: "tozero", title: { text: "MiB/s" }, tickformat: "~s" });
+    layout.yaxis = axis({ domain: [0.68, 1], rangemode: "tozero", title: { text: "IOPS" }, tickformat: "~s", nticks: paper() ? 3 : 0 });
+    layout.yaxis2 = axis({ domain: [0.4, 0.62], rangemode: "tozero", title: { text: "MiB/s" }, tickformat: "~s", nticks: paper() ? 3 : 0 });
     layout.yaxis3 = axis({ domain: [0, 0.34], ...micros("Latency") });
     layout.hoversubplots = "axis";
     if (s.steady_from !== null) {
@@ -134,7 +135,7 @@
     for (const p of s.percentiles) {
       const dash = p.name.includes(" ") ? "dash" : "solid";
       const share = (n) => `${+(100 - 100 * 10 ** -n).toFixed(Math.max(0, Math.ceil(n) - 1))} %`;
-      traces.push({ x: p.nines, y: p.us, mode: "lines", line: { color: ink(p.name), width: 2, dash }, name: p.name,
+      traces.push({ x: p.nines, y: p.us, mode: p.nines.length < 30 ? "lines+markers" : "lines", line: { color: ink(p.name), width: 2, dash }, name: p.name,
         text: p.nines.map((n, i) => `${share(n)} within ${time(p.us[i])}`), hovertemplate: `${p.name}: %{text}<extra></extra>` });
       far = Math.max(far, ...p.nines);
       if (p.max) {
@@ -148,7 +149,7 @@
     const shown = narrow() ? ticks.filter((t) => t[0] % 2 === 1) : ticks;
     layout.hovermode = "closest";
     layout.xaxis = axis({ range: [0, far + 0.15], tickvals: shown.map((t) => t[0]), ticktext: shown.map((t) => t[1]), tickangle: 0, title: { text: "Share of I/Os within" } });
-    layout.margin.b = 62;
+    layout.margin.b = paper() ? 38 : 62;
     layout.yaxis = axis(micros("Latency"));
     return { traces, layout };
   }
@@ -220,7 +221,9 @@
       const place = document.getElementById(`${s.id}-${kind}`);
       if (place) jobs.push(() => {
         const { traces, layout } = make(place.clientHeight || parseInt(place.style.height, 10));
-        return Plotly.react(place, traces, layout, config);
+        // What is not shown has no size to be drawn in.
+        if (!place.clientWidth) return;
+        return Plotly.react(place, traces, { ...layout, width: place.clientWidth }, config);
       });
     };
     add("rates", (h) => rates(s, h));
@@ -245,10 +248,21 @@
   button.hidden = false;
   button.addEventListener("click", () => { root.dataset.theme = dark() ? "light" : "dark"; say(); draw(); });
   system.addEventListener("change", () => { say(); draw(); });
-  // Paper is light, and everything must be on it.
+  // Paper is light and narrow: the class gives every chart its size there, before it is drawn again.
   let before;
-  addEventListener("beforeprint", () => { before = root.dataset.theme; root.dataset.theme = "light"; round++; jobs.forEach((job) => job()); });
-  addEventListener("afterprint", () => { if (before) root.dataset.theme = before; else delete root.dataset.theme; say(); draw(); });
+  addEventListener("beforeprint", () => {
+    before = root.dataset.theme;
+    root.dataset.theme = "light";
+    root.classList.add("paper");
+    round++;
+    jobs.forEach((job) => job());
+  });
+  addEventListener("afterprint", () => {
+    if (before) root.dataset.theme = before; else delete root.dataset.theme;
+    root.classList.remove("paper");
+    say();
+    draw();
+  });
   say();
   draw();
 })();

@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
 use crate::hist::{Histogram, Sparse};
-use crate::record::{Record, StepRecord, Verdict};
+use crate::record::{Record, ReportedStep, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
 use crate::stats::event::{Event, Lapse, LoadGrid};
 use crate::stats::steady;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 
 /// All charts of a step.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -185,6 +185,9 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Ve
             }
         }
     }
+    if let Some(reported) = &step.reported {
+        charts.percentiles = of_report(reported);
+    }
     let counted = moved.iter().filter(|(d, _)| *d != Direction::Sync).flat_map(|(_, s)| s);
     let mut total = sum(counted.map(|s| &s.track.ios));
     total.truncate((window * 10.0 + 1e-6) as usize);
@@ -202,6 +205,38 @@ pub fn of_step(id: &str, record: &Record, step: &StepRecord, verdict: Option<&Ve
         charts.steady = Some(steadiness);
     }
     charts
+}
+
+/// The percentiles that a report has, or the ends of its bands of latency where it has no percentiles.
+fn of_report(reported: &ReportedStep) -> Vec<NamedCurve<TailCurve>> {
+    let curve = |points: &mut dyn Iterator<Item = (f64, Nanos)>| {
+        let (nines, us) = points
+            .filter(|(share, _)| *share > 0.0 && *share < 1.0)
+            .map(|(share, at)| (bins::rounded(-(1.0 - share).log10()), bins::rounded(at.0 as f64 / 1e3)))
+            .unzip();
+        Percentiles { nines, us }
+    };
+    let mut curves = Vec::new();
+    for (name, figures) in reported.parts() {
+        let Some((_, latency)) = figures.percentiles() else { continue };
+        let samples = latency.samples.get().or(figures.ios.get()).filter(|n| *n > 1 && latency.max.0 > 0);
+        let max =
+            samples.map(|n| (bins::rounded((n as f64).log10()), bins::rounded(latency.max.0 as f64 / 1e3)));
+        let it = TailCurve { curve: curve(&mut latency.shares().into_iter()), max };
+        curves.push(NamedCurve { name: name.into(), it });
+    }
+    if curves.is_empty() {
+        let mut below = 0.0;
+        let mut ends = reported.bands.iter().map(|band| {
+            below += band.share;
+            // The last band has all that is left; rounding may leave its end short of that.
+            (if below > 1.0 - 1e-9 { 1.0 } else { below }, band.up_to)
+        });
+        let it = TailCurve { curve: curve(&mut ends), max: None };
+        curves.push(NamedCurve { name: "all I/Os".into(), it });
+    }
+    curves.retain(|c| !c.it.curve.nines.is_empty());
+    curves
 }
 
 /// The warm-up that was judged with the rest, stalls and brown-outs.

@@ -138,7 +138,7 @@ pub fn status(record: &Record) -> VerdictLine {
         State::Interrupted => s("doubt", "Interrupted", "what was measured until then"),
         State::Running => s("doubt", "Cut off", "later steps are missing"),
         State::Complete => match blocker {
-            Some(w) => s("bad", "Not valid", &w.message),
+            Some(w) => s("bad", "Not valid", &micro(w.message.clone())),
             None => s("plain", "Measured", "no promise was given, so nothing is judged"),
         },
     }
@@ -155,7 +155,8 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
                 Severity::Note => ("note", "Note"),
             };
             let steps = if steps.is_empty() { "the whole run".into() } else { steps.join(", ") };
-            let (message, advice, code) = (w.message.clone(), w.advice.clone(), w.code.clone());
+            let (message, advice) = (micro(w.message.clone()), micro(w.advice.clone()));
+            let code = w.code.clone();
             DoubtCard { class, word, steps, message, advice, code }
         })
         .collect()

@@ -68,6 +68,13 @@ pub struct Chart {
     pub height: u32,
 }
 
+impl Chart {
+    /// Its kind without a number, for the style sheet.
+    pub(super) fn class(&self) -> &str {
+        self.kind.split('-').next().unwrap_or_default()
+    }
+}
+
 /// A step.
 pub struct StepSection {
     /// The element prefix.
@@ -362,6 +369,7 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
     if !charts.percentiles.is_empty() {
         let max = step
             .directions()
+            .filter(|(_, s)| s.service_latency_ns.max.0 > 0)
             .map(|(d, s)| format!("{} at most {}", d.name(), nanos(s.service_latency_ns.max)));
         let tail = if step.open_loop.is_some() {
             " The response is counted from the intended start; arrivals that completed after the window are in the table alone."
@@ -373,7 +381,11 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
             title: "Latency distribution".into(),
             label: format!("Percentile curve of latency: {}.", max.collect::<Vec<_>>().join("; ")),
             caption: format!(
-                "Both axes are logarithmic: to the right, each nine. A curve ends where ten I/Os lie above it; the diamond is the longest of all.{tail}"
+                "Both axes are logarithmic: to the right, each nine. {}; the diamond is the longest of all.{tail}",
+                match step.reported {
+                    Some(_) => "The points are those of the report",
+                    None => "A curve ends where ten I/Os lie above it",
+                }
             ),
             height: 380,
         });
