@@ -129,6 +129,16 @@ pub(super) fn lock(path: &Path, user: u32) -> io::Result<File> {
     regular(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, user)
 }
 
+/// Whether an open file is still the one at its path.
+pub(super) fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let inode = |facts: fs::Metadata| (facts.dev(), facts.ino());
+    match fs::symlink_metadata(path) {
+        Ok(facts) => Ok(inode(facts) == inode(file.metadata()?)),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
 /// Opens a regular file of a user. A link is not followed; a pipe or a device is not opened, or not waited for.
 fn regular(options: &mut OpenOptions, path: &Path, user: u32) -> io::Result<File> {
     let fits = |facts: &fs::Metadata| -> io::Result<()> {

@@ -26,6 +26,20 @@ pub(super) struct Store {
     user: u32,
 }
 
+/// A disk that this process has taken.
+#[derive(Debug)]
+pub(super) struct HeldDisk {
+    _locked: File,
+    path: PathBuf,
+}
+
+impl Drop for HeldDisk {
+    /// Removes the file while it is still locked.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
 impl Store {
     /// Makes the folder, or refuses one that somebody else could write. Everybody may look into it, to see whose settings
     /// are in force.
@@ -79,27 +93,34 @@ impl Store {
         }
     }
 
-    /// Takes a disk for as long as the file lives. A dead holder's lock is gone with it.
-    pub fn hold(&self, disk: &str) -> Result<File, TuneError> {
-        let (mut file, path) = self.lock_file(&format!("disk-{disk}.lock"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut text = String::new();
-                let read = (&mut file).take(32).read_to_string(&mut text);
-                let pid = read.ok().and_then(|_| text.trim().parse().ok());
-                return Err(TuneError::Busy { disk: disk.to_string(), pid });
+    /// Takes a disk for as long as the value lives. A dead holder's lock is gone with it.
+    pub fn hold(&self, disk: &str) -> Result<HeldDisk, TuneError> {
+        loop {
+            let (mut file, path) = self.lock_file(&format!("disk-{disk}.lock"))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let mut text = String::new();
+                    let read = (&mut file).take(32).read_to_string(&mut text);
+                    let pid = read.ok().and_then(|_| text.trim().parse().ok());
+                    return Err(TuneError::Busy { disk: disk.to_string(), pid });
+                }
+                Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
             }
-            Err(TryLockError::Error(why)) => return Err(TuneError::NoJournal { path, why }),
+            let failed = |why| TuneError::NoJournal { path: path.clone(), why };
+            // Its last holder may have removed it since it was opened: a lock on it keeps nobody away.
+            if !knob_file::is_at(&file, &path).map_err(failed)? {
+                continue;
+            }
+            // The number is for the message above only; the lock counts.
+            let note = |file: &mut File| -> io::Result<()> {
+                file.set_len(0)?;
+                file.rewind()?;
+                writeln!(file, "{}", std::process::id())
+            };
+            note(&mut file).map_err(failed)?;
+            return Ok(HeldDisk { _locked: file, path });
         }
-        // The number is for the message above only; the lock counts.
-        let note = |file: &mut File| -> io::Result<()> {
-            file.set_len(0)?;
-            file.rewind()?;
-            writeln!(file, "{}", std::process::id())
-        };
-        note(&mut file).map_err(|why| TuneError::NoJournal { path, why })?;
-        Ok(file)
     }
 
     fn lock_file(&self, name: &str) -> Result<(File, PathBuf), TuneError> {
@@ -146,5 +167,33 @@ impl Store {
         let mut all: Vec<_> = journals.map(|path| (path.clone(), self.load(&path))).collect();
         all.sort_by_key(|(_, journal)| std::cmp::Reverse(journal.as_ref().map_or(u64::MAX, |j| j.sequence)));
         all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicU64;
+
+    #[test]
+    fn a_disk_has_one_holder_and_its_lock_goes_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::create(&dir.path().join("journals")).unwrap();
+        let (inside, taken) = (AtomicU32::new(0), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    while taken.load(Ordering::SeqCst) < 2000 {
+                        let Ok(held) = store.hold("vdb") else { continue };
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two hold the disk");
+                        taken.fetch_add(1, Ordering::SeqCst);
+                        assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
+                        drop(held);
+                    }
+                });
+            }
+        });
+        let left: Vec<_> = fs::read_dir(&store.dir).unwrap().flatten().collect();
+        assert!(left.is_empty(), "{left:?}");
     }
 }

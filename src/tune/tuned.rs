@@ -1,7 +1,6 @@
 //! A tuned machine, for as long as the guard lives.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::{EntryState, Journal, JournalEntry};
 use super::restore::{Put, Restoration, Which, put_back, restore_locked};
-use super::store::Store;
+use super::store::{HeldDisk, Store};
 use super::{Places, RestoreOutcome, RoomNeeded, Scope, Setting, TuneError, knob, survey};
 
 /// The outcome of setting one knob. Stored in the Record.
@@ -61,7 +60,7 @@ pub struct Tuned {
     applied: Vec<Applied>,
     recovered: Vec<Restoration>,
     armed: bool,
-    _held: Vec<File>,
+    _held: Vec<HeldDisk>,
 }
 
 /// Puts back what dead runs left, takes the disks for this run, and sets the knobs that differ.
