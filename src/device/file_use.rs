@@ -7,14 +7,15 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
 use super::processes::openers;
-use super::stack::{FileId, Layer, Relation, Thing};
-use super::{FileFacts, Opener, Root, hidden, ioctl, overlay};
+use super::stack::{FileId, Layer, Relation, Sharing, Stack, Thing};
+use super::{FileFacts, Opener, Root, hidden, ioctl};
 
 /// Who uses a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,20 +44,17 @@ pub struct FileUse {
 impl FileUse {
     /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
     pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
-        let named = FileId { filesystem: facts.place.number, inode: facts.inode };
-        let holder = overlay::holder(root, &facts.place.path, named);
-        let target = Thing::File(holder);
+        let named = Thing::File(FileId { filesystem: facts.place.number, inode: facts.inode });
         let stack = root.stack();
-        let above = |s: &super::stack::Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
-        let loops = stack.sharing(target).into_iter().filter(above);
+        let target = stack.held(named, || Some(facts.place.path.clone()));
         let mut found = FileUse {
-            loops: loops.map(|s| stack.shown(s.thing).name).collect(),
+            loops: loops_over(stack, target).collect(),
             swap: stack.swaps.contains(&target),
             names: 1,
             unseen: hidden::hidden_parts(root),
             ..FileUse::default()
         };
-        found.unseen.extend(stack.may_be(holder).map(|name| {
+        found.unseen.extend(stack.may_be(target).map(|name| {
             format!(
                 "whether {name} is this file: one of them is in an overlay whose layers are not visible here"
             )
@@ -77,7 +75,7 @@ impl FileUse {
             },
         }
         // A lease on a file of an overlay does not see who has the file of the layer open.
-        if found.alone != Some(true) || holder != named {
+        if found.alone != Some(true) || target != named {
             found.unseen.extend(stack.unseen.iter().cloned());
             let named = [(target, facts.place.path.display().to_string())];
             found.openers = openers(root, &named, true);
@@ -94,6 +92,26 @@ impl FileUse {
             self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
         }
     }
+}
+
+/// The disk that the kernel makes of a file at a path, in words: nothing may replace or overwrite that file. None for ordinary files.
+pub fn disk_in_file(path: &Path, file: FileId) -> Option<String> {
+    let root = Root::system();
+    let stack = root.stack();
+    let path = || std::fs::canonicalize(path).ok();
+    let target = stack.held(Thing::File(file), path);
+    let mut loops = loops_over(stack, target);
+    match (loops.next(), stack.swaps.contains(&target)) {
+        (Some(name), _) => Some(format!("it is the disk behind {name}")),
+        (None, true) => Some("it is swapped to".into()),
+        (None, false) => None,
+    }
+}
+
+/// Names of the loop devices that show a file.
+fn loops_over(stack: &Stack, file: Thing) -> impl Iterator<Item = String> {
+    let above = |s: &Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
+    stack.sharing(file).into_iter().filter(above).map(|s| stack.shown(s.thing).name)
 }
 
 /// Whether somebody holds a lock, of either kind (flock(2), fcntl(2)).

@@ -69,26 +69,25 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
     mounts
 }
 
-/// Where the layers of the overlay above a path hold it: its path inside them, and the layers from the top. None where the path is under no
-/// overlay.
-pub(super) fn overlays(root: &Root, path: &Path) -> Option<(PathBuf, Vec<PathBuf>)> {
-    let text = root.text("/proc/self/mountinfo")?;
-    let mounts = text.lines().filter_map(|line| Some((parse_mount(line, None)?, line)));
-    let above = mounts.filter(|(mount, _)| path.starts_with(&mount.mount_point));
-    // Of mounts at one point the last one is seen.
-    let (mount, line) = above.max_by_key(|(mount, _)| mount.mount_point.components().count())?;
-    if mount.filesystem != "overlay" {
-        return None;
-    }
-    let options = unescaped(line.rsplit(' ').next()?);
+/// Mounts of our own namespace, each with the folders of its layers from the top; none but for overlays.
+pub(super) fn mounts_with_layers(root: &Root) -> Vec<(Mount, Vec<PathBuf>)> {
+    let text = root.text("/proc/self/mountinfo").unwrap_or_default();
+    let with_layers = |line: &str| {
+        let mount = parse_mount(line, None)?;
+        let layers = if mount.filesystem == "overlay" { layers(line) } else { Vec::new() };
+        Some((mount, layers))
+    };
+    text.lines().filter_map(with_layers).collect()
+}
+
+/// The layers that the options of an overlay name in full; others are named from a folder of the mounter that is not known.
+fn layers(line: &str) -> Vec<PathBuf> {
+    let options = unescaped(line.rsplit(' ').next().unwrap_or_default());
     let option = |key: &str| options.split(',').find_map(|o| Some(o.strip_prefix(key)?.to_string()));
     let upper = option("upperdir=").into_iter().map(PathBuf::from);
     let lower = option("lowerdir=").unwrap_or_default();
     let lower = lower.split(':').filter(|folder| !folder.is_empty()).map(PathBuf::from);
-    let subtree = mount.subtree.strip_prefix("/").unwrap_or(&mount.subtree);
-    // Other layers are named from a folder of the mounter that is not known.
-    let layers = upper.chain(lower).filter(|folder| folder.is_absolute()).collect();
-    Some((subtree.join(path.strip_prefix(&mount.mount_point).ok()?), layers))
+    upper.chain(lower).filter(|folder| folder.is_absolute()).collect()
 }
 
 /// The active swap areas.

@@ -8,36 +8,65 @@ use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::mounts::overlays;
+use super::mounts::{Mount, mounts_with_layers};
 use super::{DevNumber, FileId, Root};
 
 /// Overlays on overlays are followed this far; the kernel stacks two.
 const DEEPEST: usize = 4;
 
-/// The file of the layer that holds the bytes of this file, which is at a path; the same file where the path is under no overlay, or its layers
-/// are not visible here.
-pub(super) fn holder(root: &Root, path: &Path, file: FileId) -> FileId {
-    let mut found = (path.to_path_buf(), file);
-    // Numbers of devices tell an ordinary filesystem.
-    for _ in 0..DEEPEST {
-        if !found.1.filesystem.is_anonymous() || !root.is_system() {
-            break;
-        }
-        let Some(below) = in_layer(root, &found.0) else { break };
-        found = below;
-    }
-    found.1
+/// The overlays that our own mount namespace shows, as they were at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Overlays {
+    /// All mounts, those of overlays with their layers.
+    mounts: Vec<(Mount, Vec<PathBuf>)>,
 }
 
-fn in_layer(root: &Root, path: &Path) -> Option<(PathBuf, FileId)> {
-    // Only a path under an overlay is asked for its attributes: a dead network mount would hang.
-    let (inside, layers) = overlays(root, path)?;
-    let about = std::fs::metadata(path).ok()?;
-    layers.into_iter().find_map(|layer| {
-        let below = layer.join(&inside);
-        let there = std::fs::symlink_metadata(&below).ok().filter(|there| same(&about, there))?;
-        Some((below, FileId { filesystem: DevNumber::from_raw(there.dev()), inode: there.ino() }))
-    })
+impl Overlays {
+    /// Reads the mounts. A captured tree has no files to compare.
+    pub(super) fn read(root: &Root) -> Overlays {
+        Overlays { mounts: if root.is_system() { mounts_with_layers(root) } else { Vec::new() } }
+    }
+
+    /// The file of the layer that holds the bytes of this file, which is at a path; the same file where the path is under no overlay, or its
+    /// layers are not visible here.
+    pub(super) fn holder(&self, path: &Path, file: FileId) -> FileId {
+        let mut found = (path.to_path_buf(), file);
+        // Numbers of devices tell an ordinary filesystem.
+        for _ in 0..DEEPEST {
+            if !found.1.filesystem.is_anonymous() {
+                break;
+            }
+            let Some(below) = self.in_layer(&found.0) else { break };
+            found = below;
+        }
+        found.1
+    }
+
+    fn in_layer(&self, path: &Path) -> Option<(PathBuf, FileId)> {
+        let above = self.mounts.iter().filter(|(mount, _)| path.starts_with(&mount.mount_point));
+        // Of mounts at one point the last one is seen.
+        let (mount, layers) = above.max_by_key(|(mount, _)| mount.mount_point.components().count())?;
+        // Only a path under an overlay is asked for its attributes: a dead network mount would hang.
+        let layers = Some(layers).filter(|_| mount.filesystem == "overlay")?;
+        let about = std::fs::metadata(path).ok()?;
+        let subtree = mount.subtree.strip_prefix("/").unwrap_or(&mount.subtree);
+        let inside = subtree.join(path.strip_prefix(&mount.mount_point).ok()?);
+        layers.iter().find_map(|layer| {
+            let below = layer.join(&inside);
+            let there = std::fs::symlink_metadata(&below).ok().filter(|there| same(&about, there))?;
+            Some((below, FileId { filesystem: DevNumber::from_raw(there.dev()), inode: there.ino() }))
+        })
+    }
+}
+
+/// The file that holds the bytes of this file, which is at a path: for a file of an overlay that of its layer, for others the same. Outputs and
+/// targets are compared by it.
+pub fn held_file(path: &Path, file: FileId) -> FileId {
+    if !file.filesystem.is_anonymous() {
+        return file;
+    }
+    let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    Overlays::read(&Root::system()).holder(&path, file)
 }
 
 /// Whether two names show one file: an overlay passes on size and times. The layers of another mount namespace may be names of other files here.

@@ -5,7 +5,7 @@
 //! dead network mount cannot hang the search.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev};
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::stack::FileId;
-use super::{DevNumber, Root, Thing, number_at, overlay};
+use super::{DevNumber, Root, Thing, number_at};
 
 /// A process that holds one of the things open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -58,16 +58,8 @@ pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> 
 
 fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
     let proc = Path::new("/proc").join(pid);
-    let files = wanted.iter().any(|(thing, _)| matches!(thing, Thing::File(_)));
     let name = |link: &Path| {
-        let thing = match thing_at(root, link)? {
-            // Only where a file is looked for: an overlay is found by reading the list of mounts.
-            Thing::File(file) if files => {
-                let holder = |path: PathBuf| overlay::holder(root, &path, file);
-                Thing::File(std::fs::read_link(link).map_or(file, holder))
-            }
-            thing => thing,
-        };
+        let thing = root.stack().held(thing_at(root, link)?, || std::fs::read_link(link).ok());
         wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
     };
     let mut found: Vec<Opener> = Vec::new();

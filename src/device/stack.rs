@@ -5,6 +5,7 @@
 //! whether a target shares bytes with anything in use, and whether it lies on the system disk. [`read_stack`] builds it; nothing is opened for
 //! writing, and nothing is changed.
 
+mod device_mapper;
 mod draw;
 mod read_stack;
 
@@ -12,10 +13,12 @@ pub use draw::Branch;
 pub(super) use read_stack::{open_device, readable};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::overlay::Overlays;
 use super::{DevNumber, Mount};
 
 /// A regular file: all names that lead to it are one.
@@ -172,8 +175,10 @@ pub struct Stack {
     pub pools: Vec<Thing>,
     /// Everything that `/` lies on, all the way down.
     system: BTreeSet<Thing>,
-    /// Device numbers of overlays.
-    overlays: BTreeSet<DevNumber>,
+    /// Device numbers of overlays, in all mount namespaces.
+    overlay_numbers: BTreeSet<DevNumber>,
+    /// The overlays that files are seen through.
+    overlays: Overlays,
     /// Parts of the machine that could not be looked at.
     pub unseen: Vec<String>,
 }
@@ -186,6 +191,9 @@ struct Visit {
     down: bool,
     /// It came down by an exclusive step.
     exclusive: bool,
+    /// Devices from which it came down by pieces that are not linear. Whatever it has reached since lies under those bytes of theirs from which
+    /// it came: they have no other bytes there.
+    from: Vec<Thing>,
 }
 
 impl Stack {
@@ -200,13 +208,23 @@ impl Stack {
         })
     }
 
+    /// A file of an overlay, which is at a path, as the file of the layer that holds its bytes; everything else as it is.
+    pub(super) fn held(&self, thing: Thing, path: impl FnOnce() -> Option<PathBuf>) -> Thing {
+        match thing {
+            Thing::File(file) if file.filesystem.is_anonymous() => {
+                Thing::File(path().map_or(file, |path| self.overlays.holder(&path, file)))
+            }
+            other => other,
+        }
+    }
+
     /// Names of files behind loop devices and swap areas that may be this file: the inode number is one, and one of the two is known only by the
     /// number of an overlay.
-    pub fn may_be(&self, file: FileId) -> impl Iterator<Item = &str> {
-        let overlaid = |f: &FileId| self.overlays.contains(&f.filesystem);
-        self.shown.iter().filter_map(move |(thing, shown)| match thing {
-            Thing::File(other) if *other != file && other.inode == file.inode => {
-                (overlaid(other) || overlaid(&file)).then_some(shown.name.as_str())
+    pub fn may_be(&self, file: Thing) -> impl Iterator<Item = &str> {
+        let overlaid = |f: FileId| self.overlay_numbers.contains(&f.filesystem);
+        self.shown.iter().filter_map(move |(thing, shown)| match (*thing, file) {
+            (Thing::File(other), Thing::File(file)) if other != file && other.inode == file.inode => {
+                (overlaid(other) || overlaid(file)).then_some(shown.name.as_str())
             }
             _ => None,
         })
@@ -216,8 +234,13 @@ impl Stack {
     /// those same bytes. A filesystem gives each file blocks of its own, so that the search ends at a file.
     pub fn sharing(&self, target: Thing) -> Vec<Sharing> {
         let itself = Sharing { thing: target, relation: Relation::Itself, layer: None, through: target };
-        let mut todo =
-            VecDeque::from([Visit { found: itself, span: Span::ALL, down: true, exclusive: false }]);
+        let mut todo = VecDeque::from([Visit {
+            found: itself,
+            span: Span::ALL,
+            down: true,
+            exclusive: false,
+            from: Vec::new(),
+        }]);
         let mut done: Vec<Visit> = Vec::new();
         while let Some(visit) = todo.pop_front() {
             let known = |d: &Visit| {
@@ -225,6 +248,7 @@ impl Stack {
                     && d.span.holds(visit.span)
                     && d.down >= visit.down
                     && d.exclusive <= visit.exclusive
+                    && d.from.iter().all(|above| visit.from.contains(above))
             };
             if done.iter().any(known) {
                 continue;
@@ -243,34 +267,41 @@ impl Stack {
         found
     }
 
-    fn follow(&self, step: &StackEdge, from: &Visit, todo: &mut VecDeque<Visit>) {
-        let here = from.found.thing;
-        let mut go = |thing, relation, span, down, exclusive| {
-            let found = Sharing { thing, relation, layer: Some(step.layer), through: here };
-            todo.push_back(Visit { found, span, down, exclusive });
-        };
+    fn follow(&self, step: &StackEdge, visit: &Visit, todo: &mut VecDeque<Visit>) {
+        let here = visit.found.thing;
+        let found = |thing, relation| Sharing { thing, relation, layer: Some(step.layer), through: here };
+        let from = || visit.from.clone();
         if step.layer == Layer::SameVolume {
             for (one, other) in [(step.upper, step.lower), (step.lower, step.upper)] {
                 if one == here {
-                    go(other, Relation::Beside, from.span, from.down, from.exclusive);
+                    let found = found(other, Relation::Beside);
+                    todo.push_back(Visit { found, from: from(), ..*visit });
                 }
             }
             return;
         }
-        if step.lower == here && !(from.exclusive && step.exclusive) {
-            let relation = match from.found.relation {
+        if step.lower == here
+            && !(visit.exclusive && step.exclusive)
+            && !(visit.down && visit.from.contains(&step.upper))
+        {
+            let relation = match visit.found.relation {
                 Relation::Itself | Relation::Above => Relation::Above,
                 Relation::Below | Relation::Beside => Relation::Beside,
             };
-            for span in step.pieces.iter().filter_map(|p| p.up(from.span)) {
+            for span in step.pieces.iter().filter_map(|p| p.up(visit.span)) {
                 // The bytes stay those that the volume manager gave away, by whatever other view of its member.
-                let exclusive = from.exclusive && step.layer != Layer::Built;
-                go(step.upper, relation, span, false, exclusive);
+                let exclusive = visit.exclusive && step.layer != Layer::Built;
+                let found = found(step.upper, relation);
+                todo.push_back(Visit { found, span, down: false, exclusive, from: from() });
             }
         }
-        if step.upper == here && from.down && step.layer != Layer::Filesystem {
-            for span in step.pieces.iter().filter_map(|p| p.down(from.span)) {
-                go(step.lower, Relation::Below, span, true, from.exclusive || step.exclusive);
+        if step.upper == here && visit.down && step.layer != Layer::Filesystem {
+            for piece in &step.pieces {
+                let Some(span) = piece.down(visit.span) else { continue };
+                let exclusive = visit.exclusive || step.exclusive;
+                let found = found(step.lower, Relation::Below);
+                let from = visit.from.iter().copied().chain((!piece.linear).then_some(here)).collect();
+                todo.push_back(Visit { found, span, down: true, exclusive, from });
             }
         }
     }
@@ -313,5 +344,12 @@ impl Stack {
     pub fn upper(&self, thing: Thing) -> Vec<(Thing, Layer)> {
         let steps = self.steps.iter().filter(|s| s.lower == thing && s.layer != Layer::SameVolume);
         steps.map(|s| (s.upper, s.layer)).collect()
+    }
+
+    /// Whether something is built on this device or on the disk that it is a partition of. That claims the device, so that nobody else can.
+    pub fn is_built_on(&self, device: Thing) -> bool {
+        let disks = self.lower(device).into_iter().filter(|(_, layer)| *layer == Layer::Partition);
+        let mut claimed = disks.map(|(disk, _)| disk).chain([device]);
+        claimed.any(|thing| self.upper(thing).iter().any(|(_, layer)| *layer == Layer::Built))
     }
 }

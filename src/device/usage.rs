@@ -130,7 +130,11 @@ impl Usage {
 pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
     let (mut claimed, mut unseen) = (Vec::new(), Vec::new());
     // A disk with partitions answers for all of them: those that share bytes with the target are asked instead.
-    let asked = |r: &&Relative| root.is_system() && partition_names(root, &r.node.name).is_empty();
+    let asked = |r: &&Relative| {
+        root.is_system()
+            && partition_names(root, &r.node.name).is_empty()
+            && !root.stack().is_built_on(Thing::Device(r.node.number))
+    };
     for relative in usage.unclaimed().filter(asked) {
         let name = &relative.node.name;
         match open_device(name, Thing::Device(relative.node.number), libc::O_EXCL) {

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::{OutputError, neighbour};
+use crate::device::{DevNumber, FileId, disk_in_file};
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
@@ -118,7 +119,7 @@ impl OutputPlace {
                     path.set_file_name("");
                     path.push(link);
                 }
-                FileType::RegularFile => return regular(folder, name),
+                FileType::RegularFile => return regular(folder, name, &path),
                 _ => {
                     // Opened by its folder: what was looked at is what is opened. A pipe waits for its reader here.
                     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -179,10 +180,15 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
 }
 
 /// A regular file: replaced where its folder allows that, else written as it is.
-fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
+fn regular(folder: OwnedFd, name: OsString, path: &Path) -> Result<OutputPlace, Unfit> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
     let about = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
+    let written = file.metadata()?;
+    let identity = FileId { filesystem: DevNumber::from_raw(written.dev()), inode: written.ino() };
+    if let Some(disk) = disk_in_file(path, identity) {
+        return Err(Unfit::Why(disk));
+    }
     let mounted = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
     // In a folder like /tmp only the owner of a file may replace it.
     let around = rustix::fs::fstat(&folder)?;

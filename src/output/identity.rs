@@ -1,4 +1,4 @@
-//! Whether two paths are one file: by device and inode, or for a file that is not there yet, by its folder and name.
+//! Whether two paths are one file: by device and inode, also through overlays, or for a file that is not there yet, by its folder and name.
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
@@ -9,15 +9,14 @@ use std::path::Path;
 
 use super::destination::{LINKS, OutputPlace};
 use super::{OutputError, OutputFile};
-
-/// Device and inode.
-type Inode = (u64, u64);
+use crate::device::{DevNumber, FileId, held_file};
 
 /// The file that a path leads to.
 #[derive(Clone, Debug, Default)]
 pub struct FileIdentity {
-    file: Option<Inode>,
-    name: Option<(Inode, OsString)>,
+    file: Option<FileId>,
+    /// The folder and the name in it.
+    name: Option<(FileId, OsString)>,
 }
 
 impl FileIdentity {
@@ -27,6 +26,7 @@ impl FileIdentity {
             return FileIdentity::of_open(io::stdin());
         }
         let file = std::fs::metadata(path).ok().as_ref().and_then(distinct);
+        let file = file.map(|file| held_file(path, file));
         let mut path = path.to_path_buf();
         for _ in 0..LINKS {
             let Ok(link) = std::fs::read_link(&path) else { break };
@@ -46,8 +46,9 @@ impl FileIdentity {
     fn of_output(output: &OutputFile) -> FileIdentity {
         let (folder, name) = match &output.place {
             OutputPlace::Stream(_) if output.path == Path::new("-") => {
+                let nowhere = FileId { filesystem: DevNumber::from_raw(0), inode: 0 };
                 return FileIdentity {
-                    name: Some(((0, 0), "-".into())),
+                    name: Some((nowhere, "-".into())),
                     ..FileIdentity::of_open(io::stdout())
                 };
             }
@@ -56,9 +57,13 @@ impl FileIdentity {
             OutputPlace::Fresh { .. } => return FileIdentity::default(),
             OutputPlace::Named { folder, name } => (folder, name),
         };
-        let inode = |about: rustix::fs::Stat| (about.st_dev, about.st_ino);
+        let inode = |about: rustix::fs::Stat| FileId {
+            filesystem: DevNumber::from_raw(about.st_dev),
+            inode: about.st_ino,
+        };
+        let there = rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(inode);
         FileIdentity {
-            file: rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).ok().map(inode),
+            file: there.map(|file| held_file(&output.path, file)),
             name: rustix::fs::fstat(folder).ok().map(inode).map(|folder| (folder, name.clone())),
         }
     }
@@ -69,8 +74,8 @@ impl FileIdentity {
     }
 }
 
-fn inode(about: &Metadata) -> Inode {
-    (about.dev(), about.ino())
+fn inode(about: &Metadata) -> FileId {
+    FileId { filesystem: DevNumber::from_raw(about.dev()), inode: about.ino() }
 }
 
 /// Whether an open file is what standard output leads to.
@@ -80,7 +85,7 @@ pub fn is_stdout(file: &File) -> bool {
 }
 
 /// Nothing for devices that forget: any number of outputs may go to /dev/null.
-fn distinct(about: &Metadata) -> Option<Inode> {
+fn distinct(about: &Metadata) -> Option<FileId> {
     let forgets = about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == 1;
     (!forgets).then(|| inode(about))
 }

@@ -229,7 +229,7 @@ fn a_mounted_image_is_known_by_every_name() {
 }
 
 /// An overlay with its layers; the mount's options are as given, so that layers may be named in full or from the folder of the mounter.
-fn overlay(rig: &mut Rig, name: &str, from: &Path) -> Option<[PathBuf; 3]> {
+pub fn overlay(rig: &mut Rig, name: &str, from: &Path) -> Option<[PathBuf; 3]> {
     let [lower, upper, work, seen] =
         ["lower", "upper", "work", "seen"].map(|part| PathBuf::from(format!("{name}-{part}")));
     for part in [&lower, &upper, &work, &seen] {

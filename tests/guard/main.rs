@@ -4,10 +4,14 @@ mod attacks;
 mod beneath;
 mod clearance;
 mod data;
+mod doors;
 mod files;
 mod loop_device;
 mod program;
 mod race;
+mod stack_builder;
+mod stack_layers;
+mod stack_model;
 mod stacks;
 #[path = "../traced_loop/mod.rs"]
 mod traced_loop;

@@ -10,10 +10,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing};
+use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing, device_mapper};
 use crate::device::block::{DiskIdentity, dev_path, dir, name_of, node, whole_disk};
 use crate::device::mounts::{all_mounts, swaps};
-use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, overlay, pools};
+use crate::device::overlay::Overlays;
+use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
 
 /// The unit of sizes and starts in sysfs.
 const SECTOR: u64 = 512;
@@ -39,7 +40,7 @@ pub(in crate::device) fn readable(path: &Path) -> String {
 impl Stack {
     /// Reads it.
     pub fn read(root: &Root) -> Stack {
-        let mut stack = Stack::default();
+        let mut stack = Stack { overlays: Overlays::read(root), ..Stack::default() };
         let names = root.names("/sys/class/block");
         let control = File::open(root.path("/dev/mapper/control")).ok().filter(|_| root.is_system());
         for name in &names {
@@ -128,7 +129,7 @@ impl Stack {
                 (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
             }
         };
-        let lower = held(root, lower, &path);
+        let lower = self.held(lower, || Some(path.clone()));
         if let Thing::File(file) = lower {
             let name = readable(&path);
             self.shown.entry(lower).or_insert_with(|| Shown { name, ..Shown::default() });
@@ -174,7 +175,7 @@ impl Stack {
             };
             match thing {
                 Some(thing) => {
-                    let thing = held(root, thing, &swap.path);
+                    let thing = self.held(thing, || Some(swap.path.clone()));
                     if let Thing::File(file) = thing {
                         let name = readable(&swap.path);
                         self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
@@ -192,7 +193,8 @@ impl Stack {
 
     fn read_mounts(&mut self, root: &Root) {
         let mounts = all_mounts(root);
-        self.overlays = mounts.iter().filter(|m| m.filesystem == "overlay").map(|m| m.number).collect();
+        self.overlay_numbers =
+            mounts.iter().filter(|m| m.filesystem == "overlay").map(|m| m.number).collect();
         for mount in &mounts {
             let by_number = name_of(root, mount.number).map(|_| mount.number);
             // btrfs has a number of its own, and names one of its devices.
@@ -237,14 +239,6 @@ fn behind(name: &str, thing: Thing) -> std::io::Result<Option<(Thing, u64)>> {
     Ok(Some((lower, status.offset.0)))
 }
 
-/// A file of an overlay as the file of the layer that holds its bytes; everything else as it is.
-fn held(root: &Root, thing: Thing, path: &Path) -> Thing {
-    match thing {
-        Thing::File(file) => Thing::File(overlay::holder(root, path, file)),
-        device => device,
-    }
-}
-
 /// Which bytes of a device lie on this member, and whether its volume manager gave them to nobody else.
 fn mapped(
     name: &str,
@@ -253,40 +247,14 @@ fn mapped(
     lower: Thing,
     control: Option<&File>,
 ) -> (Vec<Piece>, bool) {
+    let Thing::Device(lower) = lower else { return (vec![Piece::ALL], false) };
     if !name.starts_with("dm-") {
         return (vec![Piece::ALL], false);
     }
     let raw = rustix::fs::makedev(number.major, number.minor);
-    let Some(table) = control.and_then(|c| ioctl::dm_table(c.as_fd(), raw).ok()) else {
+    match control.and_then(|c| ioctl::dm_table(c.as_fd(), raw).ok()) {
+        Some(table) => device_mapper::pieces_on(&lower.to_string(), &table),
         // Without the table only LVM's own promise tells that its volumes do not overlap.
-        return (vec![Piece::ALL], uuid.is_some_and(|u| u.starts_with("LVM-")));
-    };
-    let Thing::Device(lower) = lower else { return (vec![Piece::ALL], false) };
-    let is_lower = |word: &&str| *word == lower.to_string();
-    let (mut pieces, mut exclusive) = (Vec::new(), false);
-    for target in table {
-        let words: Vec<&str> = target.words.split_whitespace().collect();
-        match (target.kind.as_str(), words.as_slice()) {
-            ("linear", [device, start]) => {
-                if let Some(start) = is_lower(device).then(|| start.parse::<u64>().ok()).flatten() {
-                    let start = start.saturating_mul(SECTOR);
-                    pieces.push(Piece::linear(target.start.0, start, target.length.0));
-                }
-            }
-            // Kernel: Documentation/admin-guide/device-mapper/thin-provisioning.rst; the pool gives each volume blocks of its own.
-            ("thin", _) => {
-                exclusive = true;
-                pieces.push(Piece::ALL);
-            }
-            _ => {
-                if words.iter().any(is_lower) {
-                    pieces.push(Piece::ALL);
-                }
-            }
-        }
+        None => (vec![Piece::ALL], uuid.is_some_and(|u| u.starts_with("LVM-"))),
     }
-    if pieces.is_empty() {
-        pieces.push(Piece::ALL);
-    }
-    (pieces, exclusive)
 }
