@@ -191,9 +191,9 @@ struct Visit {
     down: bool,
     /// It came down by an exclusive step.
     exclusive: bool,
-    /// Devices from which it came down by pieces that are not linear. Whatever it has reached since lies under those bytes of theirs from which
-    /// it came: they have no other bytes there.
-    from: Vec<Thing>,
+    /// Pieces that are not linear and by which it came down, each as its upper device and the first byte there. Under the bytes that it has reached
+    /// since, those pieces have no bytes but the ones that it came from.
+    from: Vec<(Thing, u64)>,
 }
 
 impl Stack {
@@ -280,15 +280,13 @@ impl Stack {
             }
             return;
         }
-        if step.lower == here
-            && !(visit.exclusive && step.exclusive)
-            && !(visit.down && visit.from.contains(&step.upper))
-        {
+        if step.lower == here && !(visit.exclusive && step.exclusive) {
             let relation = match visit.found.relation {
                 Relation::Itself | Relation::Above => Relation::Above,
                 Relation::Below | Relation::Beside => Relation::Beside,
             };
-            for span in step.pieces.iter().filter_map(|p| p.up(visit.span)) {
+            let back = |p: &&Piece| visit.down && visit.from.contains(&(step.upper, p.upper.from));
+            for span in step.pieces.iter().filter(|p| !back(p)).filter_map(|p| p.up(visit.span)) {
                 // The bytes stay those that the volume manager gave away, by whatever other view of its member.
                 let exclusive = visit.exclusive && step.layer != Layer::Built;
                 let found = found(step.upper, relation);
@@ -300,7 +298,12 @@ impl Stack {
                 let Some(span) = piece.down(visit.span) else { continue };
                 let exclusive = visit.exclusive || step.exclusive;
                 let found = found(step.lower, Relation::Below);
-                let from = visit.from.iter().copied().chain((!piece.linear).then_some(here)).collect();
+                let from = visit
+                    .from
+                    .iter()
+                    .copied()
+                    .chain((!piece.linear).then_some((here, piece.upper.from)))
+                    .collect();
                 todo.push_back(Visit { found, span, down: true, exclusive, from });
             }
         }
@@ -351,5 +354,44 @@ impl Stack {
         let disks = self.lower(device).into_iter().filter(|(_, layer)| *layer == Layer::Partition);
         let mut claimed = disks.map(|(disk, _)| disk).chain([device]);
         claimed.any(|thing| self.upper(thing).iter().any(|(_, layer)| *layer == Layer::Built))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(minor: u32) -> Thing {
+        Thing::Device(DevNumber { major: 7, minor })
+    }
+
+    fn edge(upper: u32, lower: u32, layer: Layer, pieces: &[Piece]) -> StackEdge {
+        let (upper, lower) = (device(upper), device(lower));
+        StackEdge { upper, lower, layer, pieces: pieces.to_vec(), exclusive: false }
+    }
+
+    /// Two halves of a device 3 that is built on 1 and 2: the partitions 4 and 5.
+    fn halves(pieces: &[Piece]) -> Stack {
+        let mut steps: Vec<StackEdge> = [1, 2].map(|lower| edge(3, lower, Layer::Built, pieces)).into();
+        steps.push(edge(4, 3, Layer::Partition, &[Piece::linear(0, 0, 1000)]));
+        steps.push(edge(5, 3, Layer::Partition, &[Piece::linear(0, 1000, 1000)]));
+        Stack { steps, ..Stack::default() }
+    }
+
+    fn shares(stack: &Stack, one: u32, other: u32) -> bool {
+        stack.sharing(device(one)).iter().any(|s| s.thing == device(other))
+    }
+
+    #[test]
+    fn halves_of_a_mixing_device_share_nothing_unless_it_shows_bytes_twice() {
+        let mixed = halves(&[Piece::ALL]);
+        assert!(!shares(&mixed, 4, 5) && !shares(&mixed, 5, 4));
+        assert!(shares(&mixed, 4, 3) && shares(&mixed, 4, 1) && shares(&mixed, 1, 5));
+        let part = |upper| Piece { upper: Span::of(upper, 1000), lower: Span::of(0, 500), linear: false };
+        assert!(shares(&halves(&[part(0), part(1000)]), 4, 5), "both halves lie on the same bytes");
+        // Another view of a member may hold any byte of either half.
+        let mut seen = halves(&[Piece::ALL]);
+        seen.steps.push(edge(6, 1, Layer::Loop, &[Piece::linear(0, 0, 100)]));
+        assert!(shares(&seen, 4, 6) && shares(&seen, 6, 5));
     }
 }
