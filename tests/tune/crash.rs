@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::tree::{assert_all_back, at, journals, lay, value};
 use tempfile::TempDir;
+use volproof::exit::Exit;
 use volproof::machine::{self, TuneArgs};
 use volproof::tune::{EntryState, Journal, Places, RestoreOutcome, RoomNeeded, Which, restore, tune};
 
@@ -66,7 +67,7 @@ fn held_settings_end_with_the_word_to_stop() {
     let args = TuneArgs { devices: vec!["vdb".into()], iodepth: 128, jobs: 4, ..TuneArgs::default() };
     let mut said = String::new();
     let code = machine::tune(&args, &places, &|| told.load(Ordering::Relaxed), &mut |t| said += t).unwrap();
-    assert_eq!(code, 0);
+    assert_eq!(code, Exit::Done);
     assert!(said.contains("Held.") && said.contains("Put back"), "{said}");
     assert_all_back(&places);
     assert!(journals(&places).is_empty());

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
-use volproof::machine::{NOT_RESTORED, RestoreArgs, recover, restore as restore_command};
+use volproof::exit::Exit;
+use volproof::machine::{RestoreArgs, recover, restore as restore_command};
 use volproof::report::tune::waiting as waiting_text;
 use volproof::tune::{Places, RoomNeeded, TuneError, Waiting, Which, restore, tune};
 
@@ -137,7 +138,7 @@ fn another_users_journals_are_named_and_left_alone() {
     };
     let out = run("restore");
     let said = String::from_utf8_lossy(&out.stdout).into_owned();
-    assert_eq!(out.status.code(), Some(i32::from(NOT_RESTORED)), "{out:?}");
+    assert_eq!(out.status.code(), Some(Exit::NotRestored as i32), "{out:?}");
     assert!(said.contains("Settings of root wait") && said.contains("run-7-1-0.json"), "{said}");
     let out = run("presets");
     assert!(out.status.success());

@@ -3,7 +3,7 @@
 
 use std::process::Output;
 
-use volproof::machine::{DONE, NOTHING_SET};
+use volproof::exit::Exit;
 
 use crate::traced::Traced;
 use crate::traced_loop::within;
@@ -45,7 +45,7 @@ fn without_a_journal_no_knob_is_touched() {
         // What was kept is put back by the same namespace, which alone has the folder.
         let both = format!("{full} && {{ \"$@\"; code=$?; \"$1\" restore >&2 || code=99; exit $code; }}");
         let (code, said) = volproof(&device, &both, &keep);
-        if code != Some(i32::from(DONE)) {
+        if code != Some(Exit::Done as i32) {
             refused += 1;
             assert!(
                 code == Some(2) && said.contains("No space left on device"),
@@ -66,7 +66,7 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
     );
     for arguments in [&["tune", "--keep", device.path()][..], &["tune", device.path()]] {
         let (code, said) = volproof(&device, &setup, arguments);
-        assert_eq!(code, Some(i32::from(NOTHING_SET)), "{said}");
+        assert_eq!(code, Some(Exit::Failed as i32), "{said}");
         assert!(said.ends_with("Nothing is set: the kernel refused every knob.\n"), "{said}");
         assert!(said.contains("rq_affinity: 1 -> 2, refused: Read-only file system"), "{said}");
         device.assert_usual(&said);

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::tree::{assert_all_back, at, journals, lay, set, value};
 use tempfile::TempDir;
-use volproof::machine::{DONE, NOT_RESTORED, RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
+use volproof::exit::Exit;
+use volproof::machine::{RestoreArgs, TopoArgs, TuneArgs, restore, topo, tune};
 use volproof::record::TuningRecord;
 use volproof::report::tune::{applied, effects, line, restored};
 use volproof::stats::compare::Comparison;
@@ -28,7 +29,7 @@ fn args() -> TuneArgs {
     TuneArgs { devices: vec!["vdb".into()], jobs: 4, iodepth: 128, ..TuneArgs::default() }
 }
 
-fn said(args: &TuneArgs, places: &Places) -> (String, u8) {
+fn said(args: &TuneArgs, places: &Places) -> (String, Exit) {
     let mut text = String::new();
     let code = tune(args, places, &|| true, &mut |t| text += t).unwrap();
     for line in text.lines() {
@@ -50,7 +51,7 @@ fn a_dry_run_writes_nothing() {
     let (_dir, places) = tree();
     let (text, code) = said(&TuneArgs { dry_run: true, ..args() }, &places);
     assert_all_back(&places);
-    assert_eq!((code, journals(&places).len()), (DONE, 0));
+    assert_eq!((code, journals(&places).len()), (Exit::Done, 0));
     insta::assert_snapshot!(text, @r"
     /sys/block/vdb/queue/scheduler: mq-deadline -> none
         requests go straight to the hardware queues (kernel
@@ -85,7 +86,7 @@ fn held_until_told_to_stop() {
     let (_dir, places) = tree();
     let (text, code) = said(&args(), &places);
     assert_all_back(&places);
-    assert_eq!((code, journals(&places).len()), (DONE, 0));
+    assert_eq!((code, journals(&places).len()), (Exit::Done, 0));
     insta::assert_snapshot!(text.replace(&std::process::id().to_string(), "PID"), @r"
     /sys/block/vdb/queue/scheduler: mq-deadline -> none
         requests go straight to the hardware queues
@@ -123,7 +124,7 @@ fn held_until_told_to_stop() {
             std::thread::yield_now();
         }
         stop.store(true, Ordering::Relaxed);
-        assert_eq!(holder.join().unwrap(), DONE);
+        assert_eq!(holder.join().unwrap(), Exit::Done);
     });
     assert_all_back(&places);
 }
@@ -133,11 +134,11 @@ fn kept_and_restored() {
     let (_dir, places) = tree();
     let (text, code) = said(&TuneArgs { keep: true, ..args() }, &places);
     assert!(text.ends_with("Kept. `volproof restore` puts everything back; so does a restart.\n"), "{text}");
-    assert_eq!((code, value(&places, "/sys/block/vdb/queue/rq_affinity")), (DONE, "2".to_string()));
+    assert_eq!((code, value(&places, "/sys/block/vdb/queue/rq_affinity")), (Exit::Done, "2".to_string()));
     bury(&places);
     set(&places, "/sys/block/vdb/queue/nomerges", "1");
     let (text, code) = restore(&RestoreArgs::default(), &places).unwrap();
-    assert_eq!(code, DONE);
+    assert_eq!(code, Exit::Done);
     insta::assert_snapshot!(text.replace(&std::process::id().to_string(), "PID"), @r"
     Put back 6 knobs that process PID had changed.
       /sys/block/vdb/queue/scheduler: mq-deadline
@@ -150,7 +151,7 @@ fn kept_and_restored() {
       /sys/devices/system/cpu/cpufreq/policy0/scaling_governor: powersave
     ");
     let (text, code) = restore(&RestoreArgs::default(), &places).unwrap();
-    assert_eq!((text.as_str(), code), ("Nothing to put back.\n", DONE));
+    assert_eq!((text.as_str(), code), ("Nothing to put back.\n", Exit::Done));
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn exit_code_4_and_the_command_by_hand() {
     fs::remove_file(&knob).unwrap();
     fs::create_dir(&knob).unwrap();
     let (text, code) = restore(&RestoreArgs::default(), &places).unwrap();
-    assert_eq!(code, NOT_RESTORED);
+    assert_eq!(code, Exit::NotRestored);
     let tail = text.split_once("/sys/block/vdb/queue/nomerges").unwrap().1;
     insta::assert_snapshot!(tail, @r"
     : NOT put back: Is a directory (os error 21)
@@ -175,7 +176,7 @@ fn exit_code_4_and_the_command_by_hand() {
     ");
     let (text, code) = restore(&RestoreArgs { json: true }, &places).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, &json["restored"][0]["knobs"][0]["before"]), (NOT_RESTORED, &"0".into()));
+    assert_eq!((code, &json["restored"][0]["knobs"][0]["before"]), (Exit::NotRestored, &"0".into()));
 }
 
 #[test]
@@ -300,7 +301,7 @@ fn governors_of_many_cpus_are_one_line() {
     /sys/devices/system/cpu/cpufreq/policy0/scaling_governor and 63 more: powersave
       /sys/devices/system/cpu/cpufreq/policy0/scaling_governor and 63 more:
     ");
-    assert_eq!(code, DONE);
+    assert_eq!(code, Exit::Done);
     assert_all_back(&places);
     assert_eq!(value(&places, "/sys/devices/system/cpu/cpufreq/policy63/scaling_governor"), "powersave");
 }
@@ -351,9 +352,12 @@ fn busy_and_unknown_devices_are_input_errors() {
     assert!(e.to_string().starts_with("no block device 'vdz'"), "{e}");
     let many = TopoArgs { devices: vec!["vdb".into()], jobs: Some(5), ..TopoArgs::default() };
     let (text, code) = topo(&many, &places.root).unwrap();
-    assert!(code == 2 && text.contains("5 pinned jobs do not fit on 4 usable CPUs (0-3)"), "{text}");
+    assert!(
+        code == Exit::WrongInput && text.contains("5 pinned jobs do not fit on 4 usable CPUs (0-3)"),
+        "{text}"
+    );
     let one_each = TopoArgs { devices: vec!["vdb".into()], json: true, ..TopoArgs::default() };
     let (text, code) = topo(&one_each, &places.root).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, json["placement"]["seats"].as_array().unwrap().len()), (0, 2), "one per queue");
+    assert_eq!((code, json["placement"]["seats"].as_array().unwrap().len()), (Exit::Done, 2), "one per queue");
 }
