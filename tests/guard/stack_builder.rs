@@ -52,8 +52,12 @@ impl Builder {
             let disk = b.below(machine.disks.len());
             b.disk(&machine.disks[disk]);
         }
+        if machine.layers {
+            // Devices that share no byte: what is built on two needs both.
+            (0..b.model.names.len()).for_each(|file| b.loop_device(Some(file)));
+        }
         for _ in 0..1 + b.below(4) {
-            b.loop_device();
+            b.loop_device(None);
             if machine.layers && b.chance(50) {
                 b.layer();
             }
@@ -127,10 +131,10 @@ impl Builder {
         }
     }
 
-    /// A loop device over a file or over another device, over all of it or a part.
-    fn loop_device(&mut self) {
-        let over =
-            (!self.model.devices.is_empty() && self.chance(50)).then(|| self.below(self.model.devices.len()));
+    /// A loop device over this file, or else over any file or device, over all of it or a part.
+    fn loop_device(&mut self, over_file: Option<usize>) {
+        let over = (over_file.is_none() && !self.model.devices.is_empty() && self.chance(50))
+            .then(|| self.below(self.model.devices.len()));
         let mut file = None;
         let (path, base, from) = match over {
             Some(n) => {
@@ -138,7 +142,7 @@ impl Builder {
                 (device.path.clone(), device.shows.clone(), vec![n])
             }
             None => {
-                let space = self.below(self.model.names.len());
+                let space = over_file.unwrap_or_else(|| self.below(self.model.names.len()));
                 file = Some(space);
                 let name = self.below(self.model.names[space].len());
                 let all = Bytes { space, from: 0, to: FILE };

@@ -25,14 +25,14 @@ impl Builder {
         };
         let others: Vec<usize> = free.iter().filter(apart).copied().collect();
         let two = if others.is_empty() { None } else { Some(others[self.below(others.len())]) };
-        match self.below(9) {
-            0 | 1 => self.linear(one, two),
-            2 => self.crypt(one),
-            3 => drop(two.map(|two| self.striped(one, two))),
-            4 => drop(two.map(|two| self.array(&[one, two], "0"))),
-            5 => self.array(&[Some(one), two].into_iter().flatten().collect::<Vec<_>>(), "1"),
+        match (self.below(9), two) {
+            (0, _) => self.linear(one, two),
+            (1, _) => self.crypt(one),
+            (2 | 3, Some(two)) => self.striped(one, two),
+            (4, Some(two)) => self.array(&[one, two], "0"),
+            (5, _) => self.array(&[Some(one), two].into_iter().flatten().collect::<Vec<_>>(), "1"),
             // The kernel takes no cached device as one to be cached.
-            6 if !self.above_cache(one) => self.cached(one),
+            (6, _) if !self.above_cache(one) => self.cached(one),
             _ => self.volumes(one),
         }
     }
