@@ -25,15 +25,19 @@ impl Builder {
         };
         let others: Vec<usize> = free.iter().filter(apart).copied().collect();
         let two = if others.is_empty() { None } else { Some(others[self.below(others.len())]) };
+        let lies_on = |b: &Builder, name: &str| {
+            b.is(one, name) || b.model.devices[one].made_from.iter().any(|below| b.is(*below, name))
+        };
         match (self.below(9), two) {
             (0, _) => self.linear(one, two),
             (1, _) => self.crypt(one),
             (2 | 3, Some(two)) => self.striped(one, two),
             (4, Some(two)) => self.array(&[one, two], "0"),
             (5, _) => self.array(&[Some(one), two].into_iter().flatten().collect::<Vec<_>>(), "1"),
-            // The kernel takes no cached device as one to be cached.
-            (6, _) if !self.above_cache(one) => self.cached(one),
-            _ => self.volumes(one),
+            // The kernel caches no cached device, and LVM takes none of its volumes as a disk.
+            (6, _) if !lies_on(self, "/bcache") => self.cached(one),
+            _ if !self.is(one, "/stack_group") => self.volumes(one),
+            _ => self.crypt(one),
         }
     }
 
@@ -43,9 +47,9 @@ impl Builder {
         device.length() >= SMALLEST && !self.model.refuses_device(n)
     }
 
-    fn above_cache(&self, n: usize) -> bool {
-        let cached = |n: &usize| self.model.devices[*n].path.to_str().unwrap().starts_with("/dev/bcache");
-        cached(&n) || self.model.devices[n].made_from.iter().any(cached)
+    /// Whether a device is one of these, by its name.
+    fn is(&self, n: usize, name: &str) -> bool {
+        self.model.devices[n].path.to_str().unwrap().contains(name)
     }
 
     fn name(&self, kind: &str) -> String {

@@ -359,5 +359,9 @@ fn busy_and_unknown_devices_are_input_errors() {
     let one_each = TopoArgs { devices: vec!["vdb".into()], json: true, ..TopoArgs::default() };
     let (text, code) = topo(&one_each, &places.root).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!((code, json["placement"]["seats"].as_array().unwrap().len()), (Exit::Done, 2), "one per queue");
+    assert_eq!(
+        (code, json["placement"]["seats"].as_array().unwrap().len()),
+        (Exit::Done, 2),
+        "one per queue"
+    );
 }

@@ -1,11 +1,20 @@
 # A place that takes no more bytes, for each reason that the kernel has: no figure of a run is lost. The host has no quota.
 modprobe -a xfs dm-mod
-volume=$(disk VB0)
-measured="--rw randread --bs 4k --runtime 200ms --tune off"
+volume=$(disk VB0) read=$(disk NINE1)
 
-# kept NAME WHY FOLDER: a run whose outputs do not fit there says so, shows its figures, and saves each output elsewhere.
+reads() { awk '{print $1}' "/sys/block/${read##*/}/stat"; }
+begun() { [ "$(reads)" -gt $(($1 + 100)) ]; }
+# once_begun COMMAND...: when the run has begun to read.
+once_begun() { until_true 60 begun "$before" && "$@"; }
+
+# kept NAME WHY COMMAND...: a place for outputs that the command spoils while a run goes on. The run says so, shows its figures, and saves each
+# output elsewhere.
 kept() {
-  wants 1 "$2" volproof run "$(disk NINE1)" $measured --json "$3/r.json" --csv "$3/r.csv" --html "$3/r.html"
+  name=outputs/$1 why_not=$2 before=$(reads); shift 2
+  once_begun "$@" & spoiler=$!
+  wants 1 "$why_not" volproof run "$read" --rw randread --bs 4k --runtime 8s --tune off \
+    --json /mnt/place/r.json --csv /mnt/place/r.csv --html /mnt/place/r.html
+  wait $spoiler
   says "$said" "randread" || because "the screen shows no figures"
   for form in json csv html; do
     second=$(echo "$said" | tr -s '\n ' ' ' | sed -n "s,.*/r\.$form could not be saved: [^;]*; it is in \([^ ]*\) instead.*,\1,p")
@@ -13,33 +22,33 @@ kept() {
     case $form in json) jq -e '.steps[0].read.ios > 0' "$second" >/dev/null || because "$second has no figures" ;; esac
     rm -f "$second"
   done
-  conclude "outputs/$1"
+  conclude "$name"
 }
+fill() { dd if=/dev/zero of="/mnt/place/much" bs=64k; dd if=/dev/zero of="/mnt/place/more" bs=1k; }
 
-# The quota of a group, which XFS holds against root too: there is room for a first name, and not for what is in it.
+# The quota of a group, which XFS holds against root too.
 wipefs -qa "$volume"
-mkfs.xfs -q -f "$volume" && mount -o gquota "$volume" /mnt && mkdir /mnt/full && chgrp 1000 /mnt/full && chmod 2775 /mnt/full &&
-  xfs_quota -x -c 'limit -g bhard=8k 1000' /mnt || because "no quota could be set"
-kept quota "quota exceeded" /mnt/full
+mkfs.xfs -q -f "$volume" && mount -o gquota "$volume" /mnt && mkdir /mnt/place && chgrp 1000 /mnt/place && chmod 2775 /mnt/place &&
+  xfs_quota -x -c 'limit -g bhard=4m 1000' /mnt || because "no quota could be set"
+kept quota "quota exceeded" fill
 umount /mnt
 
-# A filesystem with room for little.
-dmsetup create rig-small --table "0 2048 linear $volume 0"
-mke2fs -q -F -t ext2 -m 0 /dev/mapper/rig-small && mount /dev/mapper/rig-small /mnt || because "no small filesystem"
-dd if=/dev/zero of=/mnt/much bs=1k 2>/dev/null
-truncate -s -4096 /mnt/much
-kept full "no space left" /mnt
+# A filesystem that becomes full.
+dmsetup create rig-small --table "0 8192 linear $volume 0"
+mke2fs -q -F -t ext2 -m 0 /dev/mapper/rig-small && mount /dev/mapper/rig-small /mnt && mkdir /mnt/place || because "no small filesystem"
+kept full "no space left" fill
 umount /mnt
 dmsetup remove rig-small
 
-# A disk that fails every write from the second on, while the run measures: the filesystem is found to be bad or read-only.
+# A disk that begins to fail each request: its filesystem fails, or becomes read-only.
 end=$(sectors "$volume")
 dmsetup create rig-failing --table "0 $end linear $volume 0"
-mke2fs -q -F -t ext4 /dev/mapper/rig-failing && mount -o errors=remount-ro /dev/mapper/rig-failing /mnt || because "not mounted"
-{ sleep 1; dmsetup suspend --noflush rig-failing; dmsetup load rig-failing --table "0 $end error"; dmsetup resume rig-failing; } & failing=$!
-measured="--rw randread --bs 4k --runtime 5s --tune off"
-kept failing "input/output error|read-only" /mnt
-wait $failing
+mke2fs -q -F -t ext4 /dev/mapper/rig-failing && mount -o errors=remount-ro /dev/mapper/rig-failing /mnt && mkdir /mnt/place && sync ||
+  because "not mounted"
+fail_disk() {
+  dmsetup suspend --noflush rig-failing && dmsetup load rig-failing --table "0 $end error" && dmsetup resume rig-failing
+}
+kept failing "input/output error|read-only" fail_disk
 umount -l /mnt
 until_true 10 dmsetup remove --force rig-failing
 wipefs -qa "$volume" 2>/dev/null
