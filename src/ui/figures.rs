@@ -3,10 +3,10 @@
 use ratatui::style::{Color, Modifier};
 use ratatui::text::{Line, Span};
 
-use super::finished_step::iops;
 use super::large_digits::large;
 use super::live_run::{LiveRun, LiveStage};
 use super::paint::{Paint, foreign};
+use super::step_result::iops;
 use crate::record::{Claim, DirectionSummary, LatencySummary, Metric};
 use crate::sample::Direction;
 use crate::stats::percentile::printable;

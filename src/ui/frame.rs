@@ -10,10 +10,10 @@ use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Paragraph, Widget, Wrap};
 
 use super::figures::{STILL, latencies, machine, number, promises, total};
-use super::finished_step::iops;
 use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, foreign};
+use super::step_result::iops;
 use super::terminal::SMALLEST;
 use crate::unit::{Nanos, significant};
 

@@ -1,13 +1,13 @@
-//! What the live screen knows of the run: built from the news of the pipeline alone, and drawn by `frame`. Nothing here knows of a terminal
+//! The state of the live screen: built from the news of the pipeline alone, and drawn by `frame`. Nothing here knows of a terminal
 //! or a clock of its own, so that every state is a test.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::finished_step::{FinishedStep, figures};
 use super::heat_strip::Minute;
 use super::outlook::Outlook;
 use super::recent::RecentRates;
+use super::step_result::{StepResult, figures};
 use crate::doubt::Doubt;
 use crate::measure::so_far::StepSoFar;
 use crate::observe::Evidence;
@@ -76,7 +76,7 @@ pub enum LiveNews {
     /// Steps have ended.
     Measured {
         /// Their results.
-        steps: Vec<FinishedStep>,
+        steps: Vec<StepResult>,
         /// Their doubts.
         doubts: Vec<Doubt>,
     },
@@ -91,9 +91,9 @@ pub struct LiveStep {
     pub staged: StagedStep,
     /// It has begun.
     pub begun: bool,
-    /// What was heard.
+    /// Its samples.
     so_far: StepSoFar,
-    /// What the report would say.
+    /// The figures that the report would have now.
     pub outlook: Option<Outlook>,
     /// CPU time of each worker at the end of its last second, and its share of that second.
     workers: BTreeMap<u32, (CpuTime, f64)>,
@@ -151,7 +151,7 @@ pub struct LiveRun {
     /// The Record without finished steps.
     pub record: Option<Box<Record>>,
     /// Steps that ended.
-    pub finished: Vec<FinishedStep>,
+    pub finished: Vec<StepResult>,
     /// Doubts of these.
     pub doubts: Vec<Doubt>,
     /// The stage that runs.

@@ -4,7 +4,6 @@
 //! on; what was said meanwhile stands on standard error when it is gone.
 
 mod figures;
-mod finished_step;
 mod frame;
 mod heat_strip;
 mod large_digits;
@@ -14,6 +13,7 @@ mod outlook;
 mod paint;
 mod plain_lines;
 mod recent;
+mod step_result;
 mod terminal;
 #[cfg(test)]
 mod tests;
@@ -27,10 +27,10 @@ use crate::output::screen;
 use crate::record::{Record, StepRecord};
 use crate::sample::Interval;
 use crate::unit::Nanos;
-use finished_step::FinishedStep;
 use live_run::LiveNews;
 use live_thread::LiveThread;
 use plain_lines::PlainLines;
+use step_result::StepResult;
 
 pub use live_run::StagedStep;
 pub use user_orders::EndOrder;
@@ -157,8 +157,8 @@ impl Ui {
     /// Steps have ended: those of the Record from `first` on.
     pub fn measured(&mut self, record: &Record, first: usize) {
         let claims = record.verdict.as_ref().map_or(&[][..], |v| &v.claims);
-        let finished = |step: &StepRecord| FinishedStep::of(step, claims);
-        let steps: Vec<FinishedStep> = match self.way {
+        let finished = |step: &StepRecord| StepResult::of(step, claims);
+        let steps: Vec<StepResult> = match self.way {
             Way::Silent => return,
             _ => record.steps[first..].iter().map(finished).collect(),
         };
@@ -171,7 +171,7 @@ impl Ui {
                 live.tell(LiveNews::Measured { steps, doubts });
             }
             Way::Plain(_) | Way::WillBeLive(_) => {
-                steps.iter().flat_map(FinishedStep::lines).for_each(|line| self.say(&format!("  {line}")));
+                steps.iter().flat_map(StepResult::lines).for_each(|line| self.say(&format!("  {line}")));
             }
             Way::Silent => {}
         }

@@ -1,4 +1,4 @@
-//! The outlook of a running step: what the final report would say of it now, by the very functions that write the report.
+//! The outlook of a running step: the figures that the final report would have of it now, by the very functions that write the report.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use crate::sample::Direction;
 use crate::unit::Nanos;
 use crate::verdict;
 
-/// What the report would say of one step.
+/// The figures and doubts that the report would have of one step.
 #[derive(Clone, Debug)]
 pub struct Outlook {
     /// The time that it is about.
@@ -21,7 +21,7 @@ pub struct Outlook {
     pub targets: Vec<Vec<(Direction, DirectionSummary)>>,
     /// Requests that were to be in flight.
     pub in_flight_asked: Option<f64>,
-    /// What makes the figures doubtful already.
+    /// Doubts of these figures.
     pub doubts: Vec<Doubt>,
     /// The promise held against the step.
     pub claims: Vec<Claim>,

@@ -45,7 +45,7 @@ pub(super) fn usable() -> bool {
     stdin.is_terminal()
         && stdout.is_terminal()
         && !ci
-        && std::env::var_os("TERM").is_some_and(|value| value != "" && value != "dumb")
+        && std::env::var_os("TERM").is_some_and(|value| !value.is_empty() && value != "dumb")
         && is_foreground()
         && termios::tcgetwinsize(&stdout)
             .is_ok_and(|size| size.ws_col >= SMALLEST.0 && size.ws_row >= SMALLEST.1)

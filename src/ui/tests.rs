@@ -4,9 +4,9 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::Color;
 
-use super::finished_step::FinishedStep;
 use super::frame;
 use super::live_run::{LiveNews, LiveRun, Panel, StagedStep};
+use super::step_result::StepResult;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::request::PromiseRequest;
 use crate::catalogue::volume_promise::Promise;
@@ -183,7 +183,7 @@ fn middle() -> LiveRun {
     let mut first = run(&record, 0..1);
     hear(&mut first, 0, 0, Direction::Read, 65);
     let outlook = first.stage.as_ref().unwrap().steps[0].outlook.clone().unwrap();
-    let finished = FinishedStep {
+    let finished = StepResult {
         name: NAMES[0].into(),
         directions: outlook.all,
         outcome: outlook.claims.first().map(|c| c.outcome),
@@ -237,14 +237,14 @@ fn a_stalled_device_is_told_at_once() {
 #[test]
 fn errors_and_the_pause_between_steps() {
     let mut run = middle();
-    let failed = FinishedStep { errors: 3, directions: Vec::new(), ..run.finished[0].clone() };
+    let failed = StepResult { errors: 3, directions: Vec::new(), ..run.finished[0].clone() };
     let doubt = Doubt::new(
         Severity::Blocker,
         "io-errors",
         "3 I/Os failed, the first one a write of 4 KiB at offset 8192 of /mnt/x: EIO",
         "look at the kernel log (dmesg); rates of a failing device mean nothing",
     );
-    let failed = FinishedStep { name: NAMES[1].into(), outcome: None, ..failed };
+    let failed = StepResult { name: NAMES[1].into(), outcome: None, ..failed };
     run.take(LiveNews::Measured { steps: vec![failed], doubts: vec![doubt.in_step(NAMES[1])] });
     run.paused = true;
     insta::assert_snapshot!("errors", shown(&run, 80, 24));

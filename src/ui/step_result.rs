@@ -6,7 +6,7 @@ use crate::unit::{grouped, significant};
 
 /// The result of a step, as the list of finished steps has it.
 #[derive(Clone, Debug)]
-pub struct FinishedStep {
+pub struct StepResult {
     /// Its name.
     pub name: String,
     /// Its figures.
@@ -17,11 +17,11 @@ pub struct FinishedStep {
     pub errors: u64,
 }
 
-impl FinishedStep {
+impl StepResult {
     /// From the Record's entry and the claims that the Record holds.
-    pub fn of(step: &StepRecord, claims: &[Claim]) -> FinishedStep {
+    pub fn of(step: &StepRecord, claims: &[Claim]) -> StepResult {
         let outcomes = claims.iter().filter(|c| c.step == step.name).map(|c| c.outcome);
-        FinishedStep {
+        StepResult {
             name: step.name.clone(),
             directions: step.directions().map(|(d, s)| (d, s.clone())).collect(),
             outcome: outcomes.max_by_key(|o| o.weight()),
