@@ -10,7 +10,7 @@ use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
-use crate::plan::StepOptions;
+use crate::plan::{Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
 use crate::unit::{Bytes, Nanos};
@@ -299,6 +299,9 @@ pub struct MillionArgs {
     /// Measured time [default: 30s]
     #[arg(long, value_name = "TIME")]
     pub runtime: Option<Nanos>,
+    /// Try it without a device: one in virtual time, such as latency=200us,iops-cap=20000
+    #[arg(long, value_name = "KEY=VALUE,...")]
+    pub simulate: Option<Simulated>,
     /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub tune: Option<TuneMode>,

@@ -83,6 +83,14 @@ fn allocate(clearance: &Clearance, to: Bytes) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Gives a file its length and no room.
+///
+/// # Errors
+/// Errors of the system.
+pub fn lengthen(clearance: &Clearance, to: Bytes) -> anyhow::Result<()> {
+    Ok(rustix::fs::ftruncate(clearance.as_fd(), to.0)?)
+}
+
 /// Fills a file from one length to another. `watch` is told the share done, the time, and bytes a second; it ends the filling
 /// by returning false.
 ///

@@ -56,11 +56,14 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
         tune: args.tune,
         ..Options::default()
     };
-    if let (false, Some(size)) = (words.target.exists(), words.size) {
+    if let (false, Some(size), None) = (words.target.exists(), words.size, &args.simulate) {
         // As with fio, a file of the size that is named is made, and stays.
         options.laid.insert(words.target.clone(), Laid { size, unlink: false });
     }
-    let foreword = differences(&words, jobs, topology.as_ref(), args.tune);
+    let foreword = match args.simulate {
+        Some(_) => String::new(),
+        None => differences(&words, jobs, topology.as_ref(), args.tune),
+    };
     let printed = Printed { before: foreword, after: answer };
     measure_and_publish(plan, options, &args.claim, &args.output, None, Vec::new(), printed)
 }
@@ -124,7 +127,7 @@ fn queues(topology: &Topology) -> u32 {
 
 fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Failure> {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-    if jobs as usize > cpus {
+    if jobs as usize > cpus && args.simulate.is_none() {
         return Err(Failure::input(format!(
             "{jobs} jobs are more than the {cpus} CPUs this process may use, and each is to have its own: \
              use {cpus} jobs with a greater depth"
@@ -137,7 +140,8 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
         iodepth: words.depth,
         numjobs: jobs,
         size: words.size,
-        engine: words.engine,
+        engine: if args.simulate.is_some() { EngineKind::Null } else { words.engine },
+        simulate: args.simulate.clone(),
         direct: words.direct,
         runtime: args.runtime.unwrap_or(Nanos::seconds(30)),
         ramp: SETTLE,
@@ -145,9 +149,11 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
         ..Step::default()
     };
     let base = Preset::find("standard").expect("a preset of ours").plan();
+    // A simulated device has no target: what is named need not exist.
+    let targets = if args.simulate.is_some() { Vec::new() } else { vec![words.target.clone()] };
     let plan = Plan {
         name: "million".into(),
-        targets: vec![words.target.clone()],
+        targets,
         overwrite: args.overwrite.is_some(),
         steps: vec![step],
         ..base

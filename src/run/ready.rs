@@ -121,7 +121,11 @@ impl Ready {
         ui.say(&format!("Test file {}: {}", clearance.path().display(), target.why));
         // Known to be ours from here on, so that it goes away whatever happens while it is filled.
         self.hold(clearance, target, TargetEnd::Made)?;
-        if !self.fill(setting, Bytes(0), size, ui)? {
+        // What is only simulated takes no room.
+        if setting.plan.needs_no_target() {
+            prepare::lengthen(&self.open.last().expect("held above").first, size)?;
+            self.look_again(setting.root);
+        } else if !self.fill(setting, Bytes(0), size, ui)? {
             return Ok(false);
         }
         self.open_cached(uses)?;
@@ -294,7 +298,8 @@ impl Ready {
     /// Doubts about the targets themselves.
     pub fn warnings(&self, plan: &Plan) -> Vec<Doubt> {
         let mut found = Vec::new();
-        for Held { first, record, .. } in &self.open {
+        // A load that reaches no target says nothing of it.
+        for Held { first, record, .. } in self.open.iter().filter(|_| !plan.needs_no_target()) {
             if let Some(extents) = record.facts.extents()
                 && Uses::of(plan, &record.named).reads
             {

@@ -46,3 +46,13 @@ fn a_file_of_the_size_that_is_named_is_made_as_in_the_script() {
     let refused = bench.run(&["million", "1", "4", "4k", "randread", "none.dat"]).ended(2);
     assert!(refused.out.is_empty(), "nothing is said of a run that does not come:\n{}", refused.out);
 }
+
+#[test]
+fn it_is_tried_without_a_device() {
+    let bench = Bench::new();
+    let line = "million none 2 64 4k randwrite --runtime 2s --simulate latency=1ms --json r.json";
+    let ran = bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
+    assert!(ran.out.contains("SIMULATED") && ran.out.contains("not reached: 12.8 % of it"), "{}", ran.out);
+    let record = bench.record();
+    assert!(record.is_simulated() && record.targets.is_empty());
+}
