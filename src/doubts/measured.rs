@@ -211,6 +211,36 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// Writes went through the page cache: they end in memory, and reach the disk when the kernel likes.
+pub(super) fn buffered_writes(case: &Case<'_>) -> Option<Doubt> {
+    let (plan, step) = (case.plan?, case.step);
+    let write = step.write.as_ref().filter(|_| !plan.direct && !is(step, EngineKind::Null))?;
+    // Each write waits for its flush, so that the rate is that of the disk.
+    if plan.fsync == 1 {
+        return None;
+    }
+    let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));
+    let missing = 1.0 - written as f64 / write.bytes.0.max(1) as f64;
+    // The counters of a stage are those of all its steps.
+    let seen = !case.evidence.disks.is_empty() && case.others.is_empty() && write.bytes.0 > Bytes::MIB.0;
+    let told = match missing {
+        m if seen && m > 0.01 => format!(
+            "{:.0} % of the bytes written had not reached the disk when the step ended: they were in the page cache",
+            m * 100.0
+        ),
+        _ => {
+            "writes went through the page cache, and a write ends in memory: the rate is not that of the disk"
+                .into()
+        }
+    };
+    Some(Doubt::new(
+        if plan.fsync > 0 { Severity::Warning } else { Severity::Blocker },
+        "buffered-writes",
+        told,
+        "leave --buffered out to measure the volume, or let each write wait for its flush (--fsync 1)",
+    ))
+}
+
 /// The disk was written to during a step that only reads.
 pub(super) fn other_traffic(case: &Case<'_>) -> Option<Doubt> {
     let quiet = |(plan, step): (&Step, &StepRecord)| {

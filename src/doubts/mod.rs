@@ -69,6 +69,7 @@ const RULES: &[DoubtRule] = &[
     measured::clock,
     measured::io_wq,
     measured::page_cache,
+    measured::buffered_writes,
     measured::other_traffic,
     measured::open_loop,
     users_part::suspended,

@@ -59,3 +59,28 @@ fn time_of_requests_that_no_latency_has_is_told() {
             .contains("3.00 % of the time that requests were in flight lies before the window")
     );
 }
+
+#[test]
+fn buffered_writes_are_doubted() {
+    let doubt = |direct: bool, fsync: u32, share: f64| {
+        let mut record = page_record::record(20, 1);
+        (record.plan.steps[0].direct, record.plan.steps[0].fsync) = (direct, fsync);
+        let step = &mut record.steps[0];
+        let bytes = step.write.as_ref().unwrap().bytes.0 as f64;
+        let column = &mut step.evidence.disks[0].written_bytes;
+        let each = (bytes * share / column.len() as f64) as u64;
+        column.fill(each);
+        let all = doubts::of_step(&record, &record.steps[0]);
+        all.into_iter()
+            .find(|d| d.code == "buffered-writes")
+            .map(|d| (d.message, format!("{:?}", d.severity)))
+    };
+    assert_eq!(doubt(true, 0, 0.0), None);
+    assert_eq!(doubt(false, 1, 1.0), None, "each write waited for its flush");
+    let (message, severity) = doubt(false, 0, 0.02).unwrap();
+    assert!(message.starts_with("98 % of the bytes written had not reached the disk"), "{message}");
+    assert_eq!(severity, "Blocker");
+    let (message, severity) = doubt(false, 64, 1.0).unwrap();
+    assert!(message.contains("the rate is not that of the disk"), "{message}");
+    assert_eq!(severity, "Warning");
+}
