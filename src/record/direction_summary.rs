@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hist::{Histogram, Sparse};
 use crate::sample::{Direction, PerDirection, Series, Stream};
+use crate::stats::event::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos};
@@ -50,8 +51,8 @@ pub struct LatencySummary {
     pub max: Nanos,
     /// Percentiles by name, such as `99.9`; those with fewer than ten samples above them are left out.
     pub percentiles: BTreeMap<String, Nanos>,
-    /// Percentiles on which the seconds disagree so much that fewer than ten independent samples lie above them: an indication, not a
-    /// figure to quote.
+    /// Percentiles on which the seconds disagree so much that fewer than ten independent samples lie above them, and those of a share
+    /// that is smaller than the share of the time in stalls: an indication, not a figure to quote.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
     /// Number of samples of which only a lower bound is known: the latency was longer than the recorded one.
@@ -103,6 +104,19 @@ pub struct LateResponses {
     pub censored: PerDirection<Histogram>,
 }
 
+impl LatencySummary {
+    /// Marks the percentiles that stalls distort: a load that waits for completions sends next to nothing during a stall, so that the
+    /// I/Os which would have waited are not among its latencies (coordinated omission).
+    fn mark_stalls(&mut self, share_of_time: f64) {
+        let hidden = |share: f64| 1.0 - share < share_of_time;
+        for (name, _) in STANDARD.iter().filter(|(_, share)| hidden(*share)) {
+            if self.percentiles.contains_key(*name) && !self.unsettled.iter().any(|u| u == name) {
+                self.unsettled.push(name.to_string());
+            }
+        }
+    }
+}
+
 impl DirectionSummary {
     /// Summary of a direction over one or several targets that ran together; none when nothing happened.
     pub fn of(d: Direction, series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
@@ -141,13 +155,17 @@ impl DirectionSummary {
             extra.merge(&tail.censored[d]);
             censored += tail.censored[d].count();
         }
+        let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
+        let events = LoadGrid::of(series.iter().copied()).events();
+        let stalled = events.iter().filter(|e| e.lapse == Lapse::Stall).map(|e| e.length_ns.as_seconds());
+        service.mark_stalls(stalled.sum::<f64>() / window);
         Some(DirectionSummary {
             ios,
             bytes: Bytes(bytes),
             iops: ios as f64 / window,
             bytes_per_second: bytes as f64 / window,
             rate: Estimate::of(&bins),
-            service_latency_ns: LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?,
+            service_latency_ns: service,
             response_latency_ns: LatencySummary::of(columns(|s| &s.response), &extra, censored),
         })
     }
