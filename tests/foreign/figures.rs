@@ -96,6 +96,7 @@ fn figures_that_contradict_each_other_void_a_report() {
                 ("events:              369747", "events: 69747"),
             ],
         ),
+        ("sysbench-0.5.txt", &[("300.0000s", "30.0000s"), ("9.1553Gb", "91.553Gb"), ("1000000", "100000")]),
         (
             "sysbench-0.4.txt",
             &[("50.0000s", "25.0000s"), ("93.75Mb", "187.5Mb"), ("6000 Read", "12000 Read")],
@@ -168,6 +169,11 @@ fn latencies_of_sysbench_that_hold_flushes_are_of_all_requests() {
 
 #[test]
 fn sysbench_of_other_versions() {
+    let middle = run("sysbench-0.5.txt");
+    let (read, write) = (middle.read.as_ref().unwrap(), middle.write.as_ref().unwrap());
+    assert_eq!((read.iops.get(), write.ios.get()), (Some(2000.0), Some(400_000)));
+    near(Known::Said(read.bytes_per_second.get().unwrap() / 1_048_576.0), 31.25, 2);
+    assert_eq!(middle.conditions.jobs.said(), Some(&16));
     let old = run("sysbench-0.4.txt");
     let read = old.read.as_ref().unwrap();
     assert_eq!((read.ios.said(), read.iops.get()), (Some(&6000), Some(120.0)));
