@@ -191,7 +191,9 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
         }),
     );
     add("--instance", promise.instance.as_ref().map(|i| i.name.clone()));
-    add("--at", args.at.clone());
+    // An identity may name its edition.
+    let dated = promise.volumes.first().is_some_and(|v| v.id.contains('@'));
+    add("--at", args.at.clone().filter(|_| !dated));
     add("--catalog", args.catalog.as_ref().map(|p| p.display().to_string()));
     add("--tolerance", args.tolerance.map(|t| (t * 100.0).to_string()));
     let given = [("--promise-burst", args.promise_burst), ("--judge-simulated", args.judge_simulated)];

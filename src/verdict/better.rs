@@ -12,6 +12,8 @@ use crate::unit::Bytes;
 const DEEP: u64 = 8;
 /// In flight where the test kept one or two: enough for the cap of most volumes at 1 ms.
 const USUAL_DEPTH: u64 = 32;
+/// Engines of fio that keep several requests in flight; those of other tools are none of fio's.
+const SIDE_BY_SIDE: [&str; 3] = ["io_uring", "libaio", "posixaio"];
 /// More is no depth that an engine takes.
 const DEEPEST: u32 = 4096;
 
@@ -85,7 +87,7 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
     // Direct I/O is of whole sectors.
     let block = c.single_block().filter(|b| b.0 > 0 && b.0.is_multiple_of(512)).unwrap_or(Bytes::kib(4));
     let engine = match c.engine.as_ref() {
-        Some(e) if !c.one_at_a_time() => e.clone(),
+        Some(e) if !c.one_at_a_time() && SIDE_BY_SIDE.contains(&e.as_str()) => e.clone(),
         _ => "io_uring".into(),
     };
     let depth = rate_depth(c, s, found);

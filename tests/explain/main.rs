@@ -5,6 +5,7 @@ mod doubts;
 mod files;
 mod proof;
 mod public_reports;
+mod recommended;
 mod runs;
 mod stored;
 mod verdicts;

@@ -1,0 +1,112 @@
+//! Every command that is recommended runs: with volproof and with the installed fio, on a scratch file and for a moment.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use volproof::explain::explained;
+use volproof::promise_options::PromiseOptions;
+use volproof::unit::Bytes;
+
+/// Reports among the fixtures.
+fn reports() -> Vec<PathBuf> {
+    let of = |folder: &str| std::fs::read_dir(folder).unwrap().map(|f| f.unwrap().path()).collect::<Vec<_>>();
+    let mut all = [of("tests/fixtures/fio"), of("tests/fixtures/foreign")].concat();
+    all.sort();
+    all
+}
+
+/// All commands that are recommended for the fixtures, each once.
+fn commands() -> BTreeSet<String> {
+    let gp3 = PromiseOptions {
+        kind: Some("aws:gp3".into()),
+        volume_size: Some(Bytes::gib(100)),
+        ..PromiseOptions::default()
+    };
+    let mut all = BTreeSet::new();
+    for path in reports() {
+        let text = std::fs::read(&path).unwrap();
+        for claim in [PromiseOptions::default(), gp3.clone()] {
+            for report in explained(&path, &text, &claim).unwrap_or_default() {
+                let better = report.runs.iter().flat_map(|r| r.better.iter().flat_map(|b| b.commands()));
+                all.extend(better.cloned());
+                if let Some(verdict) = report.verdict {
+                    all.extend(verdict.claims.into_iter().filter_map(|c| c.command));
+                    all.extend(verdict.untested.into_iter().filter_map(|u| u.command));
+                }
+            }
+        }
+    }
+    all
+}
+
+/// The command on another target and for a moment; the program and its arguments. `None` for a program of Windows.
+fn in_a_moment(line: &str, target: &str) -> Option<Vec<String>> {
+    let words = shlex::split(line).unwrap_or_else(|| panic!("no shell reads {line}"));
+    let mut out: Vec<String> = Vec::new();
+    match words[0].as_str() {
+        "fio" => {
+            out.extend(words.iter().map(|w| match w.split_once('=').map_or(w.as_str(), |(key, _)| key) {
+                "--filename" => format!("--filename={target}"),
+                "--runtime" => "--runtime=200ms".into(),
+                "--ramp_time" => "--ramp_time=0".into(),
+                _ => w.clone(),
+            }));
+        }
+        "volproof" => {
+            assert_eq!(words[1], "run", "{line}");
+            out.extend(["volproof", "run", target].map(String::from));
+            let mut rest = words[2..].iter().skip(usize::from(!words[2].starts_with('-')));
+            while let Some(word) = rest.next() {
+                let value = match word.as_str() {
+                    "--runtime" => Some("200ms".to_string()),
+                    "--ramp" => Some("0".into()),
+                    _ => None,
+                };
+                out.push(word.clone());
+                if value.is_some() {
+                    rest.next();
+                }
+                out.extend(value);
+            }
+            out.extend(["--overwrite", "--json", "r.json", "-q"].map(String::from));
+        }
+        "diskspd" => return None,
+        other => panic!("{other} is recommended: {line}"),
+    }
+    Some(out)
+}
+
+/// The failure of a command, if it fails.
+fn failure(words: &[String], folder: &Path) -> Option<String> {
+    let program = if words[0] == "volproof" { env!("CARGO_BIN_EXE_volproof") } else { &words[0] };
+    let out = Command::new(program)
+        .args(&words[1..])
+        .current_dir(folder)
+        .env("VOLPROOF_RECORDS", folder)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap_or_else(|e| panic!("{words:?}: {e}"));
+    // Any verdict on a scratch file will do: what counts is that the command measured and left a Record.
+    let measured = words[0] == "fio" || std::fs::remove_file(folder.join("r.json")).is_ok();
+    let code = out.status.code();
+    let ran = measured && matches!((words[0].as_str(), code), (_, Some(0)) | ("volproof", Some(1 | 5 | 6)));
+    (!ran).then(|| format!("{}: {code:?}\n{}", words.join(" "), String::from_utf8_lossy(&out.stderr)))
+}
+
+#[test]
+fn every_recommended_command_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("scratch");
+    let all: BTreeSet<Vec<String>> =
+        commands().iter().filter_map(|line| in_a_moment(line, target.to_str().unwrap())).collect();
+    assert!(all.len() >= 10, "{all:?}");
+    let fio = Command::new("fio").arg("--version").output().is_ok_and(|out| out.status.success());
+    if !fio {
+        println!("skipped: fio is not installed");
+    }
+    std::fs::write(&target, vec![7u8; 64 << 20]).unwrap();
+    let usable = all.iter().filter(|w| fio || w[0] != "fio");
+    let failed: Vec<String> = usable.filter_map(|words| failure(words, folder.path())).collect();
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), all.len(), failed.join("\n"));
+}
