@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
+use crate::course::slo_options::SloOptions;
 use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
@@ -65,6 +66,12 @@ const SWEEP_EXAMPLES: &str = "Examples:\n  \
     volproof sweep . --rwmix 0..100:25 --iodepth 32 --budget 10m\n  \
     volproof sweep . --iodepth 1..128 --rw randwrite --resume volproof-1.json";
 
+const SLO_EXAMPLES: &str = "Examples:\n  \
+    volproof slo /dev/vdb --p99 1ms                    random reads of 4 KiB\n  \
+    volproof slo /dev/vdb --p99.9 5ms --rw randrw --rwmix 70 --destroy SERIAL\n  \
+    volproof slo . --mean 500us --bs 16k --budget 10m\n  \
+    volproof slo /dev/vdb --p99 1ms --dry-run          time and bytes";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -77,6 +84,9 @@ pub enum CliCommand {
     /// What depth, block size, mix and jobs do to the rate and the latency: limits, knee, the depth that is enough
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(Box<SweepArgs>),
+    /// The most load whose response time keeps a limit, and the depth that gives it
+    #[command(after_help = SLO_EXAMPLES)]
+    Slo(Box<SloArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -216,6 +226,20 @@ pub struct SweepArgs {
     /// Measure each point so often, in random order [default: 3]
     #[arg(long, value_name = "N", help_heading = "Course")]
     pub repeats: Option<u32>,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A search for the most load, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SloArgs {
+    /// A folder (a test file is made there), file or block device
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// The limit and the load
+    #[command(flatten)]
+    pub search: SloOptions,
     /// How it is done
     #[command(flatten)]
     pub how: CourseArgs,

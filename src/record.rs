@@ -14,6 +14,7 @@ mod figure_range;
 mod from_report;
 mod intervention;
 mod known;
+mod load_answer;
 mod lookup;
 mod record_file;
 mod reported;
@@ -45,6 +46,7 @@ pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use from_report::StepNames;
 pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
+pub use load_answer::{LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
 pub use reported::{

@@ -1,7 +1,7 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
 use crate::doubt::Severity;
-use crate::hist::Histogram;
+use crate::hist::{Histogram, Sparse};
 use crate::plan::Step;
 use crate::record::{Record, StepRecord};
 use crate::sample::Direction;
@@ -27,6 +27,10 @@ pub struct FinishedStep {
     pub error: Option<f64>,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
+    /// Latencies of each second by direction: response times under a rate, else service latencies.
+    pub latencies: Vec<(Direction, Vec<Sparse>)>,
+    /// The rate that was offered was completed; true without a rate.
+    pub sustained: bool,
     /// Service latencies of all I/Os.
     pub service: Histogram,
     /// Codes of findings and doubts because of which the step does not show what the volume can do.
@@ -44,8 +48,13 @@ impl FinishedStep {
         let mut bins = vec![0u64; (window * 10.0 + 1e-6) as usize];
         let mut service = Histogram::new();
         let mut bytes = 0.0;
+        let mut latencies = Vec::new();
         let moving = Direction::ALL.into_iter().filter(|d| *d != Direction::Sync);
-        for stream in moving.flat_map(|d| done.targets.iter().filter_map(move |t| t.series.stream(d))) {
+        for (d, stream) in
+            moving.flat_map(|d| done.targets.iter().filter_map(move |t| Some((d, t.series.stream(d)?))))
+        {
+            latencies
+                .push((d, if done.open_loop.is_some() { &stream.response } else { &stream.service }.clone()));
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
             service.merge(&pooled(&stream.service));
             bytes += stream.track.total().bytes.0 as f64;
@@ -63,6 +72,8 @@ impl FinishedStep {
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
             in_flight: done.in_flight_mean,
+            latencies,
+            sustained: done.open_loop.as_ref().is_none_or(|o| o.sustained),
             service,
             spoilt_by,
             step,

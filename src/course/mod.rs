@@ -7,6 +7,8 @@
 mod caps;
 pub mod finished;
 mod forecast;
+mod searching;
+pub mod slo_options;
 pub mod sweep_options;
 pub mod sweeping;
 
@@ -36,6 +38,7 @@ pub trait Course {
 pub fn of(question: &Question) -> &dyn Course {
     match question {
         Question::Sweep(sweep) => sweep,
+        Question::Load(search) => search,
     }
 }
 

@@ -7,6 +7,7 @@
 mod data;
 mod given_options;
 pub mod key;
+mod load_search;
 mod order;
 mod plan_file;
 mod presets;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 pub use data::BufferPattern;
 pub use given_options::{StepOptions, keys};
+pub use load_search::{LoadSearch, ResponseFigure};
 pub use order::Start;
 pub use plan_file::{PlanFileError, parse as parse_file};
 pub use presets::{PRESETS, Preset};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockSizes, Pattern, Step, WordError};
+use super::{BlockSizes, LoadSearch, Pattern, Step, WordError};
 use crate::unit::{Bytes, Nanos};
 
 /// A question that finished steps answer.
@@ -15,6 +15,8 @@ use crate::unit::{Bytes, Nanos};
 pub enum Question {
     /// How the figures depend on one to three options of the load.
     Sweep(Sweep),
+    /// How much load keeps a limit of the response time.
+    Load(LoadSearch),
 }
 
 /// A sweep: every combination of the values of its axes is measured.

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LoadAnswer;
 use crate::plan::{AxisOption, Pattern};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -12,6 +13,8 @@ use crate::unit::{Bytes, Nanos, text};
 pub enum CourseAnswer {
     /// To a sweep.
     Sweep(SweepAnswer),
+    /// To a search for the most load.
+    Load(LoadAnswer),
 }
 
 /// The answer to a sweep.

@@ -51,6 +51,7 @@ pub fn before(forecast: &Forecast) -> String {
 fn of_question(question: &Question) -> String {
     match question {
         Question::Sweep(sweep) => of_sweep(sweep),
+        Question::Load(search) => super::load_text::question(search),
     }
 }
 
@@ -76,6 +77,7 @@ fn of_sweep(sweep: &Sweep) -> String {
 pub fn answer(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => of_answer(sweep),
+        CourseAnswer::Load(load) => super::load_text::answer(load),
     }
 }
 
@@ -202,7 +204,13 @@ fn best(best: &[AxisBest]) -> String {
 
 /// The points of a course as comma-separated values.
 pub fn csv(answer: &CourseAnswer) -> String {
-    let CourseAnswer::Sweep(sweep) = answer;
+    match answer {
+        CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep),
+        CourseAnswer::Load(load) => super::load_text::csv(load),
+    }
+}
+
+fn csv_of_sweep(sweep: &SweepAnswer) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
          mean_ns,p50_ns,p99_ns,p99.9_ns,spoilt_by\n",

@@ -4,6 +4,7 @@ pub mod check_text;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod html;
+mod load_text;
 pub mod promise;
 pub mod text;
 pub mod topo;

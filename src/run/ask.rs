@@ -2,7 +2,7 @@
 
 use super::pipeline::{EarlierRun, Options};
 use super::{Failure, Words, measure_and_publish, plans, print, targets};
-use crate::cli::{CourseArgs, OverwriteMode, SweepArgs};
+use crate::cli::{CourseArgs, OverwriteMode, SloArgs, SweepArgs};
 use crate::course;
 use crate::device::Root;
 use crate::exit::Exit;
@@ -23,6 +23,16 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
         None => sweep,
     };
     ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how)
+}
+
+/// `slo`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
+    let search = args.search.search(args.how.budget, args.targets.len()).map_err(Failure::input)?;
+    let base = base(&args.targets, &args.how);
+    ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how)
 }
 
 /// The plan of a course but its question.

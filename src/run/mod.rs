@@ -126,6 +126,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Run(args) => run(&args),
         CliCommand::Million(args) => million::main(&args),
         CliCommand::Sweep(args) => ask::sweep(&args),
+        CliCommand::Slo(args) => ask::slo(&args),
         CliCommand::Plan(args) => plan(&args),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;

@@ -91,3 +91,65 @@ fn a_sweep_that_cannot_be_is_refused_with_the_way_out() {
     let left: Vec<_> = std::fs::read_dir(dir.path()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
 }
+
+#[test]
+fn a_load_search_prints_its_answer_and_show_prints_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let slo = [
+        "slo",
+        "--simulate",
+        "latency=1ms,jitter=4ms,iops-cap=400,cap-period=10ms",
+        "--p99",
+        "20ms",
+        "--confirm",
+        "60s",
+    ];
+    let (code, out, err) =
+        volproof(dir.path(), &[&slo[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let (_, record) = out.split_once("volproof ").unwrap();
+    let record = format!("volproof {record}");
+    assert!(record.lines().all(|line| line.chars().count() <= 80), "{record}");
+    let (_, answer) = record.split_once("\nEach load").unwrap();
+    insta::assert_snapshot!("slo", format!("Each load{answer}").split("\nDoubts").next().unwrap());
+    let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
+    assert_eq!((code, shown), (Some(0), record));
+    let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    assert!(csv.starts_with("trial,rw,figure,") && csv.contains("\nload-1,randread,p99,20000000,"), "{csv}");
+}
+
+#[test]
+fn a_load_search_says_beforehand_what_it_will_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = volproof(
+        dir.path(),
+        &["slo", ".", "--p99.9", "5ms", "--rw", "randwrite", "--file-size", "64m", "--dry-run"],
+    );
+    assert_eq!(code, Some(0), "{err}");
+    insta::assert_snapshot!("slo-dry-run", out);
+}
+
+#[test]
+fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    for (arguments, says) in [
+        (&["slo"][..], "--p99 <TIME>"),
+        (&["slo", "--p99", "1ms", "--mean", "1ms"], "cannot be used with"),
+        (&["slo", "--p99", "10ns"], "below what any clock here can show"),
+        (&["slo", "--p99", "1ms", "--runtime", "5s"], "give --runtime 10s or more"),
+        (&["slo", "--p99", "1ms", "--confirm", "5s"], "--confirm is shorter than a trial"),
+        (&["slo", "--p99", "1ms", "--rate-iops", "5"], "unexpected argument"),
+        (&["slo", "--p99", "1ms", "--rw", "randtrim"], "cannot be searched"),
+        (&["slo", "--p99", "1ms", "a", "b"], "name one"),
+        (&["slo", "--p99", "1ms", "--budget", "20s"], "--budget 20s is too short"),
+    ] {
+        let (code, out, err) = volproof(dir.path(), &[arguments, &["--simulate", DEVICE]].concat());
+        assert_eq!(code, Some(2), "{arguments:?}\n{out}\n{err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+    // A limit below the latency of one request is an answer, found at once.
+    let (code, out, err) =
+        volproof(dir.path(), &["slo", "--simulate", DEVICE, "--p99", "500us", "--json", "r.json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("No load has a p99 of at most 500 us: one request alone already has a"), "{out}");
+}

@@ -1,0 +1,430 @@
+//! The search for the most load that keeps a limit of the response time, as a course.
+//!
+//! Loads are offered in open loop, so that a response counts from the moment at which a client would have asked (method page, §5.3). The
+//! search bisects on what is sure: a load holds when its whole interval keeps the limit. Short trials go on until one of them is unsure;
+//! then each trial is as long as the percentile and the confirmation need, and what is still unsure is refused. So the load that is found
+//! is one that a long trial confirmed. Where a long trial refuses a load that a short one kept (credits), short ones that hold count no more.
+
+use statrs::distribution::{Beta, ContinuousCDF};
+
+use super::{Course, FinishedStep, Forecast};
+use crate::catalogue::volume_promise::Promise;
+use crate::hist::Sparse;
+use crate::plan::{LoadSearch, Step};
+use crate::record::{CourseAnswer, LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
+use crate::stats::mean_latency::MeanLatency;
+use crate::stats::percentile::{effective_samples, pooled};
+use crate::unit::{Nanos, grouped, total};
+
+/// The bracket is narrow enough when its ends differ by this share.
+const NARROW: f64 = 0.01;
+/// Above the most of the closed loop by this share no load is tried.
+const CEILING: f64 = 1.1;
+/// Below this share of the most the search gives up.
+const FLOOR: f64 = 0.005;
+/// A trial has so many I/Os beyond its percentile, and a confirmation five times as many.
+const BEYOND: f64 = 20.0;
+/// A percentile that needs a longer trial is refused.
+const LONGEST: Nanos = Nanos::seconds(3600);
+/// The longest confirmation.
+const LONGEST_CONFIRMATION: Nanos = Nanos::seconds(4 * 3600);
+/// A depth gives a load when its rate is no lower than this share of it.
+const GIVES: f64 = 0.99;
+/// The search ends after so many trials in any case.
+const MOST_TRIALS: usize = 40;
+
+/// What the latencies of a step say of the limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Held {
+    value_ns: Option<Nanos>,
+    /// Share above the limit, with its interval.
+    above: Option<(f64, f64, f64)>,
+    outcome: TrialOutcome,
+}
+
+/// Where a search stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stand {
+    /// A load is to be tried for so long.
+    Try(f64, Nanos),
+    /// The load holds and is confirmed.
+    Found(f64),
+    /// No load is left to try.
+    End,
+}
+
+/// The bracket around the most load.
+struct Bracket {
+    /// The highest load that holds, 0 for none.
+    holds: f64,
+    /// A long trial showed that it does.
+    confirmed: bool,
+    /// The lowest load that is refused.
+    refused: Option<f64>,
+}
+
+impl Course for LoadSearch {
+    fn possible(&self) -> Vec<Step> {
+        let trial = self.trial("load-1".into(), 1000.0, self.confirm);
+        vec![self.unloaded(), self.most(), trial, self.at_depth(self.base.iodepth)]
+    }
+
+    fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
+        let Some(unloaded) = named(finished, "unloaded") else { return Some(self.unloaded()) };
+        if self.held(unloaded).outcome == TrialOutcome::Fails {
+            return None;
+        }
+        let Some(most) = named(finished, "most") else { return Some(self.most()) };
+        let trials = self.trials(finished);
+        let spent = total(finished.iter().map(|f| f.step.ramp.0 + f.step.runtime.0));
+        let left = self.budget.map_or(u64::MAX, |b| b.0.saturating_sub(spent));
+        let fits = |time: Nanos| time.0.saturating_add(self.base.ramp.0) <= left;
+        let trial = |rate, time| self.trial(format!("load-{}", trials.len() + 1), rate, time);
+        match self.stand(&trials, most.iops) {
+            Stand::Try(rate, time) => {
+                let long = self.confirmation(rate);
+                // A short trial is worth its time only where a long one can follow it.
+                let all = if time < long { total([time.0, self.base.ramp.0, long.0]) } else { time.0 };
+                if fits(Nanos(all)) && time <= LONGEST {
+                    return Some(trial(rate, time));
+                }
+                let bracket = self.bracket(&trials);
+                let last = self.confirmation(bracket.holds);
+                (bracket.holds > 0.0 && !bracket.confirmed && fits(last)).then(|| trial(bracket.holds, last))
+            }
+            Stand::Found(rate) => self.next_depth(finished, rate).filter(|step| fits(step.runtime)),
+            Stand::End => None,
+        }
+    }
+
+    fn answer(&self, finished: &[FinishedStep], _promise: Option<&Promise>) -> Option<CourseAnswer> {
+        let unloaded = self.held(named(finished, "unloaded")?);
+        let most = named(finished, "most");
+        let trials = self.trials(finished);
+        let bracket = self.bracket(&trials);
+        let holds = (bracket.holds > 0.0).then_some(bracket.holds);
+        let confirmations =
+            trials.iter().filter(|t| bracket.confirmed && t.offered_per_second == bracket.holds);
+        let confirmed_ns = confirmations.map(|t| t.runtime_ns).max();
+        let failed = |t: &&LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
+        let lowest = trials.iter().filter(failed).map(|t| t.offered_per_second).fold(f64::INFINITY, f64::min);
+        let kept = trials.iter().filter(|t| t.outcome == TrialOutcome::Holds);
+        let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest;
+        let depth = holds.and_then(|rate| self.depth(finished, rate));
+        let mut answer = LoadAnswer {
+            sentence: String::new(),
+            rw: self.base.rw,
+            figure: self.figure,
+            limit_ns: self.limit,
+            unloaded_ns: unloaded.value_ns,
+            most_iops: most.map(|f| f.iops),
+            holds_per_second: holds,
+            refused_per_second: bracket.refused,
+            confirmed_ns,
+            monotone,
+            depth,
+            trials,
+            notes: Vec::new(),
+        };
+        answer.notes = self.notes(&answer, most);
+        answer.sentence = self.sentence(&answer, unloaded.outcome);
+        Some(CourseAnswer::Load(answer))
+    }
+
+    fn forecast(&self) -> Forecast {
+        let ramp = self.base.ramp.0;
+        let (short, long) = (self.base.runtime.0 + ramp, self.confirm.0 + ramp);
+        // Unloaded, most and four depths; three short trials and four long ones to 1 %.
+        let likely = Nanos(6 * short + 3 * short + 4 * long);
+        // Every short trial decides, and the first long one refuses them all.
+        let worst = Nanos(11 * short + 7 * short + 15 * long);
+        let limit = |time: Nanos| self.budget.map_or(time, |b| b.min(time));
+        Forecast { likely_steps: 13, likely: limit(likely), worst_steps: 33, worst: limit(worst) }
+    }
+}
+
+fn named<'a>(finished: &'a [FinishedStep], name: &str) -> Option<&'a FinishedStep> {
+    finished.iter().find(|f| f.step.name == name)
+}
+
+/// The two-sided 95 % interval of a share, from `k` of `n` independent samples, which need not be whole (Clopper and Pearson 1934).
+fn share_interval(k: f64, n: f64) -> (f64, f64) {
+    let beta = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(p.round(), |beta| beta.inverse_cdf(p));
+    let low = if k <= 0.0 { 0.0 } else { beta(k, n - k + 1.0, 0.025) };
+    let high = if k >= n { 1.0 } else { beta(k + 1.0, n - k, 0.975) };
+    (low, high)
+}
+
+/// A rate that people can type again.
+fn rounded(rate: f64) -> f64 {
+    let digits = 3 - (rate.max(1e-3).log10().floor() as i32);
+    if digits <= 0 { rate.round() } else { (rate * 10f64.powi(digits)).round() / 10f64.powi(digits) }
+}
+
+impl LoadSearch {
+    /// What the latencies of one direction say of the limit.
+    fn held_by(&self, seconds: &[Sparse]) -> Held {
+        let all = pooled(seconds);
+        let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
+        let (n, Some(value)) = (all.count() as f64, all.quantile(share)) else {
+            return Held { value_ns: None, above: None, outcome: TrialOutcome::Unsure };
+        };
+        let above = all.count_above(self.limit) as f64 / n;
+        let effective = effective_samples(seconds, share);
+        let (low, high) = share_interval(above * effective, effective);
+        let outcome = if high <= 1.0 - share {
+            TrialOutcome::Holds
+        } else if low > 1.0 - share {
+            TrialOutcome::Fails
+        } else {
+            TrialOutcome::Unsure
+        };
+        Held { value_ns: Some(value), above: Some((above, low, high)), outcome }
+    }
+
+    fn mean_held(&self, seconds: &[Sparse]) -> Held {
+        // The mean is of whole seconds: nine of ten bins are empty.
+        let bins: Vec<(u64, Nanos)> = seconds
+            .iter()
+            .flat_map(|s| [(s.count(), s.sum)].into_iter().chain(std::iter::repeat_n((0, Nanos(0)), 9)))
+            .collect();
+        let found = MeanLatency::of(&bins);
+        let limit = self.limit.0 as f64;
+        let outcome = match found.as_ref().and_then(|m| m.interval) {
+            Some(i) if i.high_ns <= limit => TrialOutcome::Holds,
+            Some(i) if i.low_ns > limit => TrialOutcome::Fails,
+            _ => TrialOutcome::Unsure,
+        };
+        Held { value_ns: found.map(|m| Nanos(m.mean_ns.round() as u64)), above: None, outcome }
+    }
+
+    /// What a step says of the limit: its worst direction.
+    fn held(&self, done: &FinishedStep) -> Held {
+        let weight = |held: &Held| match held.outcome {
+            TrialOutcome::Fails | TrialOutcome::Overload => 2,
+            TrialOutcome::Unsure => 1,
+            TrialOutcome::Holds => 0,
+        };
+        let all = done.latencies.iter().map(|(_, seconds)| self.held_by(seconds));
+        let worst = all.max_by_key(|held| (weight(held), held.value_ns.unwrap_or_default()));
+        worst.unwrap_or(Held { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
+    }
+
+    fn trials(&self, finished: &[FinishedStep]) -> Vec<LoadTrial> {
+        let offered = finished.iter().filter_map(|f| Some((f, f.step.rate_iops?)));
+        let trial = |(f, rate): (&FinishedStep, f64)| {
+            let held = self.held(f);
+            let spoilt_by: Vec<String> =
+                f.spoilt_by.iter().filter(|code| *code != "overload").cloned().collect();
+            let outcome = match held.outcome {
+                _ if !f.sustained => TrialOutcome::Overload,
+                TrialOutcome::Holds if !spoilt_by.is_empty() => TrialOutcome::Unsure,
+                outcome => outcome,
+            };
+            LoadTrial {
+                step: f.step.name.clone(),
+                offered_per_second: rate,
+                achieved_per_second: f.iops,
+                runtime_ns: f.step.runtime,
+                value_ns: held.value_ns,
+                above: held.above.map(|(share, ..)| share),
+                above_low: held.above.map(|(_, low, _)| low),
+                above_high: held.above.map(|(.., high)| high),
+                outcome,
+                spoilt_by,
+            }
+        };
+        offered.map(trial).collect()
+    }
+
+    /// A trial that is as long as a confirmation.
+    fn is_long(&self, trial: &LoadTrial) -> bool {
+        trial.runtime_ns >= self.confirmation(trial.offered_per_second)
+    }
+
+    /// The bracket that the trials leave.
+    fn bracket(&self, trials: &[LoadTrial]) -> Bracket {
+        let (long, short): (Vec<&LoadTrial>, Vec<&LoadTrial>) = trials.iter().partition(|t| self.is_long(t));
+        let holds = |t: &&LoadTrial| t.outcome == TrialOutcome::Holds;
+        let rate = |t: &LoadTrial| t.offered_per_second;
+        let highest = |all: &[&LoadTrial], below: f64| {
+            all.iter().copied().filter(holds).map(rate).filter(|r| *r < below).fold(0.0, f64::max)
+        };
+        let fails = short.iter().copied().filter(|t| !holds(t) && t.outcome != TrialOutcome::Unsure);
+        let refused = long.iter().copied().filter(|t| !holds(t)).chain(fails).map(rate).reduce(f64::min);
+        let below = refused.unwrap_or(f64::INFINITY);
+        let distrusted = long.iter().filter(|t| !holds(t)).any(|t| rate(t) <= highest(&short, f64::INFINITY));
+        let sure = highest(&long, below);
+        let likely = if distrusted { 0.0 } else { highest(&short, below) };
+        Bracket { holds: sure.max(likely), confirmed: sure > 0.0 && sure >= likely, refused }
+    }
+
+    /// How long a trial of a load takes.
+    fn length(&self, rate: f64) -> Nanos {
+        let seconds = self.figure.share().map_or(0.0, |share| BEYOND / (rate.max(1e-9) * (1.0 - share)));
+        self.base.runtime.max(Nanos::seconds(seconds.ceil() as u64))
+    }
+
+    /// How long a trial takes that confirms a load.
+    fn confirmation(&self, rate: f64) -> Nanos {
+        let length = self.length(rate);
+        let long = Nanos(length.0.saturating_mul(5)).min(LONGEST_CONFIRMATION);
+        if length > self.base.runtime { self.confirm.max(long) } else { self.confirm }
+    }
+
+    /// What is to be tried next.
+    fn stand(&self, trials: &[LoadTrial], most: f64) -> Stand {
+        if trials.len() >= MOST_TRIALS || most <= 0.0 {
+            return Stand::End;
+        }
+        let Bracket { holds, confirmed, refused } = self.bracket(trials);
+        let high = refused.unwrap_or(most * CEILING);
+        if holds == 0.0 && high < most * FLOOR {
+            return Stand::End;
+        }
+        if holds > 0.0 && high <= holds * (1.0 + NARROW) {
+            return if confirmed { Stand::Found(holds) } else { Stand::Try(holds, self.confirmation(holds)) };
+        }
+        let long = trials.iter().any(|t| t.outcome == TrialOutcome::Unsure || self.is_long(t));
+        let rate = rounded((holds + high) / 2.0);
+        Stand::Try(rate, if long { self.confirmation(rate) } else { self.length(rate) })
+    }
+
+    /// Depths that were tried: the largest that gives less than the load, and the smallest that gives it.
+    fn depths<'a>(&self, finished: &'a [FinishedStep], rate: f64) -> (u32, Option<&'a FinishedStep>) {
+        let tried = || finished.iter().filter(|f| f.step.name.starts_with("depth-"));
+        let gives = |f: &&FinishedStep| f.iops >= GIVES * rate;
+        let enough = tried().filter(gives).min_by_key(|f| f.step.iodepth);
+        let below = enough.map_or(u32::MAX, |f| f.step.iodepth);
+        let too_small = tried().filter(|f| !gives(f) && f.step.iodepth < below).map(|f| f.step.iodepth).max();
+        (too_small.unwrap_or(0), enough)
+    }
+
+    fn next_depth(&self, finished: &[FinishedStep], rate: f64) -> Option<Step> {
+        let (too_small, enough) = self.depths(finished, rate);
+        let deepest = self.base.iodepth;
+        let depth = match enough.map(|f| f.step.iodepth) {
+            Some(enough) if enough <= too_small + 1 => return None,
+            Some(enough) => too_small + (enough - too_small) / 2,
+            None if too_small >= deepest => return None,
+            None if too_small > 0 => too_small.saturating_mul(2).min(deepest),
+            None => {
+                // Little's law: the requests that the load itself had in flight.
+                let trial = finished.iter().rfind(|f| f.step.rate_iops == Some(rate))?;
+                let each = (trial.in_flight / f64::from(self.base.numjobs)).ceil() as u32;
+                each.clamp(1, deepest)
+            }
+        };
+        Some(self.at_depth(depth))
+    }
+
+    fn depth(&self, finished: &[FinishedStep], rate: f64) -> Option<LoadDepth> {
+        let (too_small, enough) = self.depths(finished, rate);
+        let enough = enough?;
+        Some(LoadDepth {
+            iodepth: enough.step.iodepth,
+            numjobs: enough.step.numjobs,
+            iops: enough.iops,
+            value_ns: self.held(enough).value_ns,
+            too_small,
+        })
+    }
+
+    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome) -> String {
+        let limit = format!("{} of at most {}", self.figure, self.limit);
+        let rate = |r: f64| grouped(r.round() as u64);
+        let alone = answer.unloaded_ns.unwrap_or_default();
+        let Some(holds) = answer.holds_per_second else {
+            return match answer.refused_per_second {
+                _ if unloaded == TrialOutcome::Fails => format!(
+                    "No load has a {limit}: one request alone already has a {} of {alone}.",
+                    self.figure
+                ),
+                Some(refused) => {
+                    format!("No load was found with a {limit}: {} IOPS already has more.", rate(refused))
+                }
+                None => "No load has been tried yet.".into(),
+            };
+        };
+        let sure = match answer.confirmed_ns {
+            Some(time) => format!("confirmed for {}", time.clock()),
+            None => "not confirmed".into(),
+        };
+        let mut text = match answer.refused_per_second {
+            Some(refused) => format!(
+                "{} IOPS surely has a {limit} ({sure}), {} IOPS does not surely",
+                rate(holds),
+                rate(refused)
+            ),
+            None => format!(
+                "{} IOPS has a {limit} ({sure}), and so may more: it is all that the depth of the search allows",
+                rate(holds)
+            ),
+        };
+        if let Some(depth) = &answer.depth {
+            let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
+            text += &format!("; depth {}{jobs} is the smallest that gives it", depth.iodepth);
+        }
+        text + "."
+    }
+
+    fn notes(&self, answer: &LoadAnswer, most: Option<&FinishedStep>) -> Vec<String> {
+        let mut notes = Vec::new();
+        let Some(most) = most else { return notes };
+        if !answer.monotone {
+            notes.push(
+                "not monotone: a load failed that another trial of it, or of a higher load, had kept. Credits or a neighbour do that: give a longer \
+                 --confirm to see what holds for good"
+                    .into(),
+            );
+        }
+        if answer.refused_per_second.is_none() && answer.holds_per_second.is_some() {
+            notes.push(format!(
+                "the most lies at the edge of the range: give --iodepth above {} or more --numjobs",
+                self.base.iodepth
+            ));
+        }
+        let mut codes: Vec<&str> = answer
+            .trials
+            .iter()
+            .flat_map(|t| &t.spoilt_by)
+            .chain(&most.spoilt_by)
+            .map(String::as_str)
+            .collect();
+        codes.sort_unstable();
+        codes.dedup();
+        if !codes.is_empty() {
+            notes.push(format!(
+                "some steps do not show what the volume can do ({}): `volproof explain` on the Record says why",
+                codes.join(", ")
+            ));
+        }
+        if let Some(share) = self.figure.share() {
+            let rate = most.iops * CEILING / 2.0;
+            let needed = BEYOND / (rate.max(1e-9) * (1.0 - share));
+            if answer.trials.is_empty() && needed > LONGEST.as_seconds() {
+                notes.push(format!(
+                    "a {} needs trials of {} at {} IOPS: limit a lower percentile",
+                    self.figure,
+                    Nanos::seconds(needed as u64).clock(),
+                    grouped(rate as u64)
+                ));
+            }
+        }
+        if let Some(depth) = answer.depth.as_ref().filter(|d| d.iodepth > d.too_small + 1) {
+            notes.push(format!("depths between {} and {} were not tried", depth.too_small, depth.iodepth));
+        }
+        if self.budget.is_some() && answer.holds_per_second.is_some() {
+            if answer.confirmed_ns.is_none() {
+                notes.push("left out for lack of time: the confirmation".into());
+            }
+            if answer.depth.is_none() {
+                notes.push("left out for lack of time: the depth that gives the load".into());
+            }
+        }
+        notes
+    }
+}
+
+#[cfg(test)]
+mod tests;

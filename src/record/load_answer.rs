@@ -1,0 +1,108 @@
+//! The answer to a search for the most load under a limit of the response time. `course` works it out; nothing here computes.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::plan::{Pattern, ResponseFigure};
+use crate::unit::Nanos;
+
+/// The most load that keeps a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadAnswer {
+    /// The answer in one sentence.
+    pub sentence: String,
+    /// The pattern.
+    pub rw: Pattern,
+    /// Which figure of the response time is limited.
+    pub figure: ResponseFigure,
+    /// The limit.
+    pub limit_ns: Nanos,
+    /// The figure with one request in flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unloaded_ns: Option<Nanos>,
+    /// I/Os a second with as many in flight as allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_iops: Option<f64>,
+    /// The highest load that surely kept the limit, with all trials of its length.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds_per_second: Option<f64>,
+    /// The lowest load above it that did not surely keep the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_per_second: Option<f64>,
+    /// How long the load that holds was confirmed; absent where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed_ns: Option<Nanos>,
+    /// No load failed that a later trial of it or of a higher one kept, and none the other way round.
+    pub monotone: bool,
+    /// The smallest depth in a closed loop that gives this load.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<LoadDepth>,
+    /// The trials, in the order in which they ran.
+    pub trials: Vec<LoadTrial>,
+    /// What limits the answer, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// One trial of a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadTrial {
+    /// Name of its step.
+    pub step: String,
+    /// I/Os a second that were offered.
+    pub offered_per_second: f64,
+    /// I/Os a second that completed.
+    pub achieved_per_second: f64,
+    /// How long it ran.
+    pub runtime_ns: Nanos,
+    /// The figure that is limited, of the direction that is nearest to the limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_ns: Option<Nanos>,
+    /// Share of I/Os above the limit; absent where the mean is limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above: Option<f64>,
+    /// Lower end of the 95 % interval of that share.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above_low: Option<f64>,
+    /// Upper end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub above_high: Option<f64>,
+    /// What it shows.
+    pub outcome: TrialOutcome,
+    /// Codes of findings and doubts because of which it does not show the volume.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spoilt_by: Vec<String>,
+}
+
+/// What a trial shows of its load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TrialOutcome {
+    /// The limit was surely kept.
+    Holds,
+    /// The limit was surely not kept.
+    Fails,
+    /// The volume did not complete what was offered: a backlog grew.
+    Overload,
+    /// The interval does not decide.
+    Unsure,
+}
+
+/// A depth in a closed loop beside a load.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadDepth {
+    /// Requests kept in flight by each job.
+    pub iodepth: u32,
+    /// Jobs.
+    pub numjobs: u32,
+    /// I/Os a second that it gives.
+    pub iops: f64,
+    /// The limited figure of its service latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value_ns: Option<Nanos>,
+    /// The largest depth that gave less; a smaller one than the next above it may be enough where they are apart.
+    pub too_small: u32,
+}

@@ -1,0 +1,105 @@
+//! The search for the most load as text: what it will do, its answer, and its trials as comma-separated values.
+
+use super::text::{compact, iops, table, wrap};
+use crate::plan::{Arrival, LoadSearch};
+use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
+use crate::unit::{Nanos, significant};
+
+/// What the search will do.
+pub fn question(search: &LoadSearch) -> String {
+    let step = &search.base;
+    let limit = format!("{} of the response time at most {}", search.figure, search.limit);
+    let load = format!(
+        "{}, {}, {} arrivals, at most {} in flight; trials of {} after {} of ramp, confirmed for {}",
+        step.rw,
+        step.blocks(),
+        if step.arrival == Arrival::Poisson { "Poisson" } else { "evenly spaced" },
+        step.depth_per_target(),
+        step.runtime.exact(),
+        step.ramp.exact(),
+        search.confirm.exact()
+    );
+    wrap("limit    ", &limit) + &wrap("load     ", &load)
+}
+
+/// The answer: the trials as a table, and one sentence.
+pub fn answer(load: &LoadAnswer) -> String {
+    let mut out = String::new();
+    if !load.trials.is_empty() {
+        let figure = load.figure.to_string();
+        let header = ["Trial", "offered", "completed", "time", figure.as_str(), "above limit", ""];
+        out += &format!("\nEach load ({}, limit {} {})\n", load.rw, load.figure, load.limit_ns);
+        out += &table(&header, load.trials.iter().map(row).collect());
+    }
+    out.push('\n');
+    out += &wrap("Answer   ", &load.sentence);
+    if let (Some(alone), Some(most)) = (load.unloaded_ns, load.most_iops) {
+        let closed = format!(
+            "One request alone has a {} of {alone}; the most of a closed loop is {} IOPS.",
+            load.figure,
+            iops(most)
+        );
+        out += &wrap("         ", &closed);
+    }
+    if let Some(depth) = &load.depth {
+        let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", load.figure));
+        let text = format!("Depth {} gives {} IOPS{value}.", depth.iodepth, iops(depth.iops));
+        out += &wrap("         ", &text);
+    }
+    out.extend(load.notes.iter().map(|note| wrap("note     ", note)));
+    out
+}
+
+fn word(outcome: TrialOutcome) -> &'static str {
+    match outcome {
+        TrialOutcome::Holds => "holds",
+        TrialOutcome::Fails => "fails",
+        TrialOutcome::Overload => "overload",
+        TrialOutcome::Unsure => "unsure",
+    }
+}
+
+fn row(trial: &LoadTrial) -> Vec<String> {
+    let percent = |share: f64| significant(100.0 * share);
+    let above = match trial.above_low.zip(trial.above_high) {
+        Some((low, high)) => format!("{} .. {} %", percent(low), percent(high)),
+        None => "-".into(),
+    };
+    let mark = if trial.spoilt_by.is_empty() { "" } else { "! " };
+    vec![
+        format!("{mark}{}", trial.step),
+        iops(trial.offered_per_second),
+        iops(trial.achieved_per_second),
+        trial.runtime_ns.exact(),
+        trial.value_ns.map_or("-".into(), compact),
+        above,
+        word(trial.outcome).into(),
+    ]
+}
+
+/// The trials as comma-separated values.
+pub fn csv(load: &LoadAnswer) -> String {
+    let mut out = String::from(
+        "trial,rw,figure,limit_ns,offered_per_second,achieved_per_second,runtime_s,value_ns,above,above_low,above_high,outcome,spoilt_by\n",
+    );
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.6}")).unwrap_or_default();
+    for trial in &load.trials {
+        let cells = [
+            trial.step.clone(),
+            load.rw.to_string(),
+            load.figure.to_string(),
+            load.limit_ns.0.to_string(),
+            format!("{:.3}", trial.offered_per_second),
+            format!("{:.3}", trial.achieved_per_second),
+            format!("{:.3}", trial.runtime_ns.as_seconds()),
+            trial.value_ns.map(|v: Nanos| v.0.to_string()).unwrap_or_default(),
+            number(trial.above),
+            number(trial.above_low),
+            number(trial.above_high),
+            word(trial.outcome).into(),
+            trial.spoilt_by.join(" "),
+        ];
+        out += &(cells.join(",") + "\n");
+    }
+    out
+}
