@@ -85,7 +85,7 @@ pub enum CliCommand {
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(Box<SweepArgs>),
     /// The most load whose response time keeps a limit, and the depth that gives it
-    #[command(after_help = SLO_EXAMPLES)]
+    #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] --p99 <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
     /// Print what a run would do, and do nothing
     Plan(Box<PlanArgs>),

@@ -9,7 +9,7 @@ use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::{Course, FinishedStep, Forecast};
 use crate::catalogue::volume_promise::Promise;
-use crate::hist::Sparse;
+use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
 use crate::record::{CourseAnswer, LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
 use crate::stats::mean_latency::MeanLatency;
@@ -35,7 +35,7 @@ const MOST_TRIALS: usize = 40;
 
 /// What the latencies of a step say of the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Held {
+struct LimitSeen {
     value_ns: Option<Nanos>,
     /// Share above the limit, with its interval.
     above: Option<(f64, f64, f64)>,
@@ -163,13 +163,14 @@ fn rounded(rate: f64) -> f64 {
 
 impl LoadSearch {
     /// What the latencies of one direction say of the limit.
-    fn held_by(&self, seconds: &[Sparse]) -> Held {
+    fn held_by(&self, seconds: &[Sparse]) -> LimitSeen {
         let all = pooled(seconds);
         let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
         let (n, Some(value)) = (all.count() as f64, all.quantile(share)) else {
-            return Held { value_ns: None, above: None, outcome: TrialOutcome::Unsure };
+            return LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure };
         };
-        let above = all.count_above(self.limit) as f64 / n;
+        let edge = bucket(self.limit.0);
+        let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
         let effective = effective_samples(seconds, share);
         let (low, high) = share_interval(above * effective, effective);
         let outcome = if high <= 1.0 - share {
@@ -179,10 +180,10 @@ impl LoadSearch {
         } else {
             TrialOutcome::Unsure
         };
-        Held { value_ns: Some(value), above: Some((above, low, high)), outcome }
+        LimitSeen { value_ns: Some(value), above: Some((above, low, high)), outcome }
     }
 
-    fn mean_held(&self, seconds: &[Sparse]) -> Held {
+    fn mean_held(&self, seconds: &[Sparse]) -> LimitSeen {
         // The mean is of whole seconds: nine of ten bins are empty.
         let bins: Vec<(u64, Nanos)> = seconds
             .iter()
@@ -195,19 +196,19 @@ impl LoadSearch {
             Some(i) if i.low_ns > limit => TrialOutcome::Fails,
             _ => TrialOutcome::Unsure,
         };
-        Held { value_ns: found.map(|m| Nanos(m.mean_ns.round() as u64)), above: None, outcome }
+        LimitSeen { value_ns: found.map(|m| Nanos(m.mean_ns.round() as u64)), above: None, outcome }
     }
 
     /// What a step says of the limit: its worst direction.
-    fn held(&self, done: &FinishedStep) -> Held {
-        let weight = |held: &Held| match held.outcome {
+    fn held(&self, done: &FinishedStep) -> LimitSeen {
+        let weight = |held: &LimitSeen| match held.outcome {
             TrialOutcome::Fails | TrialOutcome::Overload => 2,
             TrialOutcome::Unsure => 1,
             TrialOutcome::Holds => 0,
         };
         let all = done.latencies.iter().map(|(_, seconds)| self.held_by(seconds));
         let worst = all.max_by_key(|held| (weight(held), held.value_ns.unwrap_or_default()));
-        worst.unwrap_or(Held { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
+        worst.unwrap_or(LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
     }
 
     fn trials(&self, finished: &[FinishedStep]) -> Vec<LoadTrial> {

@@ -6,8 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::workload::{WordError, serde_as_text};
-use super::{Pattern, Step};
+use super::{Pattern, Step, WordError};
 use crate::unit::{Nanos, text, total};
 
 /// How much load keeps a limit of the response time.
@@ -17,6 +16,8 @@ pub struct LoadSearch {
     /// The load: its depth is the most that may be in flight for each job, its runtime is that of one trial.
     pub base: Step,
     /// Which figure of the response time is limited.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub figure: ResponseFigure,
     /// The limit.
     #[serde(with = "text")]
@@ -83,7 +84,11 @@ impl FromStr for ResponseFigure {
     }
 }
 
-serde_as_text!(ResponseFigure);
+impl text::Exact for ResponseFigure {
+    fn exact_text(&self) -> String {
+        self.to_string()
+    }
+}
 
 impl LoadSearch {
     /// One request in flight: the latency without any queue.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::{Pattern, ResponseFigure};
-use crate::unit::Nanos;
+use crate::unit::{Nanos, text};
 
 /// The most load that keeps a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,8 +13,12 @@ pub struct LoadAnswer {
     /// The answer in one sentence.
     pub sentence: String,
     /// The pattern.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub rw: Pattern,
     /// Which figure of the response time is limited.
+    #[serde(with = "text")]
+    #[schemars(with = "String")]
     pub figure: ResponseFigure,
     /// The limit.
     pub limit_ns: Nanos,

@@ -12,7 +12,7 @@ use crate::plan::{Arrival, ResponseFigure};
 use crate::sample::Direction;
 
 /// A queue: requests wait in order for one of several servers, and for a token where there are credits.
-struct Queue {
+struct QueuePlayed {
     servers: usize,
     /// Mean time of service, seconds.
     service: f64,
@@ -26,10 +26,10 @@ struct Queue {
     rng: Xoshiro256PlusPlus,
 }
 
-impl Queue {
-    fn new(servers: usize, service: f64, exponential: bool, seed: u64) -> Queue {
+impl QueuePlayed {
+    fn new(servers: usize, service: f64, exponential: bool, seed: u64) -> QueuePlayed {
         let rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        Queue { servers, service, exponential, tokens: None, level: 0.0, now: 0.0, filled_at: 0.0, rng }
+        QueuePlayed { servers, service, exponential, tokens: None, level: 0.0, now: 0.0, filled_at: 0.0, rng }
     }
 
     fn exponential(&mut self) -> f64 {
@@ -129,7 +129,7 @@ fn patient(figure: ResponseFigure, limit_ms: f64) -> LoadSearch {
 }
 
 /// Plays a search to its end: its answer and its steps.
-fn play(search: &LoadSearch, queue: &mut Queue) -> (LoadAnswer, Vec<FinishedStep>) {
+fn play(search: &LoadSearch, queue: &mut QueuePlayed) -> (LoadAnswer, Vec<FinishedStep>) {
     let mut finished = Vec::new();
     while let Some(step) = search.next(&finished) {
         assert!(finished.len() < 80, "the search does not end");
@@ -161,10 +161,10 @@ fn a_percentile_of_one_exponential_server() {
     // Responses of M/M/1 are exponential with the rate mu - lambda (Kleinrock).
     let (mu, limit) = (1000.0, 0.030);
     let truth = mu - 100f64.ln() / limit;
-    let found: Vec<f64> = (0..3)
+    let found: Vec<f64> = (0..2)
         .map(|seed| {
             let (answer, _) =
-                play(&patient(ResponseFigure::P99, 30.0), &mut Queue::new(1, 1.0 / mu, true, seed));
+                play(&patient(ResponseFigure::P99, 30.0), &mut QueuePlayed::new(1, 1.0 / mu, true, seed));
             assert!(answer.confirmed_ns >= Some(Nanos::seconds(300)), "{answer:?}");
             answer.holds_per_second.unwrap()
         })
@@ -177,9 +177,10 @@ fn a_mean_of_fixed_service_and_of_many_servers() {
     // M/D/1: W = S + rho S / (2 (1 - rho)) (Pollaczek and Khinchine).
     let s = 0.002;
     let truth = solve(|x| s + x * s * s / (2.0 * (1.0 - x * s)), 1.0 / s, 0.005);
-    let play_mean =
-        |queue: &mut Queue| play(&patient(ResponseFigure::Mean, 5.0), queue).0.holds_per_second.unwrap();
-    near(truth, &(0..3).map(|seed| play_mean(&mut Queue::new(1, s, false, seed))).collect::<Vec<_>>());
+    let play_mean = |queue: &mut QueuePlayed| {
+        play(&patient(ResponseFigure::Mean, 5.0), queue).0.holds_per_second.unwrap()
+    };
+    near(truth, &(0..2).map(|seed| play_mean(&mut QueuePlayed::new(1, s, false, seed))).collect::<Vec<_>>());
     // M/M/4: W = S + C(4, a) / (4 mu - lambda) (Erlang).
     let (c, mu) = (4.0, 250.0);
     let erlang = |x: f64| {
@@ -189,12 +190,16 @@ fn a_mean_of_fixed_service_and_of_many_servers() {
         1.0 / mu + waiting / all / (c * mu - x)
     };
     let truth = solve(erlang, c * mu, 0.005);
-    near(truth, &(0..3).map(|seed| play_mean(&mut Queue::new(4, 1.0 / mu, true, seed))).collect::<Vec<_>>());
+    near(
+        truth,
+        &(0..2).map(|seed| play_mean(&mut QueuePlayed::new(4, 1.0 / mu, true, seed))).collect::<Vec<_>>(),
+    );
 }
 
 #[test]
 fn the_smallest_depth_gives_the_load_and_one_less_does_not() {
-    let (answer, finished) = play(&search(ResponseFigure::P99, 10.0), &mut Queue::new(8, 0.004, false, 3));
+    let (answer, finished) =
+        play(&search(ResponseFigure::P99, 10.0), &mut QueuePlayed::new(8, 0.004, false, 3));
     let depth = answer.depth.unwrap();
     // Eight servers of 4 ms: 250 a second for each request in flight.
     let load = answer.holds_per_second.unwrap();
@@ -206,7 +211,8 @@ fn the_smallest_depth_gives_the_load_and_one_less_does_not() {
 
 #[test]
 fn a_limit_below_the_unloaded_latency_is_told_at_once() {
-    let (answer, finished) = play(&search(ResponseFigure::P99, 1.0), &mut Queue::new(4, 0.002, false, 1));
+    let (answer, finished) =
+        play(&search(ResponseFigure::P99, 1.0), &mut QueuePlayed::new(4, 0.002, false, 1));
     assert_eq!((finished.len(), answer.holds_per_second), (1, None));
     assert!(answer.sentence.contains("one request alone already has a p99 of 2.0"), "{}", answer.sentence);
 }
@@ -216,7 +222,7 @@ fn a_most_at_the_edge_of_the_search_is_called_so() {
     let mut shallow = search(ResponseFigure::P99, 50.0);
     shallow.base.iodepth = 2;
     // Sixteen servers, of which two are ever asked in the closed loop; the open loop here has no such bound.
-    let (answer, _) = play(&shallow, &mut Queue::new(16, 0.010, false, 1));
+    let (answer, _) = play(&shallow, &mut QueuePlayed::new(16, 0.010, false, 1));
     assert_eq!(answer.refused_per_second, None);
     assert!(answer.sentence.contains("so may more"), "{}", answer.sentence);
     assert!(answer.notes[0].contains("edge of the range"), "{:?}", answer.notes);
@@ -224,13 +230,13 @@ fn a_most_at_the_edge_of_the_search_is_called_so() {
 
 #[test]
 fn credits_that_run_out_are_not_the_answer_and_are_called_not_monotone() {
-    let mut queue = Queue::new(16, 0.002, false, 7);
-    // 500 a second for good; the credits carry the short trials and run out in a long one.
-    (queue.tokens, queue.level) = (Some((500.0, 400_000.0)), 400_000.0);
-    let (answer, _) = play(&search(ResponseFigure::P99, 20.0), &mut queue);
+    let mut queue = QueuePlayed::new(16, 0.02, false, 7);
+    // 50 a second for good; the credits carry the short trials and run out in a long one.
+    (queue.tokens, queue.level) = (Some((50.0, 40_000.0)), 40_000.0);
+    let (answer, _) = play(&search(ResponseFigure::P99, 200.0), &mut queue);
     let holds = answer.holds_per_second.unwrap();
-    // Credits come back while less is offered: a trial of five minutes cannot tell 500 a second from a little more.
-    assert!(holds < 600.0, "{answer:?}");
+    // Credits come back while less is offered: a trial of five minutes cannot tell 50 a second from a little more.
+    assert!(holds < 60.0, "{answer:?}");
     assert!(!answer.monotone && answer.notes[0].starts_with("not monotone"), "{:?}", answer.notes);
 }
 
@@ -238,7 +244,7 @@ fn credits_that_run_out_are_not_the_answer_and_are_called_not_monotone() {
 fn a_budget_ends_the_search_with_what_it_has() {
     let mut short = search(ResponseFigure::P99, 30.0);
     short.budget = Some(Nanos::seconds(480));
-    let (answer, finished) = play(&short, &mut Queue::new(1, 0.001, true, 2));
+    let (answer, finished) = play(&short, &mut QueuePlayed::new(1, 0.001, true, 2));
     let spent: f64 = finished.iter().map(|f| (f.step.ramp.0 + f.step.runtime.0) as f64 / 1e9).sum();
     assert!(spent <= 480.0, "{spent}");
     assert!(answer.confirmed_ns.is_some() && answer.holds_per_second.unwrap() > 400.0, "{answer:?}");
@@ -247,7 +253,8 @@ fn a_budget_ends_the_search_with_what_it_has() {
 
 #[test]
 fn a_percentile_that_no_trial_can_show_is_refused_with_its_time() {
-    let (answer, finished) = play(&search(ResponseFigure::P999, 60_000.0), &mut Queue::new(1, 1.0, false, 2));
+    let (answer, finished) =
+        play(&search(ResponseFigure::P999, 60_000.0), &mut QueuePlayed::new(1, 1.0, false, 2));
     assert_eq!(finished.len(), 2);
     assert!(answer.notes[0].contains("a p99.9 needs trials of 10 h"), "{:?}", answer.notes);
 }
