@@ -171,10 +171,10 @@ impl Document {
 fn entries(job: &OutputRow) -> usize {
     let values = |more: &More| more.iter().map(|(_, v)| v.count()).sum::<usize>();
     let latency = |l: &Latency| l.percentiles.len() + l.bins.len();
-    let of_stats = |s: &Box<Stats>| {
+    let of_stats = |s: &Stats| {
         values(&s.more) + [&s.slat, &s.clat, &s.lat].into_iter().flatten().map(latency).sum::<usize>()
     };
-    let parts = job.directions.0.iter().flatten().chain(&job.mixed).map(of_stats).sum::<usize>();
+    let parts = job.directions.0.iter().flatten().chain(&job.mixed).map(|s| of_stats(s)).sum::<usize>();
     parts + values(&job.more) + job.options.len() + job.impossible.len()
 }
 

@@ -4,6 +4,7 @@ mod sweep;
 mod typed;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use volproof::course;
@@ -16,13 +17,13 @@ use volproof::ui::Ui;
 use volproof::unit::Nanos;
 
 /// A front end that shows nothing, and ends the run after so many steps.
-struct Quiet<'a> {
+struct Quiet {
     ui: Ui,
-    interrupts: &'a AtomicUsize,
+    interrupts: Arc<AtomicUsize>,
     most: usize,
 }
 
-impl Front for Quiet<'_> {
+impl Front for Quiet {
     fn ui(&mut self) -> &mut Ui {
         &mut self.ui
     }
@@ -52,8 +53,8 @@ fn plan(question: Question, seed: u64) -> Plan {
 
 /// Runs a plan, at most so many steps of it.
 fn run(plan: Plan, options: Options, most: usize) -> Record {
-    let interrupts = AtomicUsize::new(0);
-    let mut front = Quiet { ui: Ui::new(true), interrupts: &interrupts, most };
+    let interrupts = Arc::new(AtomicUsize::new(0));
+    let mut front = Quiet { ui: Ui::silent(), interrupts: interrupts.clone(), most };
     let timer = Timer::choose(Path::new("/"));
     let checked = CheckedRun::survey(Root::system(), plan, options).unwrap_or_else(|e| panic!("{e}"));
     checked.run(&timer, &interrupts, &mut front).record

@@ -195,10 +195,10 @@ impl TextReader {
         let Some(kind) = row::LineKind::of(text) else {
             if self.part == TextPart::After
                 && let Some(job) = group(text)
+                && self.groups.len() < MOST_AFTER
+                && self.rows + self.groups.len() < MOST_ROWS
             {
-                if self.groups.len() < MOST_AFTER && self.rows + self.groups.len() < MOST_ROWS {
-                    self.groups.push(job);
-                }
+                self.groups.push(job);
             }
             return;
         };
