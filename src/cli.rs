@@ -91,15 +91,15 @@ pub enum CliCommand {
     Plan(Box<PlanArgs>),
     /// Say what a run would overwrite, or why it may not
     Check(CheckArgs),
-    /// Print a stored Record as the run printed it
+    /// Print a stored Record, or a report of another tool, as a run prints its result
     Show(ShowArgs),
-    /// Write a stored Record as a page with charts, one HTML file that needs no network
+    /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
     Report(ReportArgs),
-    /// Judge a stored Record against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
-    Verdict(Box<VerdictArgs>),
-    /// Turn results of volproof and of fio, plans and job files into each other's forms
+    /// Judge a Record or a report of another tool against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
+    Verdict(Box<VerdictCommand>),
+    /// Turn Records, reports of other tools, plans and job files into each other's forms
     Convert(ConvertArgs),
-    /// Say in plain words what results of fio or stored Records show, what limited them and what is wrong with the test
+    /// Say in plain words what Records and reports of other tools (fio, dd, sysbench, ...) show, what limited them and what is wrong with the test
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Box<ExplainArgs>),
     /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
@@ -308,9 +308,40 @@ pub struct OutputArgs {
     /// Print progress as lines instead of the live screen, which a run in a terminal has
     #[arg(long, help_heading = "Output")]
     pub no_live: bool,
-    /// Print no progress and no tables
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
+    /// Print one line: the verdict, or the figures where nothing is promised
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
+    /// Print everything: how each step was driven, evidence, notes
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub details: bool,
+}
+
+/// Forms of a result for other programs and for tickets.
+#[derive(clap::Args, Debug)]
+pub struct SheetArgs {
+    /// Write JUnit XML here, each promise as a test case; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub junit: Option<PathBuf>,
+    /// Write metrics for the textfile collector of Prometheus here; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub openmetrics: Option<PathBuf>,
+    /// Write a table for a ticket here, as Markdown; - for standard output
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub markdown: Option<PathBuf>,
+}
+
+/// `verdict`, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct VerdictCommand {
+    /// The Record and the promise
+    #[command(flatten)]
+    pub judge: VerdictArgs,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
 }
 
 /// The source procedure's words, and where results go.
@@ -347,18 +378,24 @@ pub struct MillionArgs {
 /// Which Record to print, and how.
 #[derive(clap::Args, Debug)]
 pub struct ShowArgs {
-    /// Records that `run` saved, or reports of fio; - for standard input
+    /// Records that `run` saved, or reports of other tools; - for standard input
     #[arg(value_name = "RECORD", required = true)]
     pub records: Vec<PathBuf>,
     /// Print comma-separated values instead
     #[arg(long)]
     pub csv: bool,
+    /// Print everything: how each step was driven, evidence, notes
+    #[arg(long, conflicts_with = "csv")]
+    pub details: bool,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
 }
 
 /// Which Record becomes a page, and where.
 #[derive(clap::Args, Debug)]
 pub struct ReportArgs {
-    /// A Record that `run` saved, or a report of fio; - for standard input
+    /// A Record that `run` saved, or a report of another tool; - for standard input
     #[arg(value_name = "RECORD")]
     pub record: PathBuf,
     /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]

@@ -10,6 +10,7 @@ use volproof::{run, version};
 
 fn main() -> ExitCode {
     output::survive_size_limit();
+    screen::ask_width();
     let arguments: Vec<_> = std::env::args_os().collect();
     let done: Result<_, run::Failure> = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),

@@ -277,10 +277,12 @@ fn scale(number: &str, factor: u64, text: &str) -> Result<u64, UnitError> {
     if value >= u64::MAX as f64 { Err(too_large()) } else { Ok(value.round() as u64) }
 }
 
-/// Three significant digits without an exponent: `1.37`, `82.4`, `817`, `20126` stays whole.
+/// Three significant digits without an exponent: `1.37`, `82.4`, `817`; a larger number stays whole: `20,126`.
 pub fn significant(v: f64) -> String {
     match v.abs() {
-        a if a >= 99.95 => format!("{v:.0}"),
+        a if a >= 99.95 && v.is_finite() => {
+            format!("{}{}", if v < 0.0 { "-" } else { "" }, grouped(a.round() as u64))
+        }
         a if a >= 9.995 => format!("{v:.1}"),
         _ => format!("{v:.2}"),
     }
@@ -297,6 +299,24 @@ pub fn grouped(n: u64) -> String {
         out.push(c);
     }
     out
+}
+
+/// The text with the micro sign, for readers that have it: `80.1us` and `80.1 us`, but no word and no option that contains it.
+pub fn micro(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(at) = rest.find("us") {
+        let (before, after) = (&rest[..at], &rest[at + 2..]);
+        let number = before.trim_end_matches(' ');
+        let front = number.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
+        let figure =
+            front.len() < number.len() && !front.ends_with(|c: char| c == '=' || c.is_alphanumeric());
+        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
+        out.push_str(before);
+        out.push_str(if figure && whole { "µs" } else { "us" });
+        rest = after;
+    }
+    out + rest
 }
 
 /// Serde form for plans: text with its unit (`"4KiB"`, `"30s"`), so that a plan file needs no key suffixes.
@@ -449,6 +469,15 @@ mod tests {
         assert_eq!(Nanos::seconds(185).clock(), "3 min 05 s");
         assert_eq!(grouped(1_000_000), "1,000,000");
         assert_eq!(grouped(999), "999");
+        assert_eq!(significant(1343.2), "1,343");
+        assert_eq!(significant(-0.126), "-0.13");
+        assert_eq!(significant(f64::INFINITY), "inf");
+    }
+
+    #[test]
+    fn the_micro_sign_touches_no_word_and_no_option() {
+        assert_eq!(micro("~80.1us, 9 us; 5 users must busy"), "~80.1µs, 9 µs; 5 users must busy");
+        assert_eq!(micro("--think=20us simulate=latency=5us"), "--think=20us simulate=latency=5us");
     }
 
     proptest! {

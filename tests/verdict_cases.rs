@@ -47,7 +47,8 @@ impl Lab {
         let file = self.dir.path().join("lab.toml");
         std::fs::write(&file, plan).unwrap();
         let path = self.dir.path().join("record.json");
-        let out = self.volproof(&[&["run", "--plan", "lab.toml", "--json", "record.json"], more].concat());
+        let out = self
+            .volproof(&[&["run", "--details", "--plan", "lab.toml", "--json", "record.json"], more].concat());
         Ran {
             code: out.status.code().unwrap(),
             stdout: String::from_utf8(out.stdout).unwrap(),
@@ -128,7 +129,7 @@ fn exactly_at_the_promise_passes() {
     let ran = lab.run(&[("randread", &random(120), &capped(2280.0))], &PL0);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
-    Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
+    Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
                     95 % bounds 2,280 and 2,280; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise (95
@@ -164,7 +165,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
              adds waiting: buy a higher cap, or offer less than 2,052/s to keep the
              short latencies
 
-    Verdict  FAIL against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
+    Verdict  FAIL against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)
                     95 % bounds 2,052 and 2,052; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise (95
@@ -186,7 +187,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
     let claim = &json["verdict"]["claims"][0];
     assert!(claim["reason"].as_str().unwrap().starts_with("volume cap: a throttle"), "{claim:#}");
     // The stored Record says the same as the run did, and so does `show`.
-    let show = lab.volproof(&["show", "record.json"]);
+    let show = lab.volproof(&["show", "--details", "record.json"]);
     assert_eq!(String::from_utf8(show.stdout).unwrap(), ran.stdout);
 }
 
@@ -290,7 +291,7 @@ fn a_burst_is_told_apart_from_its_baseline() {
     let ran = lab.run(&[("randread", &random(120).replace("\nramp = \"1s\"", ""), &bursting)], &PL0);
     assert_eq!(ran.code, 0);
     insta::assert_snapshot!(ran.part("Verdict"), @r#"
-    Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
+    Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
                     95 % bounds 2,280 and 2,280; the limit is 2,234
                     without the first 20.0 s, which brought 45,600 I/Os on top; the
@@ -475,7 +476,7 @@ fn volumes_that_are_loaded_together_are_promised_their_sum() {
     let (_, json) = lab.verdict(&ran.path, &[]);
     let claim = &json["verdict"]["claims"][0];
     assert_eq!((&claim["outcome"], claim["promised"].as_f64()), (&"pass".into(), Some(4560.0)));
-    assert_eq!(json["verdict"]["against"], "2 x alibaba:cloud_essd.PL0, 40.0 GiB");
+    assert_eq!(json["verdict"]["against"], "2 x alibaba:cloud_essd.PL0, 40 GiB");
     // The promise can be another one later.
     let (code, json) = lab.verdict(&ran.path, &PL1);
     assert_eq!(code, 1);
@@ -513,7 +514,7 @@ fn bandwidth_and_iops_caps_show_by_themselves_across_block_sizes() {
     let sizes = [("a4", step("4k")), ("b16", step("16k")), ("c128", step("128k")), ("d512", step("512k"))];
     let steps: Vec<_> = sizes.iter().map(|(n, s)| (*n, s.as_str(), device)).collect();
     let ran = lab.run(&steps, &[]);
-    let out = lab.volproof(&["show", "record.json"]);
+    let out = lab.volproof(&["show", "--details", "record.json"]);
     let text = String::from_utf8(out.stdout).unwrap();
     assert_eq!(ran.stdout, text);
     for (step, words) in [

@@ -13,7 +13,7 @@ use super::instance::InstanceCap;
 use super::promise_error::PromiseError;
 use super::promised_level::{Bought, Each, Level, PromiseDirection};
 use super::request::PromiseRequest;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, grouped, significant};
 
 /// The unit of a throughput and how sure it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,6 +102,16 @@ pub struct VolumePromise {
     pub confidence: Confidence,
     /// Notes for the reader of the promise.
     pub notes: Vec<String>,
+}
+
+impl VolumePromise {
+    /// Its capacity as people write it: `40 GiB`.
+    pub fn size(&self) -> String {
+        match self.gib.fract() == 0.0 {
+            true => format!("{} GiB", grouped(self.gib as u64)),
+            false => format!("{} GiB", significant(self.gib)),
+        }
+    }
 }
 
 /// The limit that decides a promise.

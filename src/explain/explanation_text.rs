@@ -3,9 +3,10 @@
 use super::sentences::figure;
 use super::{Better, Explained, RunExplained};
 use crate::doubt::{Doubt, Severity};
+use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
 use crate::report::crosscheck_text;
-use crate::report::text::{WIDTH, table, wrap};
+use crate::report::layout::{table, wrap};
 use crate::report::verdict_text;
 use crate::unit::{Nanos, significant};
 
@@ -144,7 +145,7 @@ fn command(line: &str) -> String {
     let mut column = lead.len();
     for (i, word) in line.split(' ').enumerate() {
         let n = word.chars().count();
-        if i > 0 && column + 1 + n + 2 > WIDTH {
+        if i > 0 && column + 1 + n + 2 > screen::width() {
             out += " \\\n";
             out += more;
             column = more.len();

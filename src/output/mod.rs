@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows what the content is, or what the targets of a run are: [`apart`] is told what must not be overwritten.
 
+mod colours;
 mod destination;
 mod identity;
 pub mod screen;
@@ -323,7 +324,10 @@ fn settle(folder: impl AsFd) {
 /// Writes a content to a stream as it is. A reader that has gone away is an error: the content may be the only copy of a result.
 fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
-    empty(file)?;
+    // Standard output holds what a shell wrote before: `{ date; volproof ... --csv -; } > file`.
+    if !identity::is_stdout(file) {
+        empty(file)?;
+    }
     fill(file, content, gate)
 }
 

@@ -4,7 +4,39 @@
 //! them: it hides lines, changes its title, or answers as if the user had typed. So none of them passes, whoever made the text.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::colours;
+use crate::unit::micro;
+
+/// The width of a screen that nobody knows: pipes, files, tests.
+pub const WIDTH: usize = 80;
+/// The narrowest and the widest screen that texts are laid out for.
+const WIDTHS: [usize; 2] = [60, 200];
+static ASKED: AtomicUsize = AtomicUsize::new(WIDTH);
+
+/// Lays texts out for `COLUMNS`, or the terminal behind standard output. The program asks once, at its start; tests do not.
+pub fn ask_width() {
+    let named = std::env::var("COLUMNS").ok().and_then(|n| n.parse::<usize>().ok());
+    let seen = || rustix::termios::tcgetwinsize(io::stdout()).ok().map(|size| size.ws_col.into());
+    if let Some(width) = named.or_else(seen).filter(|width| *width > 0) {
+        ASKED.store(width.clamp(WIDTHS[0], WIDTHS[1]), Ordering::Relaxed);
+    }
+}
+
+/// The columns that texts are laid out for.
+pub fn width() -> usize {
+    ASKED.load(Ordering::Relaxed)
+}
+
+/// Whether the terminal behind standard output shows more than ASCII: the micro sign.
+fn has_micro() -> bool {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var);
+    let named = locale.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default();
+    let named = named.to_ascii_lowercase();
+    io::stdout().is_terminal() && (named.contains("utf-8") || named.contains("utf8"))
+}
 
 /// Whether a terminal would obey a character, or show the text around it in another order.
 fn is_obeyed(c: char) -> bool {
@@ -57,11 +89,26 @@ impl Write for VisibleWriter<'_> {
 /// # Errors
 /// Errors of the system.
 pub fn print(text: &str) -> io::Result<()> {
+    put(&visible(text))
+}
+
+fn put(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    match out.write_all(visible(text).as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e),
         _ => Ok(()),
     }
+}
+
+/// Prints a text for people on standard output: judgements in colour and microseconds with their sign, where the terminal has them.
+///
+/// # Errors
+/// Errors of the system.
+pub fn show(text: &str) -> io::Result<()> {
+    let shown = visible(text);
+    let shown = if has_micro() { micro(&shown) } else { shown.into_owned() };
+    let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    put(&if colours { colours::painted(&shown) } else { shown })
 }
 
 /// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run.

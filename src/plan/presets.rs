@@ -36,8 +36,8 @@ const READ_ONLY: &[(&str, Pattern, Bytes, u32)] = &[STANDARD[1], STANDARD[3], ST
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "standard",
-        about: "the four standard tests and 4 KiB latency at depth 1, 30 s each",
-        time: (Nanos::seconds(30), Nanos::seconds(3)),
+        about: "the four standard tests and 4 KiB latency at depth 1, a minute each",
+        time: (Nanos::seconds(60), Nanos::seconds(5)),
         steps: STANDARD,
     },
     Preset {
@@ -55,7 +55,7 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "read-only",
         about: "the three reading tests of standard: changes nothing on the target",
-        time: (Nanos::seconds(30), Nanos::seconds(3)),
+        time: (Nanos::seconds(60), Nanos::seconds(5)),
         steps: READ_ONLY,
     },
 ];

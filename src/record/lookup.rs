@@ -225,6 +225,11 @@ fn disks(target: &TargetRecord, numbers: &mut HashMap<String, u32>) -> Vec<u32> 
 }
 
 impl Record {
+    /// The run is a test of a volume. Runs that compare tools are none, and the points of a course are no test of a promise.
+    pub fn tests_a_volume(&self) -> bool {
+        self.cross_checks.is_empty() && self.answer.is_none()
+    }
+
     pub(super) fn lookup(&self) -> Arc<Lookup> {
         let size = size(self);
         let current = |cell: &Option<Arc<Lookup>>| cell.clone().filter(|found| found.size == size);

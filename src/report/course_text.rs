@@ -1,6 +1,7 @@
 //! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
 
-use super::text::{compact, iops, table, wrap};
+use super::layout::{table, wrap};
+use super::text::compact;
 use crate::course::Forecast;
 use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{AxisBest, CapFit, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
@@ -125,7 +126,7 @@ fn value(axis: AxisOption, point: &SweepPoint) -> u64 {
 
 fn interval(low: Option<f64>, high: Option<f64>) -> String {
     match low.zip(high) {
-        Some((low, high)) => format!("{} .. {}", iops(low), iops(high)),
+        Some((low, high)) => format!("{} .. {}", significant(low), significant(high)),
         None => "too short".into(),
     }
 }
@@ -136,7 +137,7 @@ fn points(sweep: &SweepAnswer) -> String {
         let mark = if p.spoilt_by.is_empty() { "" } else { "! " };
         vec![
             format!("{mark}{}", place(&sweep.axes, p)),
-            iops(p.iops),
+            significant(p.iops),
             interval(p.iops_low, p.iops_high),
             significant(p.bytes_per_second / 1e6),
             compact(Nanos(p.mean_ns.round() as u64)),
@@ -151,7 +152,7 @@ fn depths(depths: &[DepthAnswer]) -> String {
     let rows = depths.iter().map(|d| {
         vec![
             d.at.clone(),
-            iops(d.most_iops),
+            significant(d.most_iops),
             if d.at_edge { format!("{} (edge)", d.most_at) } else { d.most_at.to_string() },
             d.enough.to_string(),
             significant(d.knee),
@@ -165,7 +166,7 @@ fn caps(fit: &CapFit) -> String {
     let at = if fit.at.is_empty() { String::new() } else { format!(" ({})", fit.at) };
     let limit = |cap: Option<f64>, show: fn(f64) -> String| cap.map_or("not met at any size".into(), show);
     let mut out = format!("\nThe two limits{at}\n");
-    let a = limit(fit.iops_cap, |a| format!("{} IOPS", iops(a)));
+    let a = limit(fit.iops_cap, |a| format!("{} IOPS", significant(a)));
     let b = limit(fit.bytes_cap, |b| {
         format!("{} MB/s ({} MiB/s)", significant(b / 1e6), significant(b / Bytes::MIB.0 as f64))
     });
@@ -176,7 +177,7 @@ fn caps(fit: &CapFit) -> String {
     let percent = |off: f64| format!("{:+.1} %", 100.0 * off);
     let rows = fit.residuals.iter().map(|r| {
         let promise = r.off_promise.map_or("-".into(), percent);
-        vec![r.block_bytes.to_string(), iops(r.iops), percent(r.off_fit), promise]
+        vec![r.block_bytes.to_string(), significant(r.iops), percent(r.off_fit), promise]
     });
     out += &table(
         &["  Block", "IOPS", "off the limits", "off the promise"],
@@ -198,7 +199,7 @@ fn best(best: &[AxisBest]) -> String {
     }
     let rows = best
         .iter()
-        .map(|b| vec![b.option.words(b.value), iops(b.iops), significant(b.bytes_per_second / 1e6)]);
+        .map(|b| vec![b.option.words(b.value), significant(b.iops), significant(b.bytes_per_second / 1e6)]);
     format!("\nThe most with\n{}", table(&["", "IOPS", "MB/s"], rows.collect()))
 }
 

@@ -1,6 +1,6 @@
 //! Whether volproof and fio agree, as text of at most 80 columns.
 
-use super::text::wrap;
+use super::layout::wrap;
 use crate::record::{CrossCheck, CrossMetric};
 use crate::stats::compare::ComparisonOutcome;
 use crate::unit::{Nanos, grouped};
@@ -94,7 +94,7 @@ mod tests {
             ],
         };
         let text = text(&[check]);
-        assert!(text.lines().all(|l| l.chars().count() <= crate::report::text::WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.chars().count() <= crate::output::screen::WIDTH), "{text}");
         insta::assert_snapshot!(text, @"
 
 Cross-check  randread-4k  fio-3.33, 6 alternating pairs, geometric means

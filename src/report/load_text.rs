@@ -1,6 +1,7 @@
 //! The search for the most load as text: what it will do, its answer, and its trials as comma-separated values.
 
-use super::text::{compact, iops, table, wrap};
+use super::layout::{table, wrap};
+use super::text::compact;
 use crate::plan::{Arrival, LoadSearch};
 use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
 use crate::unit::{Nanos, significant};
@@ -37,13 +38,13 @@ pub fn answer(load: &LoadAnswer) -> String {
         let closed = format!(
             "One request alone has a {} of {alone}; the most of a closed loop is {} IOPS.",
             load.figure,
-            iops(most)
+            significant(most)
         );
         out += &wrap("         ", &closed);
     }
     if let Some(depth) = &load.depth {
         let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", load.figure));
-        let text = format!("Depth {} gives {} IOPS{value}.", depth.iodepth, iops(depth.iops));
+        let text = format!("Depth {} gives {} IOPS{value}.", depth.iodepth, significant(depth.iops));
         out += &wrap("         ", &text);
     }
     out.extend(load.notes.iter().map(|note| wrap("note     ", note)));
@@ -68,8 +69,8 @@ fn row(trial: &LoadTrial) -> Vec<String> {
     let mark = if trial.spoilt_by.is_empty() { "" } else { "! " };
     vec![
         format!("{mark}{}", trial.step),
-        iops(trial.offered_per_second),
-        iops(trial.achieved_per_second),
+        significant(trial.offered_per_second),
+        significant(trial.achieved_per_second),
         trial.runtime_ns.exact(),
         trial.value_ns.map_or("-".into(), compact),
         above,

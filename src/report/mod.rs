@@ -3,10 +3,17 @@
 pub mod check_text;
 pub mod course_text;
 pub mod crosscheck_text;
+pub mod headline;
 pub mod html;
+pub mod junit;
+pub mod layout;
 mod load_text;
+pub mod markdown;
+pub mod openmetrics;
 pub mod promise;
+pub mod summary_text;
 pub mod text;
+pub mod ticket;
 pub mod topo;
 pub mod tune;
 pub mod verdict_text;

@@ -2,16 +2,12 @@
 
 use std::collections::HashMap;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
+use super::layout::{label, table, wrap};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineWord, Plan, Start, Step};
 use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped, significant};
-
-/// Width that all text keeps to.
-pub const WIDTH: usize = 80;
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -114,12 +110,13 @@ fn disk(target: &crate::record::TargetRecord) -> String {
 }
 
 /// One line of the tables: a step and direction, in all or on one target.
-struct TableRow<'a> {
-    name: String,
-    summary: &'a DirectionSummary,
+pub(super) struct TableRow<'a> {
+    pub(super) name: String,
+    pub(super) summary: &'a DirectionSummary,
 }
 
-fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
+/// The lines of a step: each direction, and each target where there are several.
+pub(super) fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     let mixed = step.directions().count() > 1;
     let mut rows = Vec::new();
     for (d, summary) in step.directions() {
@@ -137,36 +134,6 @@ fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     rows
 }
 
-/// A table without lines, numbers to the right. Columns move together and names are cut where it would be wider than [`WIDTH`].
-pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
-    let chars = |s: &str| s.chars().count();
-    let column = |i: usize| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i]));
-    let numbers: usize = (1..header.len()).map(column).sum();
-    let room = |gap: usize| WIDTH.saturating_sub(numbers + gap * (header.len() - 1));
-    let gap = if column(0) <= room(2) { 2 } else { 1 };
-    for row in &mut rows {
-        row[0] = label(&row[0], room(gap).max(8));
-    }
-    let mut t = Table::new();
-    t.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
-    t.add_rows(rows);
-    for (i, column) in t.column_iter_mut().enumerate() {
-        column.set_padding((0, if i + 1 == header.len() { 0 } else { gap as u16 }));
-        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
-    }
-    t.lines().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// A name of at most `most` characters. The middle is cut: direction and number stand at the end.
-fn label(name: &str, most: usize) -> String {
-    let n = name.chars().count();
-    if n <= most {
-        return name.to_string();
-    }
-    let end = (most - 1) / 2;
-    name.chars().take(most - 1 - end).chain(['…']).chain(name.chars().skip(n - end)).collect()
-}
-
 /// `without` stands where there is no interval.
 fn rates(rows: &[TableRow<'_>], without: &str) -> String {
     let mut lines = Vec::new();
@@ -174,13 +141,13 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
         let s = row.summary;
         let interval = match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
             Some(i) => {
-                format!("{} .. {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second))
+                format!("{} .. {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             }
             None => without.into(),
         };
         lines.push(vec![
             row.name.clone(),
-            iops(s.iops),
+            significant(s.iops),
             interval,
             significant(s.bytes_per_second / 1e6),
             significant(s.bytes_per_second / (1 << 20) as f64),
@@ -188,10 +155,6 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
         ]);
     }
     table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"], lines)
-}
-
-pub(super) fn iops(v: f64) -> String {
-    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
 }
 
 const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
@@ -202,35 +165,40 @@ fn latencies<'a>(
     pick: impl Fn(&'a DirectionSummary) -> Option<&'a LatencySummary>,
 ) -> String {
     let mut lines = Vec::new();
-    let (mut beyond, mut unsettled) = (false, false);
     for row in rows {
         let Some(l) = pick(row.summary) else { continue };
         let mut cells = vec![row.name.clone(), compact(Nanos(l.mean.round() as u64))];
-        // What lies above the share of arrivals that completed is known only to be longer.
-        let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
-        for name in COLUMNS {
-            let open = l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known);
-            beyond |= open;
-            cells.push(match l.percentiles.get(name) {
-                Some(v) if open => format!(">{}", compact(*v)),
-                Some(v) if l.unsettled.iter().any(|u| u == name) => {
-                    unsettled = true;
-                    format!("~{}", compact(*v))
-                }
-                Some(v) => compact(*v),
-                None => "-".into(),
-            });
-        }
+        cells.extend(COLUMNS.iter().map(|name| percentile(l, name)));
         cells.push(if l.censored > 0 { format!(">{}", compact(l.max)) } else { compact(l.max) });
         lines.push(cells);
     }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
-    let mut out = format!("{title}\n{}", table(&header, lines));
-    if unsettled {
-        out.push_str("  ~ marks what differs too much from second to second to be quoted\n");
+    let table = table(&header, lines);
+    format!("{title}\n{table}{}", footnotes(&table))
+}
+
+/// A percentile with its mark.
+pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
+    // What lies above the share of arrivals that completed is known only to be longer.
+    let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
+    match l.percentiles.get(name) {
+        Some(v) if l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known) => {
+            format!(">{}", compact(*v))
+        }
+        Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", compact(*v)),
+        Some(v) => compact(*v),
+        None => "-".into(),
     }
-    if beyond {
-        out.push_str("  > marks arrivals that never completed: known only to be longer\n");
+}
+
+/// The meaning of the marks that a table has.
+pub(super) fn footnotes(table: &str) -> String {
+    let mut out = String::new();
+    if table.contains(" ~") {
+        out += &wrap("  ~ ", "differs too much from second to second to be quoted");
+    }
+    if table.contains(" >") {
+        out += &wrap("  > ", "arrivals that never completed: known only to be longer");
     }
     out
 }
@@ -369,28 +337,6 @@ pub fn doubts(warnings: &[Doubt]) -> String {
     out
 }
 
-/// Breaks a line at blanks to [`WIDTH`]; later lines are indented like the text of the first.
-pub fn wrap(lead: &str, text: &str) -> String {
-    let indent = lead.chars().count();
-    let mut out = String::from(lead);
-    let mut column = indent;
-    for (i, word) in text.split(' ').enumerate() {
-        let n = word.chars().count();
-        if i > 0 && column + 1 + n > WIDTH {
-            out.push('\n');
-            out.extend(std::iter::repeat_n(' ', indent));
-            column = indent;
-        } else if i > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out.push_str(word);
-        column += n;
-    }
-    out.push('\n');
-    out
-}
-
 /// When a step begins, in few characters: `with`, `after log +2s`.
 fn begins(step: &Step) -> String {
     let start = match &step.start {
@@ -413,7 +359,7 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     let starts = plan.steps.iter().any(|s| !s.start.is_after_all() || s.delay.0 > 0);
     for s in &plan.steps {
         let depth = match s.arrivals_per_second() {
-            Some(rate) => format!("{}/s", iops(rate)),
+            Some(rate) => format!("{}/s", significant(rate)),
             None => s.iodepth.to_string(),
         };
         let mut line = vec![
@@ -523,32 +469,6 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_wraps_at_the_width() {
-        let text = wrap("target   ", &"word ".repeat(40));
-        assert!(text.lines().all(|l| l.chars().count() <= WIDTH));
-        assert!(text.lines().nth(1).unwrap().starts_with("         word"));
-        assert_eq!(wrap("- ", "a b"), "- a b\n");
-    }
-
-    #[test]
-    fn names_keep_their_ends() {
-        assert_eq!(label("randwrite-latency", 17), "randwrite-latency");
-        assert_eq!(label("randrw-latency write", 16), "randrw-l…y write");
-        assert_eq!(label("  volproof-123456-10.dat", 12), "  volp…0.dat");
-    }
-
-    #[test]
-    fn tables_fit_the_width() {
-        let header = ["Step", "a", "b", "c"];
-        let row =
-            |name: &str, n: usize| vec![name.to_string(), "1".repeat(n), "2".repeat(20), "3".repeat(20)];
-        for (name, n) in [("short", 10), ("a-name-of-thirty-characters-al", 10), ("as-wide-as-can-be", 28)] {
-            let text = table(&header, vec![row(name, n), row("x", 1)]);
-            assert!(text.lines().all(|l| l.chars().count() <= WIDTH), "{text}");
-        }
-    }
 
     #[test]
     fn csv_quotes_what_it_must() {

@@ -1,6 +1,6 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
-use super::text::wrap;
+use super::layout::wrap;
 use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
 use crate::unit::{grouped, significant};
 use crate::verdict::{self, figure, figures};
@@ -14,13 +14,16 @@ pub fn of_record(record: &Record) -> String {
     findings(&found) + &judged.map(|v| verdict(&v)).unwrap_or_default()
 }
 
-/// The verdict: one paragraph per claim, and what was not tested.
+/// The verdict with all its claims.
 pub fn verdict(v: &Verdict) -> String {
     let word = v.outcome.map_or("nothing was judged", Outcome::name);
-    let mut out = wrap(
-        "\nVerdict  ",
-        &format!("{word} against {}, tolerance {} %", v.against, significant_short(v.tolerance * 100.0)),
-    );
+    let tolerance = significant_short(v.tolerance * 100.0);
+    wrap("\nVerdict  ", &format!("{word} against {}, tolerance {tolerance} %", v.against)) + &claims(v)
+}
+
+/// One paragraph per claim, and what was not tested.
+pub fn claims(v: &Verdict) -> String {
+    let mut out = String::new();
     for claim in &v.claims {
         out.push_str(&self::claim(claim));
     }
@@ -35,6 +38,12 @@ pub fn verdict(v: &Verdict) -> String {
         out.push_str(&wrap(&format!("  {:COLUMN$}", "note"), note));
     }
     out
+}
+
+/// The bounds of a measured figure; each of them holds at 95 %.
+pub fn bounds(c: &Claim) -> Option<String> {
+    let (low, high) = c.bounds?;
+    Some(format!("95 % bounds {} and {}", figure(c.metric, low.max(0.0)), figure(c.metric, high)))
 }
 
 fn claim(c: &Claim) -> String {

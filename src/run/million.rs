@@ -19,7 +19,7 @@ use crate::doubt::Severity;
 use crate::exit::Exit;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
 use crate::record::Record;
-use crate::report::text::wrap;
+use crate::report::layout::wrap;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 

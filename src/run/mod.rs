@@ -27,7 +27,9 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, CliCommand, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, ShowArgs};
+use crate::cli::{
+    Cli, CliCommand, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs,
+};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -41,13 +43,13 @@ use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
-use crate::report::{html, text, verdict_text};
+use crate::report::{html, layout, summary_text, text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
 use crate::verdict_command;
-use pipeline::{CheckedRun, Options};
-use results::Results;
+use pipeline::{CheckedRun, Front, Options};
+use results::{Results, StoredSheets};
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Debug)]
@@ -137,9 +139,16 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Report(args) => report(&args),
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
-            let record = result_file::load(&args.record).map_err(Failure::input)?;
-            let (text, exit) = verdict_command::answer(&args, record).map_err(input)?;
-            print(&text)?;
+            let judge = &args.judge;
+            let mut sheets = StoredSheets::open(&args.sheets, &judge.record)?;
+            let mut record = result_file::load(&judge.record).map_err(Failure::input)?;
+            let (text, exit) = verdict_command::answer(judge, &mut record).map_err(input)?;
+            sheets.save(&record)?;
+            match (sheets.takes_stdout(), judge.json) {
+                (true, _) => Exit::Done,
+                (false, true) => print(&text)?,
+                (false, false) => show_text(&text)?,
+            };
             Ok(exit)
         }
         CliCommand::Convert(args) => {
@@ -150,7 +159,11 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         }
         CliCommand::Explain(args) => {
             let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
-            print(&told.text)?;
+            if args.json {
+                print(&told.text)?
+            } else {
+                show_text(&told.text)?
+            };
             match told.refused.is_empty() {
                 true => Ok(told.exit),
                 false => Err(Failure::input(told.refused.join("\nvolproof: "))),
@@ -158,7 +171,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         }
         CliCommand::Presets => {
             let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
-            let line = |p: &Preset| text::wrap(&format!("{:width$}  ", p.name), p.about);
+            let line = |p: &Preset| layout::wrap(&format!("{:width$}  ", p.name), p.about);
             print(&PRESETS.iter().map(line).collect::<String>())
         }
         CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
@@ -192,8 +205,16 @@ fn coded(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
 
 /// Writes results to standard output.
 fn print(text: &str) -> Result<Exit, Failure> {
-    let failed = |e| Failure::new(Exit::Failed, format!("standard output: {e}"));
-    screen::print(text).map(|()| Exit::Done).map_err(failed)
+    screen::print(text).map(|()| Exit::Done).map_err(unprinted)
+}
+
+/// Writes a text for people to standard output.
+fn show_text(text: &str) -> Result<Exit, Failure> {
+    screen::show(text).map(|()| Exit::Done).map_err(unprinted)
+}
+
+fn unprinted(e: std::io::Error) -> Failure {
+    Failure::new(Exit::Failed, format!("standard output: {e}"))
 }
 
 /// Opens an output. A file that is a disk, or is swapped to, is as little overwritten by a result as by a load.
@@ -243,23 +264,26 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
-    if args.csv && args.records.len() > 1 {
-        return Err(Failure::input("--csv prints one table: name one Record"));
+    let SheetArgs { junit, openmetrics, markdown } = &args.sheets;
+    let files = [junit, openmetrics, markdown].into_iter().any(Option::is_some);
+    if (args.csv || files) && args.records.len() > 1 {
+        let option = if args.csv { "--csv prints" } else { "an output file holds" };
+        return Err(Failure::input(format!("{option} one result: name one Record")));
     }
     for (i, path) in args.records.iter().enumerate() {
+        let mut sheets = StoredSheets::open(&args.sheets, path)?;
         let record = result_file::load(path).map_err(Failure::input)?;
+        sheets.save(&record)?;
+        if sheets.takes_stdout() {
+            continue;
+        }
         let between = if i > 0 { "\n" } else { "" };
-        let text = if args.csv { text::csv(&record) } else { shown(&record) };
-        print(&format!("{between}{text}"))?;
+        match args.csv {
+            true => print(&text::csv(&record))?,
+            false => show_text(&(between.to_string() + &summary_text::shown(&record, args.details)))?,
+        };
     }
     Ok(Exit::Done)
-}
-
-/// A Record as text. Runs that were made to compare tools are no test of the volume, and the points of a course are no test of a promise.
-fn shown(record: &Record) -> String {
-    let volume = record.cross_checks.is_empty() && record.answer.is_none();
-    let judged = if volume { verdict_text::of_record(record) } else { String::new() };
-    text::record(record) + &judged
 }
 
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -346,8 +370,11 @@ fn measure_and_publish(
     let claimed = promise_options::claimed(claim, Some(&root), &job.disk_sizes())
         .map_err(|e| Failure::input(chain(&e)))?;
     let mut results = Results::open(output, &used)?;
-    if !words.before.is_empty() && results.prints() {
+    if !words.before.is_empty() && results.talks() {
         print(&words.before)?;
+    }
+    if !job.is_simulated() {
+        results.ui().say(&job.announcement());
     }
     let interrupts = signals()?;
     let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);

@@ -136,6 +136,28 @@ impl CheckedRun {
         targets::disk_sizes(&self.root, &self.surveyed)
     }
 
+    /// No step touches a target: time is virtual.
+    pub fn is_simulated(&self) -> bool {
+        self.plan.needs_no_target()
+    }
+
+    /// How long the work takes, in words: said before anything begins.
+    pub fn announcement(&self) -> String {
+        let (steps, takes) = (self.plan.steps.len(), self.plan.duration().clock());
+        let what = if steps == 1 { "1 step".into() } else { format!("{steps} steps") };
+        let fill: u64 = self.surveyed.iter().filter_map(|t| t.make).map(|size| size.0).sum();
+        let filling = match fill {
+            0 => String::new(),
+            // Nobody knows yet how fast the volume is.
+            n => format!(
+                "; first {} of test data are written, {} at 100 MB/s",
+                Bytes(n),
+                Nanos::seconds(n / 100_000_000).clock()
+            ),
+        };
+        format!("{}: {what}, {takes}{filling}", self.plan.name)
+    }
+
     /// The same work held against a promise.
     pub fn promised(self, claimed: Option<Claimed>) -> CheckedRun {
         CheckedRun { claimed, ..self }

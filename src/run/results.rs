@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::{Failure, output, shown};
-use crate::cli::OutputArgs;
+use super::{Failure, output};
+use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
 use crate::record::{Record, State};
-use crate::report::{html, text};
+use crate::report::headline::Headline;
+use crate::report::{html, junit, markdown, openmetrics, summary_text, text};
 use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
@@ -35,7 +36,73 @@ struct Sheet {
     failed: Option<io::Error>,
 }
 
+/// Writes a text, in which no foreign control character stays one.
+fn put(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    out.write_all(screen::visible(text).as_bytes())
+}
+
+/// The outputs for other programs and for tickets, opened and checked.
+fn sheets(args: &SheetArgs) -> Result<Vec<Sheet>, Failure> {
+    let mut all = Vec::new();
+    if let Some(path) = &args.junit {
+        all.push(Sheet::open("--junit", path, |r, out| put(out, &junit::junit(r)))?);
+    }
+    if let Some(path) = &args.openmetrics {
+        all.push(Sheet::open("--openmetrics", path, |r, out| put(out, &openmetrics::openmetrics(r)))?);
+    }
+    if let Some(path) = &args.markdown {
+        all.push(Sheet::open("--markdown", path, |r, out| put(out, &markdown::markdown(r)))?);
+    }
+    Ok(all)
+}
+
+/// The same outputs of a stored Record.
+pub struct StoredSheets {
+    sheets: Vec<Sheet>,
+}
+
+impl StoredSheets {
+    /// Opens and checks them.
+    ///
+    /// # Errors
+    /// Of input.
+    pub fn open(args: &SheetArgs, input: &Path) -> Result<StoredSheets, Failure> {
+        let sheets = sheets(args)?;
+        let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
+        apart(&files, &[(format!("the input {}", input.display()), FileIdentity::of(input))])?;
+        Ok(StoredSheets { sheets })
+    }
+
+    /// One of them is standard output: nothing else is printed there.
+    pub fn takes_stdout(&self) -> bool {
+        self.sheets.iter().any(|s| s.file.is_stdout())
+    }
+
+    /// Saves them.
+    ///
+    /// # Errors
+    /// What could not be saved in its place, and where it is instead.
+    pub fn save(&mut self, record: &Record) -> Result<(), Failure> {
+        self.sheets.iter_mut().for_each(|sheet| sheet.save(record));
+        let lost: Vec<String> = self.sheets.iter().filter_map(Sheet::loss).collect();
+        let lost = lost.concat().replace("volproof: ", "");
+        if lost.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failed, lost.trim_end())) }
+    }
+}
+
 impl Sheet {
+    fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
+        Sheet { file, content, second: None, failed: None }
+    }
+
+    fn open(
+        option: &str,
+        path: &Path,
+        content: fn(&Record, &mut dyn Write) -> io::Result<()>,
+    ) -> Result<Sheet, Failure> {
+        Ok(Sheet::new(output(option, path)?, content))
+    }
+
     fn save(&mut self, record: &Record) {
         let content = self.content;
         let write = |out: &mut dyn Write| content(record, out);
@@ -71,6 +138,7 @@ impl Sheet {
 pub struct Results {
     ui: Ui,
     quiet: bool,
+    details: bool,
     record: Sheet,
     others: Vec<Sheet>,
     /// When the Record was last saved, and how long that took.
@@ -83,7 +151,6 @@ impl Results {
     /// # Errors
     /// Of input.
     pub fn open(args: &OutputArgs, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
-        let sheet = |file, content| Sheet { file, content, second: None, failed: None };
         let file = match &args.json {
             Some(path) => output("--json", path)?,
             None => {
@@ -92,34 +159,45 @@ impl Results {
                 OutputFile::fresh("--records", folder, &format!("volproof-{now}"), "json")?
             }
         };
-        let record = sheet(file, |record, out| record.write(out));
+        let record = Sheet::new(file, |record, out| record.write(out));
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
-            others.push(sheet(output("--csv", path)?, |record, out| {
-                out.write_all(screen::visible(&text::csv(record)).as_bytes())
-            }));
+            others.push(Sheet::open("--csv", path, |r, out| put(out, &text::csv(r)))?);
         }
         if let Some(path) = &args.html {
-            others.push(sheet(output("--html", path)?, |record, out| {
+            others.push(Sheet::open("--html", path, |record, out| {
                 let page = html::page(record).map_err(io::Error::other)?;
                 out.write_all(page.as_bytes())
-            }));
+            })?);
         }
+        others.extend(sheets(&args.sheets)?);
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
-        let mut results = Results { ui: Ui::plain(), quiet: args.quiet, record, others, saved: None };
+        let mut results = Results {
+            ui: Ui::plain(),
+            quiet: args.quiet,
+            details: args.details,
+            record,
+            others,
+            saved: None,
+        };
         results.ui = match () {
             () if args.quiet => Ui::silent(),
-            () if args.no_live || !results.prints() => Ui::plain(),
+            () if args.no_live || !results.talks() => Ui::plain(),
             () => Ui::live(),
         };
         Ok(results)
     }
 
-    /// Tables are printed on standard output: nobody asked for silence, and no output goes there.
-    pub fn prints(&self) -> bool {
+    /// The answer is printed on standard output: no output goes there.
+    fn prints(&self) -> bool {
         let all = std::iter::once(&self.record).chain(&self.others);
-        !self.quiet && !all.into_iter().any(|sheet| sheet.file.is_stdout())
+        !all.into_iter().any(|sheet| sheet.file.is_stdout())
+    }
+
+    /// More than one line is printed on standard output: nobody asked for silence.
+    pub fn talks(&self) -> bool {
+        !self.quiet && self.prints()
     }
 
     /// Saves and prints what was measured, then says which exit code the run has.
@@ -133,13 +211,19 @@ impl Results {
         let mut lost: String =
             std::iter::once(&self.record).chain(&self.others).filter_map(Sheet::loss).collect();
         if self.prints() {
-            if let Err(e) = screen::print(&(shown(record) + &after(record))) {
+            let text = match self.quiet {
+                true => Headline::of(record).line(),
+                false => summary_text::shown(record, self.details) + &after(record),
+            };
+            if let Err(e) = screen::show(&text) {
                 lost += &format!("volproof: standard output: {e}\n");
             }
-        } else if !lost.is_empty() {
-            screen::say(&shown(record));
-        } else if let State::Failed(why) = &record.state {
-            screen::say(&format!("volproof: {why}\n"));
+        }
+        match &record.state {
+            _ if self.talks() => {}
+            _ if !lost.is_empty() => screen::say(&summary_text::shown(record, true)),
+            State::Failed(why) => screen::say(&format!("volproof: {why}\n")),
+            _ => {}
         }
         for file in &ended.kept {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));

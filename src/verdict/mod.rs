@@ -93,7 +93,7 @@ fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Verdict {
 fn against(claimed: &Claimed) -> String {
     let mut groups: Vec<(String, usize)> = Vec::new();
     for v in &claimed.promise.volumes {
-        let text = format!("{}, {} GiB", v.id, crate::unit::significant(v.gib));
+        let text = format!("{}, {}", v.id, v.size());
         match groups.iter_mut().find(|(t, _)| *t == text) {
             Some((_, n)) => *n += 1,
             None => groups.push((text, 1)),

@@ -278,11 +278,11 @@ fn jobs_in_groups() {
     third
       tested     64 KiB discards, each followed by a write, 1 in flight (null,
                  iodepth 1, 1 job), range 1 GiB, 0.01 s
-      result     write: 1,638,400 IOPS, 107374 MB/s (102400 MiB/s): 16,384 I/Os in
+      result     write: 1,638,400 IOPS, 107,374 MB/s (102,400 MiB/s): 16,384 I/Os in
                  0.01 s, 1 GiB moved
-      result     trim: 1,638,400 IOPS, 107374 MB/s (102400 MiB/s): 16,384 I/Os in
+      result     trim: 1,638,400 IOPS, 107,374 MB/s (102,400 MiB/s): 16,384 I/Os in
                  0.01 s, 1 GiB moved
-      result     together 3,276,800 IOPS, 214748 MB/s (204800 MiB/s)
+      result     together 3,276,800 IOPS, 214,748 MB/s (204,800 MiB/s)
       latency    write: lat mean 330 ns, clat half within 27 ns, 95 % within 42 ns,
                  99 % within 47 ns, 99.9 % within 74 ns, lat longest 43.8 us
       latency    trim: lat mean 40 ns, clat half within 20 ns, 95 % within 22 ns, 99
@@ -311,10 +311,10 @@ fn jobs_in_groups() {
           -> use a larger file, or the whole device
 
     Side by side
-                 IOPS   MiB/s    mean     p50     p99  in flight     s
-    first      16,448    64.3   182us   224us   367us       3.00  2.00
-    second      5,418    84.7  5.04us  3.98us  31.4us          -  0.19
-    third   3,276,800  204800   185ns       -       -          -  0.01
+                 IOPS    MiB/s    mean     p50     p99  in flight     s
+    first      16,448     64.3   182us   224us   367us       3.00  2.00
+    second      5,418     84.7  5.04us  3.98us  31.4us          -  0.19
+    third   3,276,800  204,800   185ns       -       -          -  0.01
     "#);
 }
 

@@ -58,7 +58,7 @@ fn a_run_writes_what_its_text_says() {
     let codes: Vec<&str> = findings.iter().map(|f| f["code"].as_str().unwrap()).collect();
     assert!(codes.contains(&"throttle"), "{codes:?}");
     assert!(findings.iter().all(|f| f["step"] == "rand"));
-    let (code, text) = volproof(&folder.0, &["show", "r.json"]);
+    let (code, text) = volproof(&folder.0, &["show", "--details", "r.json"]);
     assert_eq!(code, Some(0));
     assert!(text.contains("FAIL against alibaba:cloud_essd.PL1"), "{text}");
     for finding in findings.iter().filter(|f| f["doubt"].is_null()) {

@@ -129,7 +129,7 @@ fn a_report_becomes_a_record_without_samples() {
 #[test]
 fn what_reads_records_reads_reports() {
     let folder = Folder::new();
-    let shown = folder.well(&["show", "fio.json"]);
+    let shown = folder.well(&["show", "--details", "fio.json"]);
     assert!(shown.contains("deep") && shown.contains("20,000"), "{shown}");
     folder.well(&["report", "fio.json", "-o", "page.html"]);
     assert!(std::fs::read_to_string(folder.path().join("page.html")).unwrap().contains("deep"));
@@ -145,9 +145,9 @@ fn what_reads_records_reads_reports() {
     // Without an interval nothing can be passed.
     assert!([0, 1, 5, 6].contains(&code) && !text.contains("PASS"), "{code} {text} {err}");
     std::fs::write(folder.path().join("cut.json"), &REPORT[..REPORT.find("\"usr_cpu\"").unwrap()]).unwrap();
-    assert!(folder.well(&["show", "cut.json"]).contains("breaks off at line"));
+    assert!(folder.well(&["show", "--details", "cut.json"]).contains("breaks off at line"));
     std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "nan")).unwrap();
-    assert!(folder.well(&["show", "bad.json"]).contains("impossible-figures"));
+    assert!(folder.well(&["show", "--details", "bad.json"]).contains("impossible-figures"));
     std::fs::write(folder.path().join("bad.json"), REPORT.replace("20000.000000", "none")).unwrap();
     let why = folder.refused(&["show", "bad.json"]);
     assert!(why.contains("bad.json: line 33, column 18: 'none' is not a number"), "{why}");
@@ -233,7 +233,7 @@ fn a_record_becomes_every_form_of_fio() {
 fn what_a_report_does_not_tell_is_named_and_not_told_as_fact() {
     let folder = Folder::new();
     folder.well(&["convert", "fio.json", "--to", "terse", "-o", "fio.terse"]);
-    let shown = folder.well(&["show", "fio.terse"]);
+    let shown = folder.well(&["show", "--details", "fio.terse"]);
     for invented in [", psync", "buffered", " of 1,", "machine  ", "0 CPUs", "1970", "~", "too short  "] {
         assert!(!shown.contains(invented), "{invented}: {shown}");
     }
@@ -252,7 +252,7 @@ fn what_a_report_does_not_tell_is_named_and_not_told_as_fact() {
         assert!(!page.contains(invented), "{invented}");
     }
     // Options tell these things: they are facts.
-    let shown = folder.well(&["show", "fio.json"]);
+    let shown = folder.well(&["show", "--details", "fio.json"]);
     assert!(shown.contains("deep: 4KiB randread, libaio, depth 32.0 of 32, 30 s"), "{shown}");
     assert!(!shown.contains("assumed") && !shown.contains('~') && shown.contains("not known"), "{shown}");
 }

@@ -22,7 +22,7 @@ fn a_step_on_fio_counts_what_fio_did() {
     }
     let bench = Bench::new();
     bench.file("f.dat", 8);
-    let line = "run f.dat --rw randrw --overwrite --buffered --engine fio:psync --io-size 2m --numjobs 2 --runtime 1m --seed 14499104930751285983 --json r.json";
+    let line = "run f.dat --rw randrw --overwrite --buffered --engine fio:psync --io-size 2m --numjobs 2 --runtime 1m --seed 14499104930751285983 --details --json r.json";
     let ran = bench.run(&line.split(' ').collect::<Vec<_>>()).ended(0);
     fits(&ran.out);
     let record = bench.record();

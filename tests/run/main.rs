@@ -3,6 +3,7 @@
 //! Every test has a folder of its own that goes away with it. Figures are never asserted, only what must hold whatever the machine
 //! does. What a machine cannot show (no root, no loop device) says `skipped` with the reason.
 
+mod answer;
 mod devices;
 mod engines;
 mod exit_codes;
@@ -143,7 +144,7 @@ fn messages(err: &str) {
 #[track_caller]
 fn fits(text: &str) {
     for line in text.lines() {
-        assert!(line.chars().count() <= volproof::report::text::WIDTH, "too wide: {line}");
+        assert!(line.chars().count() <= volproof::output::screen::WIDTH, "too wide: {line}");
     }
 }
 

@@ -303,7 +303,7 @@ fn a_folder_that_goes_away_loses_no_figure() {
     std::fs::remove_dir(bench.path().join("gone")).unwrap();
     std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
     let ran = finish(child, err, seen).ended(1);
-    assert!(ran.out.contains("Service latency"), "{}", ran.out);
+    assert!(ran.out.contains("p99.9"), "{}", ran.out);
     let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
@@ -319,7 +319,7 @@ fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
     let seen = wait_for(&mut err, "[1/1]");
     spoil();
     let ran = finish(child, err, seen).ended(1);
-    assert!(ran.out.contains("Service latency"), "{}", ran.out);
+    assert!(ran.out.contains("p99.9"), "{}", ran.out);
     for name in ["r.json", "r.csv", "r.html"] {
         assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
     }

@@ -82,7 +82,7 @@ fn saved_what_was_measured(bench: &Bench, ran: Ran) {
         "the step that was cut short counts as far as it got"
     );
     assert!(record.steps[1].window_ns < record.plan.steps[1].runtime);
-    assert!(ran.out.contains("interrupted") && ran.out.contains("second"), "{}", ran.out);
+    assert!(ran.out.contains("INTERRUPTED") && ran.out.contains("second"), "{}", ran.out);
     assert_eq!(bench.run(&["show", "r.json"]).ended(0).out, ran.out);
 }
 

@@ -2,8 +2,8 @@
 
 use volproof::environment::Environment;
 use volproof::record::{CpuRecord, Record};
+use volproof::report::summary_text;
 use volproof::report::text;
-use volproof::report::verdict_text;
 use volproof::unit::{Bytes, Nanos};
 
 use crate::{Bench, fits};
@@ -12,10 +12,10 @@ use crate::{Bench, fits};
 fn simulated(plan: &str, code: i32) -> Record {
     let bench = Bench::new();
     std::fs::write(bench.path().join("p.toml"), plan).unwrap();
-    let ran = bench.run(&["run", "--plan", "p.toml", "--json", "r.json"]).ended(code);
+    let ran = bench.run(&["run", "--details", "--plan", "p.toml", "--json", "r.json"]).ended(code);
     fits(&ran.out);
     let mut record = bench.record();
-    let whole = text::record(&record) + &verdict_text::of_record(&record);
+    let whole = summary_text::shown(&record, true);
     assert_eq!(whole, ran.out, "run prints the Record, what was found, and nothing else");
     record.volproof_version = "1.2.3".into();
     record.started = "2026-01-02T03:04:05Z".to_string().into();
@@ -64,11 +64,11 @@ fn a_capped_device() {
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
 
-    Step                    IOPS     95 % interval  MB/s  MiB/s       I/Os
-    randread-iops         20,000  20,000 .. 20,000  81.9   78.1  1,200,000
-    read-throughput        1,280    1,277 .. 1,284  1343   1280     76,828
-    randrw-latency read    3,498    3,488 .. 3,509  14.3   13.7    209,896
-    randrw-latency write   1,502    1,491 .. 1,513  6.15   5.87     90,103
+    Step                    IOPS     95 % interval   MB/s  MiB/s       I/Os
+    randread-iops         20,000  20,000 .. 20,000   81.9   78.1  1,200,000
+    read-throughput        1,280    1,277 .. 1,284  1,343  1,280     76,828
+    randrw-latency read    3,498    3,488 .. 3,509   14.3   13.7    209,896
+    randrw-latency write   1,502    1,491 .. 1,513   6.15   5.87     90,103
 
     Service latency, from submission to completion
                            mean    p50    p90    p95    p99  p99.9 p99.99    max
@@ -123,12 +123,12 @@ fn a_stall_under_an_open_loop() {
     Service latency, from submission to completion
                     mean    p50    p90    p95    p99   p99.9  p99.99    max
     randread-rate  775us  252us  291us  299us  299us  ~303us       -  1.00s
-      ~ marks what differs too much from second to second to be quoted
+      ~ differs too much from second to second to be quoted
 
     Response time, from the intended start (what a client would wait)
                      mean    p50    p90     p95     p99   p99.9  p99.99    max
     randread-rate  8.65ms  252us  295us  ~299us  ~407ms  ~948ms       -  1.00s
-      ~ marks what differs too much from second to second to be quoted
+      ~ differs too much from second to second to be quoted
 
     How it was driven
       randread-rate: 4KiB randread, null, 1000 IOPS offered, 60 s, CPU 0.12 us user
@@ -192,7 +192,7 @@ fn long_names_stay_within_the_width() {
 fn presets_and_a_plan() {
     let bench = Bench::new();
     insta::assert_snapshot!(bench.run(&["presets"]).ended(0).out, @r#"
-    standard   the four standard tests and 4 KiB latency at depth 1, 30 s each
+    standard   the four standard tests and 4 KiB latency at depth 1, a minute each
     quick      the same in about a minute: a first look, too short to quote
     thorough   the same at 5 minutes each: long enough for intervals that can be
                quoted
@@ -204,15 +204,15 @@ fn presets_and_a_plan() {
     target   f.dat (64 MiB)
 
     Step                 pattern  block  depth  jobs    engine  ramp  time
-    randwrite-iops     randwrite   4KiB    128     1  io_uring    3s   30s
-    randread-iops       randread   4KiB    128     1  io_uring    3s   30s
-    write-throughput       write   1MiB     64     1  io_uring    3s   30s
-    read-throughput         read   1MiB     64     1  io_uring    3s   30s
-    randwrite-latency  randwrite   4KiB      1     1  io_uring    3s   30s
-    randread-latency    randread   4KiB      1     1  io_uring    3s   30s
+    randwrite-iops     randwrite   4KiB    128     1  io_uring    5s   60s
+    randread-iops       randread   4KiB    128     1  io_uring    5s   60s
+    write-throughput       write   1MiB     64     1  io_uring    5s   60s
+    read-throughput         read   1MiB     64     1  io_uring    5s   60s
+    randwrite-latency  randwrite   4KiB      1     1  io_uring    5s   60s
+    randread-latency    randread   4KiB      1     1  io_uring    5s   60s
 
-    writes   9.67 GiB at 100 MiB/s in all; a faster volume is written more
-    time     3 min 18 s for the steps
+    writes   19.0 GiB at 100 MiB/s in all; a faster volume is written more
+    time     6 min 30 s for the steps
     "#);
 }
 

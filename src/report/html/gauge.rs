@@ -3,8 +3,8 @@
 //! The axis does not begin at 0: what decides lies within a few percent of the promise, and positions are compared here, not
 //! lengths. Figures are in the units of [`Claim`]; positions are thousandths of the width. Nothing is judged here.
 
-use super::sections::micro;
 use crate::record::{Claim, Metric};
+use crate::unit::micro;
 use crate::verdict::{PromisedRates, figure};
 
 /// Something with a name on the axis.
@@ -77,7 +77,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     // Not the limit over the promise: where the unit is in doubt, they may be of different readings.
     let share = if claim.metric == Metric::Latency { 1.0 + tolerance } else { 1.0 - tolerance };
     let limits: Vec<f64> = promised.iter().map(|p| p * share).collect();
-    let name = |v: f64| micro(figure(claim.metric, v));
+    let name = |v: f64| micro(&figure(claim.metric, v));
 
     // What must be seen; the ends of a wide interval may lie beyond.
     let reach = 1.5 * claim.measured.max(promised[promised.len() - 1]);

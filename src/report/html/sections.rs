@@ -1,10 +1,9 @@
 //! The page's tables and sentences: text taken from a Record, ready for the template, nothing escaped (the template does).
 
 use crate::doubt::Severity;
-use crate::record::{DirectionSummary, Record, State, StepRecord, TargetRecord};
+use crate::record::{Record, State, TargetRecord};
 use crate::report::text::grouped_doubts;
-use crate::sample::Direction;
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, micro};
 
 /// A name and what it is.
 pub struct Fact {
@@ -53,74 +52,8 @@ pub(super) fn span(n: Nanos) -> String {
     if n.0 < 60_000_000_000 { n.to_string() } else { n.clock() }
 }
 
-/// I/Os a second, as the tables of the terminal show them.
-pub fn iops(v: f64) -> String {
-    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
-}
-
 pub(super) fn nanos(n: Nanos) -> String {
-    micro(n.to_string())
-}
-
-/// A page can write the micro sign that a terminal may lack: `80.1us` and `80.1 us`, but no word that contains it.
-pub fn micro(text: String) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
-    while let Some(at) = rest.find("us") {
-        let (before, after) = (&rest[..at], &rest[at + 2..]);
-        let figure = before.trim_end_matches(' ').ends_with(|c: char| c.is_ascii_digit());
-        let whole = !after.starts_with(|c: char| c.is_alphanumeric());
-        out.push_str(before);
-        out.push_str(if figure && whole { "µs" } else { "us" });
-        rest = after;
-    }
-    out + rest
-}
-
-/// The sentence on top: what was measured, each figure with the step it comes from.
-pub fn headline(record: &Record) -> String {
-    let all: Vec<(&StepRecord, Direction, &DirectionSummary)> = record
-        .steps
-        .iter()
-        .flat_map(|s| s.directions().map(move |(d, x)| (s, d, x)))
-        .filter(|(_, d, _)| *d != Direction::Sync)
-        .collect();
-    match all.as_slice() {
-        [] => "Nothing was measured.".into(),
-        // The best of the repeats is no result.
-        _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
-        [(step, d, s)] => {
-            let size = record.conditions(step).single_block();
-            let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
-            let p99 = s.service_latency_ns.percentiles.get("99");
-            let slowest = p99.map(|p| format!(", 99 % of them within {}", nanos(*p))).unwrap_or_default();
-            format!("{} {}s{size} a second{slowest}.", iops(s.iops), d.name())
-        }
-        many => {
-            let most = |f: fn(&DirectionSummary) -> f64| {
-                many.iter().max_by(|a, b| f(a.2).total_cmp(&f(b.2))).expect("not empty")
-            };
-            let rate = most(|s| s.iops);
-            let bandwidth = most(|s| s.bytes_per_second);
-            let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
-            let quick = many.iter().filter_map(|x| Some((x, median(x.2)?))).min_by_key(|x| x.1);
-            let name = |x: &(&StepRecord, Direction, &DirectionSummary)| {
-                let mixed = x.0.directions().count() > 1;
-                if mixed { format!("{} {}s", x.0.name, x.1.name()) } else { x.0.name.clone() }
-            };
-            let mut out = format!(
-                "Up to {} IOPS ({}) and {} MB/s ({})",
-                iops(rate.2.iops),
-                name(rate),
-                iops(bandwidth.2.bytes_per_second / 1e6),
-                name(bandwidth),
-            );
-            if let Some((x, p50)) = quick {
-                out.push_str(&format!("; the shortest median latency is {} ({})", nanos(p50), name(x)));
-            }
-            out + "."
-        }
-    }
+    micro(&n.to_string())
 }
 
 /// How the run ended, as far as a Record without a promise can tell.
@@ -138,7 +71,7 @@ pub fn status(record: &Record) -> VerdictLine {
         State::Interrupted => s("doubt", "Interrupted", "what was measured until then"),
         State::Running => s("doubt", "Cut off", "later steps are missing"),
         State::Complete => match blocker {
-            Some(w) => s("bad", "Not valid", &micro(w.message.clone())),
+            Some(w) => s("bad", "Not valid", &micro(&w.message)),
             None => s("plain", "Measured", "no promise was given, so nothing is judged"),
         },
     }
@@ -155,7 +88,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
                 Severity::Note => ("note", "Note"),
             };
             let steps = if steps.is_empty() { "the whole run".into() } else { steps.join(", ") };
-            let (message, advice) = (micro(w.message.clone()), micro(w.advice.clone()));
+            let (message, advice) = (micro(&w.message), micro(&w.advice));
             let code = w.code.clone();
             DoubtCard { class, word, steps, message, advice, code }
         })
@@ -210,14 +143,4 @@ pub fn environment(record: &Record) -> Vec<Fact> {
     facts.push(fact("Rights", if e.root { "root" } else { "user" }));
     facts.push(fact("volproof", &record.volproof_version));
     facts
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_micro_sign_touches_no_word() {
-        assert_eq!(micro("80.1us, 9 us; 5 users must busy".into()), "80.1µs, 9 µs; 5 users must busy");
-    }
 }

@@ -4,13 +4,13 @@ use std::fmt::Write;
 
 use super::charts::{self, StepCharts, TimeBand};
 use super::grids::{self, Grid};
-use super::sections::{Fact, fact, iops, micro, nanos, span};
-use crate::fio::write_jobs::{self, JobTarget};
+use super::sections::{Fact, fact, nanos, span};
 use crate::observe::CpuShare;
 use crate::plan::Step;
-use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, StepTarget, Verdict};
+use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, Verdict};
 use crate::report::text::together;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::report::ticket::fio_command;
+use crate::unit::{Bytes, Nanos, grouped, micro, significant};
 
 /// A row of rates and latencies.
 pub struct PageRow {
@@ -110,20 +110,7 @@ pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSe
     if plan.is_some_and(|p| p.simulate.is_some()) {
         charts.evidence = None; // The kernel's clock ran while virtual time stood still, or the other way round.
     }
-    let seen_by_fio = |t: &StepTarget| JobTarget {
-        path: t.path.display().to_string(),
-        size: record.targets.iter().find(|r| r.path == t.path).map(|r| r.size_bytes),
-    };
-    let targets: Vec<JobTarget> = step.targets.iter().map(seen_by_fio).collect();
-    let fio = match plan {
-        Some(p) => {
-            let engine = step.engine.get().unwrap_or(p.engine);
-            write_jobs::command_line(&Step { engine, ..p.clone() }, &targets, record.plan.seed)
-                .map_err(|e| format!("None: {e}."))
-        }
-        None if step.reported.is_some() => Err("None: volproof explain says what to run instead.".into()),
-        None => Err("None: the plan in this Record has no step of that name.".into()),
-    };
+    let fio = fio_command(record, step);
     let errors = step.errors.first.iter().map(|e| {
         let (path, d) = (e.path.display(), e.direction.name());
         format!("{path}: {d} of {} at byte {}: {}", e.length_bytes, grouped(e.offset_bytes.0), e.error)
@@ -147,7 +134,7 @@ pub fn step(record: &Record, index: usize, verdict: Option<&Verdict>) -> (StepSe
 fn what(record: &Record, step: &StepRecord) -> String {
     let c = record.conditions(step);
     let pace = match (&step.open_loop, step.in_flight_asked.get()) {
-        (Some(o), _) => format!("{} arrivals a second offered", iops(o.offered_per_second)),
+        (Some(o), _) => format!("{} arrivals a second offered", significant(o.offered_per_second)),
         (None, Some(asked)) => format!("depth {asked}"),
         (None, None) => String::new(),
     };
@@ -165,9 +152,11 @@ fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
         name,
         part,
         link: link.clone(),
-        iops: iops(s.iops),
+        iops: significant(s.iops),
         interval: match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
-            Some(i) => format!("{} – {}", iops(i.low_per_second.max(0.0)), iops(i.high_per_second)),
+            Some(i) => {
+                format!("{} – {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
+            }
             None => without.into(),
         },
         mb: significant(s.bytes_per_second / 1e6),
@@ -254,7 +243,7 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
     }
     if let Some(text) = together(record, step) {
         let text = text.trim_start_matches("together with ").to_string();
-        facts.insert(1, fact("Together with", micro(text)));
+        facts.insert(1, fact("Together with", micro(&text)));
     }
     if !step.pinned_cpus.is_empty() {
         let cpus: Vec<String> = step.pinned_cpus.iter().map(u32::to_string).collect();
@@ -266,8 +255,8 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
             "Schedule",
             format!(
                 "{} a second offered, {} completed, {kept}; the generator itself was late by {} at p99, {} at most",
-                iops(o.offered_per_second),
-                iops(o.achieved_per_second),
+                significant(o.offered_per_second),
+                significant(o.achieved_per_second),
                 nanos(o.lag_p99_ns),
                 nanos(o.lag_max_ns)
             ),
@@ -333,7 +322,7 @@ fn places(step: &StepRecord, charts: &StepCharts) -> Vec<Chart> {
             .map(|(d, s)| {
                 let worst = s.rate.as_ref().and_then(|r| r.worst_second);
                 let worst = worst.map(|w| format!(", worst second {}", grouped(w))).unwrap_or_default();
-                format!("{}s {} IOPS on average{worst}", d.name(), iops(s.iops))
+                format!("{}s {} IOPS on average{worst}", d.name(), significant(s.iops))
             })
             .collect();
         let unit = if charts.unit_seconds < 1.0 { "a tenth of a second" } else { "a second" };

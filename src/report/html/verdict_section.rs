@@ -4,12 +4,13 @@
 //! Nothing is decided here, and nothing escaped (the template does).
 
 use super::gauge::{self, Gauge};
-use super::sections::{self, VerdictLine, micro};
+use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
     Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
 };
-use crate::unit::{grouped, significant};
+use crate::report::headline;
+use crate::unit::{grouped, micro, significant};
 use crate::verdict::{PromisedRates, figure};
 
 /// A claim as a card.
@@ -97,89 +98,29 @@ fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     }
 }
 
-/// A figure that names its unit.
-fn amount(metric: Metric, v: f64) -> String {
-    match metric {
-        Metric::Iops => format!("{} IOPS", figure(metric, v)),
-        Metric::Throughput => figure(metric, v),
-        Metric::Latency => format!("{} mean latency", micro(figure(metric, v))),
-    }
-}
-
 /// With a full stop, and a capital.
 fn sentence(text: &str) -> String {
-    let text = micro(text.to_string());
+    let text = micro(text);
     let mut letters = text.chars();
     let first: String = letters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
     let stop = if text.is_empty() || text.ends_with(['.', '?', '!']) { "" } else { "." };
     format!("{first}{}{stop}", letters.as_str())
 }
 
-/// The claim that is told first: of the gravest outcome the one furthest from its promise.
-fn gravest(v: &Verdict) -> Option<&Claim> {
-    let distance = |c: &Claim| if c.metric == Metric::Latency { -c.ratio } else { c.ratio };
-    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
-    of_outcome.min_by(|a, b| distance(a).total_cmp(&distance(b)))
-}
-
-fn told(record: &Record, v: &Verdict) -> String {
-    let Some(c) = gravest(v) else { return sections::headline(record) };
-    let (measured, promised) = (amount(c.metric, c.measured), micro(figure(c.metric, c.promised)));
-    let percent = significant(c.ratio * 100.0);
-    let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
-    let (who, deliver, fall, its) = if volumes > 1 {
-        (format!("The {volumes} volumes"), "deliver", "fall", "their")
-    } else {
-        ("The volume".into(), "delivers", "falls", "its")
-    };
-    match c.outcome {
-        Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} what is promised: {measured} of {promised}.")
-        }
-        Outcome::Pass => format!(
-            "{who} {deliver} what is promised in all {} tests; the closest is {measured} of {promised}.",
-            v.claims.len()
-        ),
-        Outcome::Fail if c.metric == Metric::Latency => {
-            format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
-        }
-        Outcome::Fail => {
-            format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
-        }
-        Outcome::Inconclusive => {
-            format!("Not decided: {measured}, {percent} % of the {promised} that are promised.")
-        }
-        Outcome::Invalid => {
-            format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
-        }
-    }
-}
-
 fn status(v: &Verdict) -> VerdictLine {
-    let tolerance = format!("{:.2}", v.tolerance * 100.0);
-    let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
-    let mut text = format!("against {}, tolerance {tolerance} %", v.against);
-    let untested: Vec<&str> = v.untested.iter().map(|u| u.metric.name()).collect();
-    if let [first, rest @ ..] = untested.as_slice() {
-        let were = if rest.is_empty() { "was" } else { "were" };
-        text.push_str(&format!(
-            "; {} {were} not tested",
-            rest.iter().fold(first.to_string(), |a, m| a + " and " + m)
-        ));
-    }
-    let text = text + ".";
+    let text = headline::against(v) + ".";
     match v.outcome {
         None => VerdictLine { class: "plain", word: "Not judged", icon: "", text, reason: String::new() },
         Some(outcome) => {
             let (class, icon) = looks(outcome);
-            let reason = gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
+            let reason = headline::gravest(v).map(|c| sentence(&c.reason)).unwrap_or_default();
             VerdictLine { class, word: outcome.name(), icon, text, reason }
         }
     }
 }
 
 fn card(record: &Record, c: &Claim) -> ClaimCard {
-    let name = |v: f64| micro(figure(c.metric, v));
+    let name = |v: f64| micro(&figure(c.metric, v));
     let rates = record.claimed.as_ref().and_then(|claimed| {
         let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
         PromisedRates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
@@ -190,7 +131,7 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         _ => format!("Binding limit: {}, at least {} with tolerance.", c.binding, name(c.limit)),
     }];
     if let Some((low, high)) = c.bounds {
-        facts.push(format!("Surely {} to {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
+        facts.push(format!("Between {} and {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
     }
     if let (true, Some(r)) = (gauge.promised.len() > 1, &rates) {
         facts.push(format!(
@@ -231,7 +172,7 @@ impl Judged {
     /// The top of a page without a promise.
     pub fn without_promise(record: &Record) -> Judged {
         Judged {
-            headline: sections::headline(record),
+            headline: micro(&headline::measured(record)),
             statuses: vec![sections::status(record)],
             claims: Vec::new(),
             untested: Vec::new(),
@@ -249,7 +190,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
     };
     let cut_short = record.state != State::Complete;
     Judged {
-        headline: told(record, v),
+        headline: micro(&headline::answer(record, v)),
         statuses: [status(v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).collect(),
         untested: v.untested.iter().map(untested).collect(),
@@ -267,8 +208,8 @@ pub fn limits(found: &[Diagnosis]) -> Limits {
             confidence: f.confidence.name(),
             dots: [Certainty::Possible, Certainty::Likely, Certainty::Proven].map(|c| f.confidence >= c),
             headline: sentence(&f.headline),
-            evidence: f.evidence.iter().map(|e| micro(e.clone())).collect(),
-            advice: micro(f.advice.clone()),
+            evidence: f.evidence.iter().map(|e| micro(e)).collect(),
+            advice: micro(&f.advice),
             code: f.code.clone(),
         }));
         if limits.findings.len() == before {

@@ -5,7 +5,7 @@
 use super::Failure;
 use crate::output::screen;
 use crate::record::{Record, StepRecord};
-use crate::report::text;
+use crate::report::layout;
 use crate::sample::Direction;
 
 /// Options of `run` that messages name, and what the same thing is called in fio.
@@ -45,9 +45,9 @@ pub fn wrapped(message: &str) -> String {
         let body = line.trim_start();
         let blanks = " ".repeat((line.len() - body.len()).max(2));
         out += &match (n, body.strip_prefix(LEAD)) {
-            (0, None) => text::wrap(LEAD, body),
-            (_, Some(body)) => text::wrap(LEAD, body),
-            (_, None) => text::wrap(&blanks, body),
+            (0, None) => layout::wrap(LEAD, body),
+            (_, Some(body)) => layout::wrap(LEAD, body),
+            (_, None) => layout::wrap(&blanks, body),
         };
     }
     out
@@ -136,7 +136,7 @@ mod tests {
     fn messages_fit() {
         let long = "word ".repeat(40);
         let text = wrapped(&format!("{long}\n  {long}\nvolproof: {long}\n{long}"));
-        assert!(text.lines().all(|l| l.len() <= text::WIDTH), "{text}");
+        assert!(text.lines().all(|l| l.len() <= screen::WIDTH), "{text}");
         assert!(text.starts_with("volproof: word") && text.contains("\n          word"), "{text}");
         assert!(text.contains("\n  word") && text.contains("\nvolproof: word"), "{text}");
         assert!(text.lines().all(|l| l.starts_with(LEAD) || l.starts_with("  ")), "{text}");

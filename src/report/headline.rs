@@ -1,0 +1,187 @@
+//! The answer of a Record in one sentence: the page, the text and `--quiet` begin with it.
+//!
+//! Nothing is decided here; outcome and figures are those of the verdict.
+
+use crate::doubt::Severity;
+use crate::record::{Claim, DirectionSummary, Metric, Outcome, Record, State, StepRecord, Verdict};
+use crate::sample::Direction;
+use crate::unit::significant;
+use crate::verdict::{self, figure};
+
+/// The head of every result.
+pub struct Headline {
+    /// The verdict, where a promise was judged.
+    pub outcome: Option<Outcome>,
+    /// The word in front: PASS, FAIL, ..., INTERRUPTED; empty for a run without a promise that went well.
+    pub word: &'static str,
+    /// The answer.
+    pub sentence: String,
+    /// The promise that was judged; empty without one.
+    pub against: String,
+    /// Why the run is not whole; empty where it is.
+    pub ended: String,
+}
+
+impl Headline {
+    /// The head of a Record.
+    pub fn of(record: &Record) -> Headline {
+        let judged = judged(record);
+        let (state, ended) = ended(record);
+        let outcome = judged.as_ref().and_then(|v| v.outcome);
+        Headline {
+            outcome,
+            word: match &judged {
+                None => state,
+                Some(_) => outcome.map_or("NOT JUDGED", Outcome::name),
+            },
+            sentence: judged.as_ref().map_or_else(|| measured(record), |v| answer(record, v)),
+            against: judged.as_ref().map(against).unwrap_or_default(),
+            ended: match (&judged, ended) {
+                (Some(_), why) if !state.is_empty() && state != NOT_VALID => {
+                    format!("{}: {why}", state.to_lowercase())
+                }
+                (_, why) => why,
+            },
+        }
+    }
+
+    /// The head as one line: the whole output of `--quiet`.
+    pub fn line(&self) -> String {
+        let lead = if self.word.is_empty() { String::new() } else { format!("{}  ", self.word) };
+        let against = if self.against.is_empty() { String::new() } else { format!(" ({})", self.against) };
+        let ended = if self.ended.is_empty() { String::new() } else { format!(" [{}]", self.ended) };
+        format!("{lead}{}{against}{ended}\n", self.sentence)
+    }
+}
+
+/// The verdict on a volume, where a promise was held against it.
+pub fn judged(record: &Record) -> Option<Verdict> {
+    record.tests_a_volume().then(|| verdict::judged(record).1).flatten()
+}
+
+/// The word of a run whose figures do not show what they are labelled with.
+const NOT_VALID: &str = "NOT VALID";
+
+/// How a run ended, in a word and a reason; both empty for one that went well.
+fn ended(record: &Record) -> (&'static str, String) {
+    let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
+    match (&record.state, blocker) {
+        (State::Failed(why), _) => ("FAILED", why.clone()),
+        (State::Interrupted, _) => ("INTERRUPTED", "what was measured until then".into()),
+        (State::Running, _) => ("CUT OFF", "later steps are missing".into()),
+        (State::Complete, Some(w)) => (NOT_VALID, w.message.clone()),
+        (State::Complete, None) => ("", String::new()),
+    }
+}
+
+/// The promise that was judged.
+pub fn against(v: &Verdict) -> String {
+    let tolerance = format!("{:.2}", v.tolerance * 100.0);
+    let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
+    let untested: Vec<&str> = v.untested.iter().map(|u| u.metric.name()).collect();
+    let rest = match untested.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {one} was not tested"),
+        [first, rest @ ..] => {
+            let all = rest.iter().fold(first.to_string(), |all, one| all + " and " + one);
+            format!("; {all} were not tested")
+        }
+    };
+    format!("against {}, tolerance {tolerance} %{rest}", v.against)
+}
+
+/// The claim that is told first: of the gravest outcome the one furthest from its promise.
+pub fn gravest(v: &Verdict) -> Option<&Claim> {
+    let distance = |c: &Claim| if c.metric == Metric::Latency { -c.ratio } else { c.ratio };
+    let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
+    of_outcome.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+/// A figure that names its unit.
+fn amount(metric: Metric, v: f64) -> String {
+    match metric {
+        Metric::Iops => format!("{} IOPS", figure(metric, v)),
+        Metric::Throughput => figure(metric, v),
+        Metric::Latency => format!("{} mean latency", figure(metric, v)),
+    }
+}
+
+/// The sentence of a verdict.
+pub fn answer(record: &Record, v: &Verdict) -> String {
+    let Some(c) = gravest(v) else { return measured(record) };
+    let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
+    let percent = significant(c.ratio * 100.0);
+    let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
+    let (who, deliver, fall, its) = if volumes > 1 {
+        (format!("The {volumes} volumes"), "deliver", "fall", "their")
+    } else {
+        ("The volume".into(), "delivers", "falls", "its")
+    };
+    match c.outcome {
+        Outcome::Pass if v.claims.len() == 1 => {
+            format!("{who} {deliver} what is promised: {measured} of {promised}.")
+        }
+        Outcome::Pass => format!(
+            "{who} {deliver} what is promised in all {} tests; the closest is {measured} of {promised}.",
+            v.claims.len()
+        ),
+        Outcome::Fail if c.metric == Metric::Latency => {
+            format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
+        }
+        Outcome::Fail => {
+            format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
+        }
+        Outcome::Inconclusive => {
+            format!("Not decided: {measured}, {percent} % of the {promised} that are promised.")
+        }
+        Outcome::Invalid => {
+            format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
+        }
+    }
+}
+
+/// The sentence of a result that no promise was held against, each figure with the step it comes from.
+pub fn measured(record: &Record) -> String {
+    let all: Vec<(&StepRecord, Direction, &DirectionSummary)> = record
+        .steps
+        .iter()
+        .flat_map(|s| s.directions().map(move |(d, x)| (s, d, x)))
+        .filter(|(_, d, _)| *d != Direction::Sync)
+        .collect();
+    match all.as_slice() {
+        [] => "Nothing was measured.".into(),
+        // The best of the repeats is no result.
+        _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
+        [(step, d, s)] => {
+            let size = record.conditions(step).single_block();
+            let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
+            let p99 = s.service_latency_ns.percentiles.get("99");
+            let slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
+            format!("{} {}s{size} a second{slowest}.", significant(s.iops), d.name())
+        }
+        many => {
+            let most = |f: fn(&DirectionSummary) -> f64| {
+                many.iter().max_by(|a, b| f(a.2).total_cmp(&f(b.2))).expect("not empty")
+            };
+            let rate = most(|s| s.iops);
+            let bandwidth = most(|s| s.bytes_per_second);
+            let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
+            let quick = many.iter().filter_map(|x| Some((x, median(x.2)?))).min_by_key(|x| x.1);
+            let name = |x: &(&StepRecord, Direction, &DirectionSummary)| {
+                let mixed = x.0.directions().count() > 1;
+                if mixed { format!("{} {}s", x.0.name, x.1.name()) } else { x.0.name.clone() }
+            };
+            let mut out = format!(
+                "Up to {} IOPS ({}) and {} MB/s ({})",
+                significant(rate.2.iops),
+                name(rate),
+                significant(bandwidth.2.bytes_per_second / 1e6),
+                name(bandwidth),
+            );
+            if let Some((x, p50)) = quick {
+                out.push_str(&format!("; the shortest median latency is {p50} ({})", name(x)));
+            }
+            out + "."
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A Record as JUnit XML for pipelines: each claim is a test case; without a promise each step is one.
+//!
+//! Elements and attributes are those that the schemas of Ant, Jenkins (junit-10.xsd) and GitLab share.
+
+use std::fmt::Write;
+
+use super::headline::{Headline, judged};
+use crate::output::screen::visible;
+use crate::record::{Claim, Outcome, Record, State};
+use crate::unit::significant;
+use crate::verdict::figure;
+
+/// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
+struct Case {
+    name: String,
+    seconds: f64,
+    wrong: Option<(&'static str, &'static str, String)>,
+    said: String,
+}
+
+/// The file.
+pub fn junit(record: &Record) -> String {
+    let cases = cases(record);
+    let count =
+        |element: &str| cases.iter().filter(|c| c.wrong.as_ref().is_some_and(|w| w.0 == element)).count();
+    let seconds: f64 = record.steps.iter().map(|s| s.window_ns.as_seconds()).sum();
+    let counts =
+        format!("tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.len(), count("failure"), count("error"));
+    let suite = match record.targets.first() {
+        Some(target) => format!("{} on {}", record.title(), target.path.display()),
+        None => record.title().to_string(),
+    };
+    // The schemas have times without a zone; they are UTC.
+    let began =
+        record.started.as_ref().map(|t| format!(" timestamp=\"{}\"", attribute(t.trim_end_matches('Z'))));
+    let host = Some(&record.environment.hostname).filter(|h| !h.is_empty());
+    let host = host.map(|h| format!(" hostname=\"{}\"", attribute(h))).unwrap_or_default();
+    let mut out = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"volproof\" {counts} time=\"{seconds:.3}\">\n  \
+         <testsuite name=\"{}\" {counts} skipped=\"{}\" time=\"{seconds:.3}\"{}{host}>\n",
+        attribute(&suite),
+        count("skipped"),
+        began.unwrap_or_default()
+    );
+    for case in &cases {
+        let _ = writeln!(
+            out,
+            "    <testcase classname=\"volproof.{}\" name=\"{}\" time=\"{:.3}\">",
+            attribute(record.title()),
+            attribute(&case.name),
+            case.seconds
+        );
+        match &case.wrong {
+            Some(("skipped", _, message)) => {
+                let _ = writeln!(out, "      <skipped message=\"{}\"/>", attribute(message));
+            }
+            Some((element, kind, message)) => {
+                let _ = writeln!(
+                    out,
+                    "      <{element} message=\"{}\" type=\"{kind}\">{}</{element}>",
+                    attribute(message),
+                    content(&case.said)
+                );
+            }
+            None => {
+                let _ = writeln!(out, "      <system-out>{}</system-out>", content(&case.said));
+            }
+        }
+        out += "    </testcase>\n";
+    }
+    let said = content(&Headline::of(record).line());
+    let _ = writeln!(out, "    <system-out>{}</system-out>", said.trim_end());
+    out + "  </testsuite>\n</testsuites>\n"
+}
+
+fn cases(record: &Record) -> Vec<Case> {
+    let seconds =
+        |step: &str| record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds());
+    let mut cases = Vec::new();
+    match judged(record) {
+        Some(v) => {
+            cases.extend(v.claims.iter().map(|c| of_claim(c, seconds(&c.step))));
+            cases.extend(v.untested.iter().map(|u| Case {
+                name: u.metric.name().into(),
+                seconds: 0.0,
+                wrong: Some(("skipped", "", u.reason.clone())),
+                said: String::new(),
+            }));
+        }
+        None => cases.extend(record.steps.iter().map(|s| Case {
+            name: s.name.clone(),
+            seconds: s.window_ns.as_seconds(),
+            wrong:
+                (s.errors.count > 0).then(|| ("error", "FAILED", format!("{} I/Os failed", s.errors.count))),
+            said: format!("{} IOPS", significant(s.iops())),
+        })),
+    }
+    let ended = match &record.state {
+        State::Complete => None,
+        State::Failed(why) => Some(why.clone()),
+        State::Interrupted => Some("interrupted".into()),
+        State::Running => Some("cut off: later steps are missing".into()),
+    };
+    cases.extend(ended.map(|why| Case {
+        name: "the run".into(),
+        seconds: 0.0,
+        wrong: Some(("error", "FAILED", why)),
+        said: String::new(),
+    }));
+    cases
+}
+
+fn of_claim(c: &Claim, seconds: f64) -> Case {
+    let said = format!(
+        "{}, {} % of {} ({}){}{}",
+        figure(c.metric, c.measured),
+        significant(c.ratio * 100.0),
+        figure(c.metric, c.promised),
+        c.binding,
+        if c.reason.is_empty() { "" } else { ": " },
+        c.reason
+    );
+    let element = match c.outcome {
+        Outcome::Pass => None,
+        Outcome::Fail => Some("failure"),
+        // A promise was asked for: an answer that is none must not pass.
+        Outcome::Inconclusive | Outcome::Invalid => Some("error"),
+    };
+    Case {
+        name: format!("{} in {}", c.metric.name(), c.step),
+        seconds,
+        wrong: element.map(|element| (element, c.outcome.name(), said.clone())),
+        said,
+    }
+}
+
+/// Text of an element. Control characters, which XML has no place for, are written as `screen` shows them.
+fn content(text: &str) -> String {
+    visible(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Value of an attribute.
+fn attribute(text: &str) -> String {
+    content(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_stays_text() {
+        assert_eq!(attribute("a<b>&\"c\"\n\u{1b}[1m"), "a&lt;b&gt;&amp;&quot;c&quot;&#10;\\u001b[1m");
+        assert_eq!(content("</system-out>"), "&lt;/system-out&gt;");
+    }
+}

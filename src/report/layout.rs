@@ -1,0 +1,118 @@
+//! Lines and tables that fit the screen: nothing here knows what they say.
+
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::output::screen;
+
+/// Prose of longer lines is hard to read, however wide the screen is.
+const LONGEST_LINE: usize = 100;
+
+/// A table without lines, numbers to the right. Columns move together and names are cut where it would be wider than the width of the screen.
+pub fn table(header: &[&str], mut rows: Vec<Vec<String>>) -> String {
+    let chars = |s: &str| s.chars().count();
+    let column = |i: usize| rows.iter().map(|r| chars(&r[i])).max().unwrap_or(0).max(chars(header[i]));
+    let numbers: usize = (1..header.len()).map(column).sum();
+    let room = |gap: usize| screen::width().saturating_sub(numbers + gap * (header.len() - 1));
+    let gap = if column(0) <= room(2) { 2 } else { 1 };
+    for row in &mut rows {
+        row[0] = label(&row[0], room(gap).max(8));
+    }
+    let mut t = Table::new();
+    t.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    t.add_rows(rows);
+    for (i, column) in t.column_iter_mut().enumerate() {
+        column.set_padding((0, if i + 1 == header.len() { 0 } else { gap as u16 }));
+        column.set_cell_alignment(if i == 0 { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    t.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// A name of at most `most` characters. The middle is cut: direction and number stand at the end.
+pub fn label(name: &str, most: usize) -> String {
+    let n = name.chars().count();
+    if n <= most {
+        return name.to_string();
+    }
+    let end = (most - 1) / 2;
+    name.chars().take(most - 1 - end).chain(['…']).chain(name.chars().skip(n - end)).collect()
+}
+
+/// A column of a table: its heading, its rank (the least is the last to go), and its cells.
+pub type Column = (&'static str, u8, Vec<String>);
+
+/// A table of named rows and those columns that fit the width, in their order.
+pub fn fitting_table(first: &'static str, names: &[String], columns: &[Column], width: usize) -> String {
+    let chars = |s: &str| s.chars().count();
+    let most =
+        |cells: &[String], head: &str| cells.iter().map(|c| chars(c)).max().unwrap_or(0).max(chars(head));
+    let mut room = width.saturating_sub(most(names, first).min(24));
+    let mut ranked: Vec<usize> = (0..columns.len()).collect();
+    ranked.sort_by_key(|&i| columns[i].1);
+    let mut kept = Vec::new();
+    for i in ranked {
+        let (head, _, cells) = &columns[i];
+        let Some(rest) = room.checked_sub(most(cells, head) + 2) else { break };
+        room = rest;
+        kept.push(i);
+    }
+    kept.sort_unstable();
+    let heads: Vec<&str> = std::iter::once(first).chain(kept.iter().map(|&i| columns[i].0)).collect();
+    let row = |(n, name): (usize, &String)| {
+        std::iter::once(name.clone()).chain(kept.iter().map(|&i| columns[i].2[n].clone())).collect()
+    };
+    table(&heads, names.iter().enumerate().map(row).collect())
+}
+
+/// Breaks a line at blanks to the width of the screen; later lines are indented like the text of the first.
+pub fn wrap(lead: &str, text: &str) -> String {
+    let indent = lead.chars().count();
+    let width = screen::width().min(LONGEST_LINE);
+    let mut out = String::from(lead);
+    let mut column = indent;
+    for (i, word) in text.split(' ').enumerate() {
+        let n = word.chars().count();
+        if i > 0 && column + 1 + n > width {
+            out.push('\n');
+            out.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if i > 0 {
+            out.push(' ');
+            column += 1;
+        }
+        out.push_str(word);
+        column += n;
+    }
+    out.push('\n');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_wraps_at_the_width() {
+        let text = wrap("target   ", &"word ".repeat(40));
+        assert!(text.lines().all(|l| l.chars().count() <= screen::WIDTH));
+        assert!(text.lines().nth(1).unwrap().starts_with("         word"));
+        assert_eq!(wrap("- ", "a b"), "- a b\n");
+    }
+
+    #[test]
+    fn names_keep_their_ends() {
+        assert_eq!(label("randwrite-latency", 17), "randwrite-latency");
+        assert_eq!(label("randrw-latency write", 16), "randrw-l…y write");
+        assert_eq!(label("  volproof-123456-10.dat", 12), "  volp…0.dat");
+    }
+
+    #[test]
+    fn tables_fit_the_width() {
+        let header = ["Step", "a", "b", "c"];
+        let row =
+            |name: &str, n: usize| vec![name.to_string(), "1".repeat(n), "2".repeat(20), "3".repeat(20)];
+        for (name, n) in [("short", 10), ("a-name-of-thirty-characters-al", 10), ("as-wide-as-can-be", 28)] {
+            let text = table(&header, vec![row(name, n), row("x", 1)]);
+            assert!(text.lines().all(|l| l.chars().count() <= screen::WIDTH), "{text}");
+        }
+    }
+}

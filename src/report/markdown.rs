@@ -1,0 +1,111 @@
+//! A Record as Markdown for a ticket or a wiki: the answer, one table, the doubts, and on FAIL the text for the provider.
+
+use super::headline::{self, Headline};
+use super::text::{self, grouped_doubts, load};
+use super::ticket;
+use crate::output::screen::visible;
+use crate::record::{Claim, Record};
+use crate::unit::{Nanos, significant};
+use crate::verdict::figure;
+
+/// The text.
+pub fn markdown(record: &Record) -> String {
+    let head = Headline::of(record);
+    let judged = headline::judged(record);
+    let word = if head.word.is_empty() { String::new() } else { format!("**{}** ", head.word) };
+    let mut out = format!("{word}{}\n", plain(&head.sentence));
+    let began = record.started.as_ref().cloned().unwrap_or_default();
+    let targets: Vec<String> = record.targets.iter().map(|t| t.path.display().to_string()).collect();
+    let facts = [
+        ("Judged", head.against.clone()),
+        ("Ended", head.ended.clone()),
+        ("Plan", record.title().to_string()),
+        ("Target", targets.join(", ")),
+        ("Started", began),
+        ("volproof", record.volproof_version.clone()),
+    ];
+    out += "\n";
+    for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+        out += &format!("- {name}: {}\n", plain(value));
+    }
+    if record.is_simulated() {
+        out += "- SIMULATED: a device in virtual time, nothing was measured of any volume\n";
+    }
+    out += "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max | promised | verdict |\n";
+    out += "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
+    for step in &record.steps {
+        let claims: Vec<&Claim> =
+            judged.iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name).collect();
+        let promised: Vec<String> = claims.iter().map(|c| figure(c.metric, c.promised)).collect();
+        let outcomes: Vec<String> = claims
+            .iter()
+            .map(|c| format!("{} ({} %)", c.outcome.name(), significant(c.ratio * 100.0)))
+            .collect();
+        for row in text::rows(step) {
+            let s = row.summary;
+            let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+            let interval = interval.map_or("-".into(), |i| {
+                format!("{} to {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
+            });
+            let l = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
+            let cells = [
+                row.name.clone(),
+                load(record, step),
+                significant(s.iops),
+                interval,
+                significant(s.bytes_per_second / (1 << 20) as f64),
+                text::compact(Nanos(l.mean.round() as u64)),
+                text::percentile(l, "50"),
+                text::percentile(l, "99"),
+                text::percentile(l, "99.9"),
+                text::compact(l.max),
+                promised.join(", "),
+                outcomes.join(", "),
+            ];
+            out += &format!("| {} |\n", cells.map(|c| plain(&c)).join(" | "));
+        }
+    }
+    let doubts = grouped_doubts(&record.warnings);
+    if !doubts.is_empty() {
+        out += "\nDoubts:\n\n";
+    }
+    for (doubt, steps) in doubts {
+        let of = if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) };
+        out += &format!(
+            "- {}{} ({}). {}\n",
+            plain(&of),
+            plain(&doubt.message),
+            doubt.code,
+            plain(&doubt.advice)
+        );
+    }
+    let ticket = judged.map(|v| ticket::ticket(record, &v)).unwrap_or_default();
+    if !ticket.is_empty() {
+        // A fence that no line of the text can close.
+        out += &format!("\n````text\n{}\n````\n", visible(ticket.trim()).replace("````", "'''"));
+    }
+    out
+}
+
+/// Foreign text in a line of Markdown: no cell ends early, and nothing becomes markup.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in visible(text).chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            '|' | '*' | '_' | '`' | '[' | ']' | '<' | '>' | '\\' => out.extend(['\\', c]),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn foreign_text_makes_no_cell_and_no_link() {
+        assert_eq!(plain("a|b\n<i>[x](y)"), "a\\|b \\<i\\>\\[x\\](y)");
+    }
+}

@@ -1,0 +1,155 @@
+//! A Record as metrics for the textfile collector of Prometheus's node exporter: gauges in base units, as `promtool check metrics` wants them.
+//!
+//! The file is in the text format of Prometheus. Its last line, `# EOF`, is a comment there and the end of a file in OpenMetrics.
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+
+use super::headline::judged;
+use crate::doubt::Severity;
+use crate::exit::Exit;
+use crate::record::{LatencySummary, Outcome, Record, State};
+use crate::sample::Direction;
+
+/// A family of gauges.
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    /// Labels and value.
+    samples: Vec<(String, f64)>,
+}
+
+/// The file.
+pub fn openmetrics(record: &Record) -> String {
+    let run = run_labels(record);
+    let with = |more: &str| if more.is_empty() { run.clone() } else { format!("{run},{more}") };
+    let mut families = of_run(record, &with);
+    families.extend(of_steps(record, &with));
+    let mut out = String::new();
+    for family in families {
+        let samples: Vec<_> = family.samples.iter().filter(|(_, value)| value.is_finite()).collect();
+        if samples.is_empty() {
+            continue;
+        }
+        let _ = writeln!(out, "# HELP {} {}\n# TYPE {} gauge", family.name, family.help, family.name);
+        for (labels, value) in samples {
+            let _ = writeln!(out, "{}{{{labels}}} {value}", family.name);
+        }
+    }
+    out + "# EOF\n"
+}
+
+fn run_labels(record: &Record) -> String {
+    let targets: Vec<String> = record.targets.iter().map(|t| t.path.display().to_string()).collect();
+    format!("{},{}", label("plan", record.title()), label("target", &targets.join(",")))
+}
+
+/// A label with its value escaped: backslash, quote and line feed.
+fn label(name: &str, value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("{name}=\"{value}\"")
+}
+
+fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
+    let began = record.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
+    let began = began.map(|t| (with(""), t.as_second() as f64));
+    let doubts = |severity| record.warnings.iter().filter(|w| w.severity == severity).count() as f64;
+    let severities =
+        [("blocker", Severity::Blocker), ("warning", Severity::Warning), ("note", Severity::Note)];
+    let judged = judged(record);
+    let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
+    let is = |o: Outcome| f64::from(u8::from(judged.as_ref().and_then(|v| v.outcome) == Some(o)));
+    let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
+    let claims = judged.iter().flat_map(|v| &v.claims);
+    let ratio = |c: &crate::record::Claim| {
+        let labels =
+            format!("{},{}", label("step", &c.step), label("metric", &c.metric.name().to_lowercase()));
+        (with(&labels), c.ratio)
+    };
+    let complete = f64::from(u8::from(record.state == State::Complete));
+    vec![
+        Family {
+            name: "volproof_run_start_timestamp_seconds",
+            help: "Start of the run.",
+            samples: began.into_iter().collect(),
+        },
+        Family {
+            name: "volproof_run_complete",
+            help: "1 when the run measured all of its steps.",
+            samples: vec![(with(""), complete)],
+        },
+        Family {
+            name: "volproof_doubts",
+            help: "Doubts about the result by severity.",
+            samples: severities.map(|(name, s)| (with(&label("severity", name)), doubts(s))).into(),
+        },
+        Family {
+            name: "volproof_verdict",
+            help: "1 for the outcome of the verdict.",
+            samples: if judged.is_some() { outcomes.map(outcome).into() } else { Vec::new() },
+        },
+        Family {
+            name: "volproof_verdict_exit_code",
+            help: "Exit code of the verdict.",
+            samples: judged.iter().map(|v| (with(""), Exit::of(Some(v)).code().into())).collect(),
+        },
+        Family {
+            name: "volproof_promise_ratio",
+            help: "Measured figure over the promised one.",
+            samples: claims.map(ratio).collect(),
+        },
+    ]
+}
+
+fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
+    let family = |name, help| Family { name, help, samples: Vec::new() };
+    let mut rate = family("volproof_ios_per_second", "I/Os a second.");
+    let mut low = family("volproof_ios_per_second_low", "Lower end of the 95 % interval of the rate.");
+    let mut high = family("volproof_ios_per_second_high", "Upper end of the 95 % interval of the rate.");
+    let mut bytes = family("volproof_bytes_per_second", "Bytes a second.");
+    let mut mean = family("volproof_latency_mean_seconds", "Mean latency from submission to completion.");
+    let mut latency = family("volproof_latency_seconds", "Percentiles of the same latency.");
+    let mut longest = family("volproof_latency_max_seconds", "Longest of the same latencies.");
+    let mut response =
+        family("volproof_response_seconds", "Percentiles of the time from the intended start under a rate.");
+    let mut errors = family("volproof_failed_ios", "I/Os that failed.");
+    let percentiles = |family: &mut Family, labels: &str, l: &LatencySummary| {
+        let each = l
+            .percentiles
+            .iter()
+            .map(|(p, v)| (format!("{labels},{}", label("percentile", p)), v.as_seconds()));
+        family.samples.extend(each);
+    };
+    for step in &record.steps {
+        errors.samples.push((with(&label("step", &step.name)), step.errors.count as f64));
+        for (d, s) in step.directions() {
+            let labels = with(&format!("{},{}", label("step", &step.name), label("direction", d.name())));
+            if d != Direction::Sync {
+                rate.samples.push((labels.clone(), s.iops));
+                bytes.samples.push((labels.clone(), s.bytes_per_second));
+            }
+            if let Some(i) = s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+                low.samples.push((labels.clone(), i.low_per_second.max(0.0)));
+                high.samples.push((labels.clone(), i.high_per_second));
+            }
+            mean.samples.push((labels.clone(), s.service_latency_ns.mean / 1e9));
+            longest.samples.push((labels.clone(), s.service_latency_ns.max.as_seconds()));
+            percentiles(&mut latency, &labels, &s.service_latency_ns);
+            if let Some(l) = &s.response_latency_ns {
+                percentiles(&mut response, &labels, l);
+            }
+        }
+    }
+    vec![rate, low, high, bytes, mean, latency, longest, response, errors]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_escaped() {
+        assert_eq!(label("a", "x\"\\\n"), "a=\"x\\\"\\\\\\n\"");
+    }
+}

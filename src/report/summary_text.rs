@@ -1,0 +1,242 @@
+//! The end of a run: the answer, one table, and the remarks that matter. `--details` prints everything that this leaves out.
+//!
+//! The six standard steps take 25 lines of 80 columns at most, the lines that name the Record included.
+
+use super::headline::{Headline, gravest};
+use super::layout::{fitting_table, wrap};
+use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
+use super::verdict_text;
+use crate::doubt::Severity;
+use crate::output::screen;
+use crate::record::{Certainty, Diagnosis, Finding, LatencySummary, Metric, Outcome, Record, State, Verdict};
+use crate::unit::{grouped, significant};
+use crate::verdict;
+
+/// Lines that a result takes on 80 columns, without the three that name the Record.
+const LINES: usize = 22;
+/// Width of the labels of remarks.
+const LABEL: usize = 8;
+
+/// A result as text: the summary, or with `details` all that the Record says.
+pub fn shown(record: &Record, details: bool) -> String {
+    if !details {
+        return summary(record);
+    }
+    let judged = if record.tests_a_volume() { verdict_text::of_record(record) } else { String::new() };
+    head(record) + "\n" + &text::record(record) + &judged
+}
+
+/// The short text.
+pub fn summary(record: &Record) -> String {
+    let (found, verdict) = if record.tests_a_volume() { verdict::judged(record) } else { Default::default() };
+    let mut out = head(record);
+    if !record.cross_checks.is_empty() {
+        out += &super::crosscheck_text::text(&record.cross_checks);
+    } else if let Some(answer) = &record.answer {
+        out += "\n";
+        out += &super::course_text::answer(answer);
+    } else if record.steps.iter().any(|s| s.directions().next().is_some()) {
+        out += "\n";
+        out += &steps(record, verdict.as_ref());
+    }
+    let mut left = Vec::new();
+    let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
+    let room = |out: &str| lines.saturating_sub(out.lines().count());
+    let remarks = remarks(record, &found, verdict.as_ref());
+    let notes = record.warnings.iter().filter(|w| w.severity == Severity::Note).count();
+    let mut first = true;
+    for remark in remarks {
+        let blank = if first { "\n" } else { "" };
+        // One line stays for the count of those that are left out.
+        if blank.len() + remark.lines().count() < room(&out) {
+            out += blank;
+            out += &remark;
+            first = false;
+        } else {
+            left.push(remark);
+        }
+    }
+    let more = left.len() + notes;
+    if more > 0 {
+        let what = if more == 1 { "remark" } else { "remarks" };
+        if first {
+            out += "\n";
+        }
+        out += &wrap(&label("more"), &format!("{more} {what}: --details prints them"));
+    }
+    out
+}
+
+fn label(word: &str) -> String {
+    format!("{word:LABEL$}")
+}
+
+/// The answer and its basis: the first lines of every text about a result.
+pub fn head(record: &Record) -> String {
+    let head = Headline::of(record);
+    let lead = match head.word {
+        "" => String::new(),
+        word => format!("{:LABEL$}", format!("{word}  ")),
+    };
+    let blank = " ".repeat(lead.chars().count());
+    let mut out = wrap(&lead, &head.sentence);
+    if !head.against.is_empty() {
+        out += &wrap(&blank, &head.against);
+    }
+    if !head.ended.is_empty() {
+        out += &wrap(&blank, &head.ended);
+    }
+    let targets: Vec<String> = match record.targets.as_slice() {
+        [] => Vec::new(),
+        [all @ ..] => all.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes)).collect(),
+    };
+    let what = if record.report.is_some() { "report of" } else { "plan" };
+    let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
+    let began = record.started.as_ref().map(|t| format!(", {t}")).unwrap_or_default();
+    out += &wrap(&blank, &format!("{what} {}{on}{began}", record.title()));
+    if record.is_simulated() {
+        out += &wrap("SIMULATED  ", "a device in virtual time: nothing was measured of any volume");
+    }
+    out
+}
+
+/// The share of the rate that its 95 % interval goes to either side.
+fn spread(row: &TableRow<'_>) -> String {
+    match row.summary.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+        Some(i) if row.summary.iops > 0.0 => {
+            let rate = row.summary.iops;
+            let half = (i.high_per_second - rate).max(rate - i.low_per_second).max(0.0);
+            let percent = half / rate * 100.0;
+            if percent < 0.01 { "<0.01 %".into() } else { format!("{} %", significant(percent)) }
+        }
+        _ => "-".into(),
+    }
+}
+
+/// One line for each step and direction; columns go where the screen has no room for them, the least important first.
+fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
+    let all: Vec<(TableRow<'_>, bool, &str)> = record
+        .steps
+        .iter()
+        .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s.name.as_str())))
+        .collect();
+    let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());
+    // Under a rate a client waits from the intended start on.
+    let latency = |row: &TableRow<'_>| -> LatencySummary {
+        let s = row.summary;
+        s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns).clone()
+    };
+    let claim = |(_, first, step): &(TableRow<'_>, bool, &str)| {
+        let of_step = verdict?.claims.iter().filter(|c| *first && c.step == *step);
+        of_step.max_by_key(|c| (c.outcome.weight(), c.metric != Metric::Latency))
+    };
+    let column = |head: &'static str, rank: u8, cell: &dyn Fn(&TableRow<'_>) -> String| {
+        (head, rank, all.iter().map(|(row, ..)| cell(row)).collect::<Vec<_>>())
+    };
+    let at = |name: &'static str| move |row: &TableRow<'_>| percentile(&latency(row), name);
+    let mut columns = vec![
+        column("IOPS", 0, &|r| significant(r.summary.iops)),
+        column("+/- 95 %", 4, &spread),
+        column("MB/s", 9, &|r| significant(r.summary.bytes_per_second / 1e6)),
+        column("MiB/s", 1, &|r| significant(r.summary.bytes_per_second / (1 << 20) as f64)),
+        column("mean", 8, &|r| compact(crate::unit::Nanos(latency(r).mean.round() as u64))),
+        column("p50", 3, &at("50")),
+        column("p90", 12, &at("90")),
+        column("p95", 13, &at("95")),
+        column("p99", 2, &at("99")),
+        column("p99.9", 5, &at("99.9")),
+        column("p99.99", 10, &at("99.99")),
+        column("max", 6, &|r| compact(latency(r).max)),
+        column("I/Os", 14, &|r| grouped(r.summary.ios)),
+    ];
+    if verdict.is_some_and(|v| !v.claims.is_empty()) {
+        let share = |row| claim(row).map(|c| format!("{} %", significant(c.ratio * 100.0)));
+        let word = |row| claim(row).map(|c| c.outcome.name().to_string());
+        columns.push(("promise", 7, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
+        columns.push(("verdict", 0, all.iter().map(|row| word(row).unwrap_or_default()).collect()));
+    }
+    let names: Vec<String> = all.iter().map(|(row, ..)| row.name.clone()).collect();
+    let table = fitting_table("Step", &names, &columns, screen::width());
+    let mut out = table.clone() + &footnotes(&table);
+    if open {
+        out += &wrap("  ", "latency counts from the intended start of a request: what a client waits");
+    }
+    out
+}
+
+/// Remarks, the most important first, each with its label.
+fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<String> {
+    let mut all = Vec::new();
+    if let Some(claim) = verdict.and_then(gravest).filter(|c| c.outcome != Outcome::Pass) {
+        if !claim.reason.is_empty() {
+            all.push(wrap(&label("reason"), &format!("{}: {}", claim.step, claim.reason)));
+        }
+        if claim.outcome == Outcome::Fail {
+            all.push(wrap(&label("check"), &check_first(record, verdict)));
+        } else if let Some(command) = &claim.command {
+            all.push(wrap(&label("run"), command));
+        }
+    }
+    let mut doubts = Vec::new();
+    for (doubt, steps) in grouped_doubts(&record.warnings) {
+        let word = match doubt.severity {
+            Severity::Blocker => "void",
+            Severity::Warning => "doubt",
+            Severity::Note => continue,
+        };
+        let text = format!("{}{} [{}]; {}", place(&steps), doubt.message, doubt.code, doubt.advice);
+        doubts.push((doubt.severity, wrap(&label(word), &text)));
+    }
+    let limits = limits(found).into_iter().map(|(f, steps)| {
+        let text = format!("{}{} [{}, {}]", place(&steps), f.headline, f.code, f.confidence.name());
+        wrap(&label("limit"), &text)
+    });
+    let heavy = doubts.iter().filter(|(severity, _)| *severity == Severity::Blocker).count();
+    let mut doubts = doubts.into_iter().map(|(_, text)| text);
+    all.extend(doubts.by_ref().take(heavy));
+    let mut limits = limits;
+    all.extend(limits.next());
+    all.extend(doubts);
+    all.extend(limits);
+    all
+}
+
+/// The first of several steps, and how many share the remark.
+fn place(steps: &[&str]) -> String {
+    match steps {
+        [] => String::new(),
+        [one] => format!("{one}: "),
+        [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
+    }
+}
+
+/// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.
+fn limits(found: &[Diagnosis]) -> Vec<(&Finding, Vec<&str>)> {
+    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+    let told =
+        |f: &&Finding| f.doubt.is_none() && f.confidence > Certainty::Possible && f.code != "one-at-a-time";
+    for finding in found.iter().flat_map(|d| &d.findings).filter(told) {
+        match groups.iter_mut().find(|(f, _)| f.code == finding.code) {
+            Some((_, steps)) => steps.push(&finding.step),
+            None => groups.push((finding, vec![&finding.step])),
+        }
+    }
+    groups.sort_by_key(|(f, _)| std::cmp::Reverse((f.blocks, f.confidence)));
+    groups
+}
+
+/// What a user can check before asking the provider.
+pub fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
+    let claimed = record.claimed.as_ref();
+    let volume = claimed.and_then(|c| c.promise.volumes.first());
+    let named = volume.map_or("what was named".into(), |v| format!("{} of {}", v.id, v.size()));
+    let instance = match claimed.and_then(|c| c.promise.instance.as_ref()) {
+        Some(i) => format!("is this machine {}", i.name),
+        None => "does it allow as much (--instance)".into(),
+    };
+    let ticket = match verdict.is_some() && record.state == State::Complete {
+        true => " If all of it holds, open a ticket: 'volproof verdict RECORD' prints its text.",
+        false => "",
+    };
+    format!("Volume: is it {named}? Instance: {instance}? Other load: is there none on the volume?{ticket}")
+}

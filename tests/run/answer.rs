@@ -1,0 +1,189 @@
+//! The end of a run as a user reads it, at several widths, and its forms for pipelines, monitoring and tickets.
+
+use std::process::Command;
+
+use volproof::record::Record;
+
+use crate::{Bench, Ran};
+
+/// The six standard steps on a simulated volume of 40 GiB that misses its promise.
+fn standard() -> Bench {
+    let bench = Bench::new();
+    let steps = [
+        ("randwrite-iops", "randwrite", "4k", 128, "latency = '500us', jitter = '2ms', iops-cap = 2817.0"),
+        ("randread-iops", "randread", "4k", 128, "latency = '500us', jitter = '2ms', iops-cap = 3900.0"),
+        ("write-throughput", "write", "1M", 64, "latency = '20ms', jitter = '60ms', iops-cap = 120.0"),
+        ("read-throughput", "read", "1M", 64, "latency = '20ms', jitter = '60ms', iops-cap = 150.0"),
+        ("randwrite-latency", "randwrite", "4k", 1, "latency = '150us', jitter = '90us'"),
+        ("randread-latency", "randread", "4k", 1, "latency = '150us', jitter = '100us'"),
+    ];
+    let steps: String = steps
+        .iter()
+        .map(|(name, rw, bs, depth, device)| {
+            format!(
+                "[[step]]\nname = '{name}'\nrw = '{rw}'\nbs = '{bs}'\niodepth = {depth}\nengine = 'null'\n\
+                 runtime = '60s'\nsimulate = {{ {device} }}\n"
+            )
+        })
+        .collect();
+    std::fs::write(bench.path().join("p.toml"), format!("name = 'standard'\n{steps}")).unwrap();
+    bench
+}
+
+const PL1: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "40GiB", "--judge-simulated"];
+
+/// Runs the plan, and stores its Record as one of a known time on a machine without doubts of its own.
+fn measured(bench: &Bench, more: &[&str]) -> Ran {
+    let ran = bench.run(&[&["run", "--plan", "p.toml", "--json", "r.json"], more].concat());
+    let mut record = bench.record();
+    record.volproof_version = env!("CARGO_PKG_VERSION").into();
+    record.started = "2026-01-02T03:04:05Z".to_string().into();
+    record.warnings.retain(|w| !["cpu-steal", "cpu-quota", "generator-lag"].contains(&w.code.as_str()));
+    let path = bench.path().join("r.json");
+    record.write(&mut std::fs::File::create(path).unwrap()).unwrap();
+    ran
+}
+
+fn shown(bench: &Bench, columns: &str, more: &[&str]) -> String {
+    let mut command = bench.command(&[&["show", "r.json"], more].concat());
+    Ran::of(command.env("COLUMNS", columns).output().unwrap()).ended(0).out
+}
+
+#[test]
+fn the_answer_comes_first_and_fits_the_screen() {
+    let bench = standard();
+    let ran = measured(&bench, &PL1).ended(1);
+    // With the lines that name the Record.
+    let named = ran.err.lines().skip_while(|l| !l.is_empty()).count();
+    assert!(ran.out.lines().count() + named <= 25, "{}\n{}", ran.out, ran.err);
+    for columns in ["60", "80", "120"] {
+        let text = shown(&bench, columns, &[]);
+        assert!(text.lines().all(|l| l.chars().count() <= columns.parse().unwrap()), "{columns}:\n{text}");
+        insta::assert_snapshot!(format!("answer_{columns}"), text);
+    }
+    assert_eq!(
+        shown(&bench, "80", &[]),
+        bench.run(&["show", "r.json"]).ended(0).out,
+        "a pipe has 80 columns"
+    );
+    assert!(shown(&bench, "80", &["--details"]).contains("How it was driven"));
+    insta::assert_snapshot!("answer_verdict", bench.run(&["verdict", "r.json"]).ended(1).out);
+    // Without a promise.
+    measured(&bench, &[]).ended(0);
+    insta::assert_snapshot!("answer_unjudged", shown(&bench, "80", &[]));
+}
+
+#[test]
+fn quiet_is_one_line() {
+    let bench = standard();
+    let ran = measured(&bench, &[&PL1[..], &["--quiet"]].concat()).ended(1);
+    assert_eq!(
+        ran.out,
+        "FAIL  The volume falls short of its promise: 2,817 IOPS, 74.1 % of 3,800. \
+         (against alibaba:cloud_essd.PL1, 40 GiB, tolerance 2 %)\n"
+    );
+    assert_eq!(ran.err, "");
+    assert_eq!(bench.run(&["verdict", "r.json", "-q"]).ended(1).out, ran.out);
+}
+
+#[test]
+fn colours_come_when_they_are_wanted() {
+    let bench = standard();
+    measured(&bench, &PL1).ended(1);
+    let shown = |set: &[(&str, &str)]| {
+        let mut command = bench.command(&["show", "r.json"]);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        Ran::of(command.envs(set.iter().copied()).output().unwrap()).ended(0).out
+    };
+    let plain = shown(&[]);
+    assert!(!plain.contains('\u{1b}'), "a pipe has no colours");
+    let coloured = shown(&[("CLICOLOR_FORCE", "1")]);
+    assert!(coloured.starts_with("\u{1b}[1m\u{1b}[31mFAIL\u{1b}[0m  "), "{coloured:?}");
+    assert_eq!(shown(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]), plain);
+}
+
+#[test]
+fn a_terminal_has_colours_and_the_micro_sign() {
+    let bench = standard();
+    measured(&bench, &PL1).ended(1);
+    let program = env!("CARGO_BIN_EXE_volproof");
+    // A terminal of util-linux's script; what it says of itself goes to /dev/null.
+    let in_terminal = |set: &[(&str, &str)]| {
+        let mut command = Command::new("script");
+        command.args(["-qec", &format!("{program} show r.json"), "/dev/null"]).current_dir(bench.path());
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "LC_ALL", "LC_CTYPE", "CI"] {
+            command.env_remove(name);
+        }
+        let set = [&[("TERM", "xterm"), ("LANG", "C.UTF-8"), ("COLUMNS", "80")], set].concat();
+        String::from_utf8(command.envs(set).output().unwrap().stdout).unwrap()
+    };
+    let shown = in_terminal(&[]);
+    assert!(shown.contains("\u{1b}[31mFAIL") && shown.contains("µs") && !shown.contains("us "), "{shown}");
+    let plain = in_terminal(&[("LANG", "C"), ("TERM", "dumb")]);
+    assert!(!plain.contains('\u{1b}') && !plain.contains('µ') && plain.contains("us "), "{plain}");
+    for off in [("NO_COLOR", "1"), ("CLICOLOR", "0")] {
+        assert!(!in_terminal(&[off]).contains('\u{1b}'), "{off:?}");
+    }
+}
+
+#[test]
+fn results_for_pipelines_monitoring_and_tickets() {
+    let bench = standard();
+    let files = ["--junit", "j.xml", "--openmetrics", "m.prom", "--markdown", "t.md"];
+    measured(&bench, &[&PL1[..], &files].concat()).ended(1);
+    for file in ["j.xml", "m.prom", "t.md"] {
+        assert!(std::fs::metadata(bench.path().join(file)).unwrap().len() > 500, "{file}");
+    }
+    for (option, name) in [
+        ("--junit", "answer_junit"),
+        ("--openmetrics", "answer_openmetrics"),
+        ("--markdown", "answer_markdown"),
+    ] {
+        let text = bench.run(&["show", "r.json", option, "-"]).ended(0).out;
+        assert_eq!(text, bench.run(&["verdict", "r.json", option, "-"]).ended(1).out, "{option}");
+        let host = format!(" hostname=\"{}\"", bench.record().environment.hostname);
+        insta::assert_snapshot!(name, text.replace(&host, ""));
+    }
+    bench.run(&["show", "r.json", "r.json", "--junit", "x"]).ended(2).says(&["name one Record"]);
+    bench.run(&["show", "r.json", "--markdown", "r.json"]).ended(2).says(&["same file as the input r.json"]);
+    bench.run(&["show", "r.json", "--markdown", "x", "--junit", "x"]).ended(2).says(&["same file"]);
+    // A run that failed is an error in a pipeline too.
+    let mut failed = bench.record();
+    failed.state = volproof::record::State::Failed("the <device> said \"no\"".into());
+    failed.claimed = None;
+    failed.verdict = None;
+    failed.write(&mut std::fs::File::create(bench.path().join("f.json")).unwrap()).unwrap();
+    let text = bench.run(&["show", "f.json", "--junit", "-"]).ended(0).out;
+    assert!(
+        text.contains("errors=\"1\"") && text.contains("the &lt;device&gt; said &quot;no&quot;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_failed_promise_has_a_text_for_the_provider() {
+    let bench = standard();
+    measured(&bench, &PL1).ended(1);
+    assert!(!bench.run(&["verdict", "r.json"]).out.contains("support desk"), "nobody disputes a simulation");
+    // The same figures of a real file: the Record says nothing of a simulation.
+    let text = std::fs::read_to_string(bench.path().join("r.json")).unwrap();
+    let mut record = Record::parse(&text, "r.json".into()).unwrap();
+    for step in &mut record.plan.steps {
+        step.simulate = None;
+        step.engine = volproof::plan::EngineKind::IoUring;
+    }
+    for step in &mut record.steps {
+        step.engine = volproof::plan::EngineKind::IoUring.into();
+        step.started = "2026-01-02T03:10:00Z".to_string().into();
+    }
+    record.environment.cpu_model = "Imaginary 9000".into();
+    record.environment.cpus_online = 8;
+    record.environment.kernel = "6.12.1".into();
+    volproof::verdict::seal(&mut record);
+    record.write(&mut std::fs::File::create(bench.path().join("r.json")).unwrap()).unwrap();
+    let text = bench.run(&["verdict", "r.json"]).out;
+    let ticket = text.split("\nText for the provider").nth(1).expect("a text for the provider");
+    insta::assert_snapshot!("answer_ticket", ticket);
+}
