@@ -260,7 +260,7 @@ fn large_blocks_are_judged_by_bytes() {
              adds waiting: buy a higher cap, or offer less than 440/s to keep the
              short latencies
 
-    Verdict  PASS against alibaba:cloud_essd.PL0, 40.0 GiB, tolerance 2 %
+    Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          throughput in large: 110 MiB/s, 100 % of 110 MiB/s (volume
                     throughput)
                     95 % bounds 110 MiB/s and 110 MiB/s; the limit is 108 MiB/s

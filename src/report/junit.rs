@@ -11,7 +11,7 @@ use crate::unit::significant;
 use crate::verdict::figure;
 
 /// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
-struct Case {
+struct TestCase {
     name: String,
     seconds: f64,
     wrong: Option<(&'static str, &'static str, String)>,
@@ -73,21 +73,21 @@ pub fn junit(record: &Record) -> String {
     out + "  </testsuite>\n</testsuites>\n"
 }
 
-fn cases(record: &Record) -> Vec<Case> {
+fn cases(record: &Record) -> Vec<TestCase> {
     let seconds =
         |step: &str| record.steps.iter().find(|s| s.name == step).map_or(0.0, |s| s.window_ns.as_seconds());
     let mut cases = Vec::new();
     match judged(record) {
         Some(v) => {
             cases.extend(v.claims.iter().map(|c| of_claim(c, seconds(&c.step))));
-            cases.extend(v.untested.iter().map(|u| Case {
+            cases.extend(v.untested.iter().map(|u| TestCase {
                 name: u.metric.name().into(),
                 seconds: 0.0,
                 wrong: Some(("skipped", "", u.reason.clone())),
                 said: String::new(),
             }));
         }
-        None => cases.extend(record.steps.iter().map(|s| Case {
+        None => cases.extend(record.steps.iter().map(|s| TestCase {
             name: s.name.clone(),
             seconds: s.window_ns.as_seconds(),
             wrong:
@@ -101,7 +101,7 @@ fn cases(record: &Record) -> Vec<Case> {
         State::Interrupted => Some("interrupted".into()),
         State::Running => Some("cut off: later steps are missing".into()),
     };
-    cases.extend(ended.map(|why| Case {
+    cases.extend(ended.map(|why| TestCase {
         name: "the run".into(),
         seconds: 0.0,
         wrong: Some(("error", "FAILED", why)),
@@ -110,7 +110,7 @@ fn cases(record: &Record) -> Vec<Case> {
     cases
 }
 
-fn of_claim(c: &Claim, seconds: f64) -> Case {
+fn of_claim(c: &Claim, seconds: f64) -> TestCase {
     let said = format!(
         "{}, {} % of {} ({}){}{}",
         figure(c.metric, c.measured),
@@ -126,7 +126,7 @@ fn of_claim(c: &Claim, seconds: f64) -> Case {
         // A promise was asked for: an answer that is none must not pass.
         Outcome::Inconclusive | Outcome::Invalid => Some("error"),
     };
-    Case {
+    TestCase {
         name: format!("{} in {}", c.metric.name(), c.step),
         seconds,
         wrong: element.map(|element| (element, c.outcome.name(), said.clone())),

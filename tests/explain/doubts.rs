@@ -52,8 +52,8 @@ fn figures_that_cannot_belong_to_one_run_void_a_report() {
     insta::assert_snapshot!(void(p50, r#""50.000000":100000"#), @"the report holds figures that cannot be: read.clat: 50.0 % took up to 100 us, and the shortest 200 us");
     insta::assert_snapshot!(void(r#""mean":1590000.0"#, r#""mean":590000.0"#), @"the report holds figures that cannot be: read.clat: a mean of 590 us is below the least, 875 us, which its percentiles leave");
     insta::assert_snapshot!(void(r#""mean":1590000.0"#, r#""mean":4590000.0"#), @"the report holds figures that cannot be: read.clat: a mean of 4.59 ms is above the most, 2.80 ms, which its percentiles leave");
-    insta::assert_snapshot!(void(r#""mean":1600000.0"#, r#""mean":3200000.0"#), @"the report holds figures that cannot be: read: 20000/s at a mean lat of 3.20 ms are 64.0 in flight, and 32 could be");
-    insta::assert_snapshot!(void(r#""io_bytes":24576000000,"bw_bytes":81920000"#, r#""io_bytes":49152000000,"bw_bytes":163840000"#), @"the report holds figures that cannot be: read: 6,000,000 I/Os of 4 KiB are not 45.8 GiB; read: 20000/s of 4 KiB are not 156 MiB/s");
+    insta::assert_snapshot!(void(r#""mean":1600000.0"#, r#""mean":3200000.0"#), @"the report holds figures that cannot be: read: 20,000/s at a mean lat of 3.20 ms are 64.0 in flight, and 32 could be");
+    insta::assert_snapshot!(void(r#""io_bytes":24576000000,"bw_bytes":81920000"#, r#""io_bytes":49152000000,"bw_bytes":163840000"#), @"the report holds figures that cannot be: read: 6,000,000 I/Os of 4 KiB are not 45.8 GiB; read: 20,000/s of 4 KiB are not 156 MiB/s");
     // What took part in no disk, and what was cut short.
     let memory = doubt(&[("/dev/vdb", "/dev/shm/f")], "in-memory").unwrap();
     assert_eq!(memory, ("/dev/shm/f is memory, not a disk".into(), "Blocker".into()));
