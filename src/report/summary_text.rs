@@ -88,7 +88,7 @@ pub fn head(record: &Record) -> String {
     }
     let targets: Vec<String> = match record.targets.as_slice() {
         [] => Vec::new(),
-        [all @ ..] => all.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes)).collect(),
+        all => all.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes)).collect(),
     };
     let what = if record.report.is_some() { "report of" } else { "plan" };
     let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
