@@ -46,6 +46,8 @@ pub enum OutputPlace {
 pub enum Unfit {
     /// A device with data.
     Device,
+    /// A file that is a disk or swap, in words.
+    Disk(String),
     /// Anything else, in words.
     Why(String),
 }
@@ -56,6 +58,7 @@ impl Unfit {
         let (option, path) = (option.to_string(), path.to_path_buf());
         match self {
             Unfit::Device => OutputError::Device { option, path },
+            Unfit::Disk(why) => OutputError::Disk { option, path, why },
             Unfit::Why(why) => OutputError::Unwritable { option, path, why },
         }
     }
@@ -187,7 +190,7 @@ fn regular(folder: OwnedFd, name: OsString, path: &Path) -> Result<OutputPlace, 
     let written = file.metadata()?;
     let identity = FileId { filesystem: DevNumber::from_raw(written.dev()), inode: written.ino() };
     if let Some(disk) = disk_in_file(path, identity) {
-        return Err(Unfit::Why(disk));
+        return Err(Unfit::Disk(disk));
     }
     let mounted = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
     // In a folder like /tmp only the owner of a file may replace it.

@@ -39,6 +39,16 @@ pub enum OutputError {
         /// The device.
         path: PathBuf,
     },
+    /// A file that the kernel makes a disk of, or swaps to.
+    #[error("{} is not overwritten: {why}; name another file with {option}", path.display())]
+    Disk {
+        /// The option that names the output.
+        option: String,
+        /// The file.
+        path: PathBuf,
+        /// The use of the file.
+        why: String,
+    },
     /// The path cannot be written.
     #[error("{} cannot be written: {why}; name another path with {option}", path.display())]
     Unwritable {

@@ -86,10 +86,8 @@ pub fn head(record: &Record) -> String {
     if !head.ended.is_empty() {
         out += &wrap(&blank, &head.ended);
     }
-    let targets: Vec<String> = match record.targets.as_slice() {
-        [] => Vec::new(),
-        all => all.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes)).collect(),
-    };
+    let named = record.targets.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes));
+    let targets: Vec<String> = named.collect();
     let what = if record.report.is_some() { "report of" } else { "plan" };
     let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
     let began = record.started.as_ref().map(|t| format!(", {t}")).unwrap_or_default();

@@ -19,10 +19,8 @@ use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {
-        Failure::new(
-            if matches!(e, OutputError::Device { .. }) { Exit::Refused } else { Exit::WrongInput },
-            e,
-        )
+        let harm = matches!(e, OutputError::Device { .. } | OutputError::Disk { .. });
+        Failure::new(if harm { Exit::Refused } else { Exit::WrongInput }, e)
     }
 }
 
