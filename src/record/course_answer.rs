@@ -17,6 +17,16 @@ pub enum CourseAnswer {
     Load(LoadAnswer),
 }
 
+impl CourseAnswer {
+    /// The answer in one sentence.
+    pub fn sentence(&self) -> &str {
+        match self {
+            CourseAnswer::Sweep(sweep) => &sweep.sentence,
+            CourseAnswer::Load(load) => &load.sentence,
+        }
+    }
+}
+
 /// The answer to a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

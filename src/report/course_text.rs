@@ -94,10 +94,9 @@ fn of_answer(sweep: &SweepAnswer) -> String {
         out += &best(&sweep.best);
     }
     out.push('\n');
-    out += &wrap("Answer   ", &sweep.sentence);
     if let [one] = sweep.depths.as_slice() {
         out += &wrap(
-            "         ",
+            "depth    ",
             &format!(
                 "One request takes {} at the smallest depth; the most times that is depth {}.",
                 Nanos(one.unloaded_ns.round() as u64),

@@ -142,6 +142,9 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
 
 /// The sentence of a result that no promise was held against, each figure with the step it comes from.
 pub fn measured(record: &Record) -> String {
+    if let Some(answer) = &record.answer {
+        return answer.sentence().to_string();
+    }
     let all: Vec<(&StepRecord, Direction, &DirectionSummary)> = record
         .steps
         .iter()

@@ -33,19 +33,18 @@ pub fn answer(load: &LoadAnswer) -> String {
         out += &table(&header, load.trials.iter().map(row).collect());
     }
     out.push('\n');
-    out += &wrap("Answer   ", &load.sentence);
     if let (Some(alone), Some(most)) = (load.unloaded_ns, load.most_iops) {
         let closed = format!(
             "One request alone has a {} of {alone}; the most of a closed loop is {} IOPS.",
             load.figure,
             significant(most)
         );
-        out += &wrap("         ", &closed);
+        out += &wrap("range    ", &closed);
     }
     if let Some(depth) = &load.depth {
         let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", load.figure));
         let text = format!("Depth {} gives {} IOPS{value}.", depth.iodepth, significant(depth.iops));
-        out += &wrap("         ", &text);
+        out += &wrap("depth    ", &text);
     }
     out.extend(load.notes.iter().map(|note| wrap("note     ", note)));
     out

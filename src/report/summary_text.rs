@@ -33,7 +33,6 @@ pub fn summary(record: &Record) -> String {
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
-        out += "\n";
         out += &super::course_text::answer(answer);
     } else if record.steps.iter().any(|s| s.directions().next().is_some()) {
         out += "\n";
