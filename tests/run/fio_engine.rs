@@ -69,7 +69,7 @@ fn ctrl_c_stops_fio_and_keeps_what_it_measured() {
         assert!(began.elapsed() < Duration::from_secs(60), "fio never worked");
         let found = children(&child.id().to_string()).into_iter().find(|pid| called_fio(pid));
         let jobs = found.as_deref().map(children).unwrap_or_default();
-        if let (Some(fio), Some(job)) = (found, jobs.into_iter().find(|pid| ticks(pid) >= 30)) {
+        if let (Some(fio), Some(job)) = (found, jobs.into_iter().find(|pid| ticks(pid) >= 150)) {
             break (fio, job);
         }
         std::thread::sleep(Duration::from_millis(20));
