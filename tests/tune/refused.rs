@@ -75,6 +75,7 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
     }
     let mut run = load(&device);
     run.retain(|word| *word != "--quiet");
+    run.push("--details");
     let (code, said) = volproof(&device, &setup, &run);
     assert_eq!(code, Some(0), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -86,7 +87,7 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
 fn a_run_on_a_file_records_whose_knobs_it_left_alone() {
     let Some(device) = Traced::attach() else { return };
     let setup = format!("mke2fs -q -F {0} && mount {0} /mnt", device.path());
-    let options = "run /mnt --size 1m --rw randread --iodepth 4 --runtime 20ms --json r.json";
+    let options = "run /mnt --size 1m --rw randread --iodepth 4 --runtime 20ms --details --json r.json";
     let (code, said) = volproof(&device, &setup, &options.split(' ').collect::<Vec<_>>());
     assert_eq!(code, Some(0), "{said}");
     let text = std::fs::read_to_string(device.device.dir.path().join("r.json")).unwrap();
