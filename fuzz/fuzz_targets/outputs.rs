@@ -17,7 +17,7 @@ use volproof::promise_options::PromiseOptions;
 use volproof::report::verdict_text;
 use volproof::verdict_command::{self, VerdictArgs};
 use volproof::record::Record;
-use volproof::report::{html, text};
+use volproof::report::{html, summary_text, text};
 
 const RECORDS: [&str; 2] =
     [include_str!("../records/simulated.json"), include_str!("../records/of-fio.json")];
@@ -146,10 +146,10 @@ fn become_form(json: Vec<u8>, form: Form) {
     }
 }
 
-fn judged(record: Record, promise: &[&str]) {
+fn judged(mut record: Record, promise: &[&str]) {
     let line =
         ["verdict", "fuzz.json", "--judge-simulated", "--json"].into_iter().chain(promise.iter().copied());
-    if let Ok((text, _)) = verdict_command::answer(&Judgement::parse_from(line).arguments, record) {
+    if let Ok((text, _)) = verdict_command::answer(&Judgement::parse_from(line).arguments, &mut record) {
         numbers_alone(&text);
         serde_json::from_str::<Value>(&text).unwrap();
     }
@@ -162,7 +162,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(record) = result_file::one(&json, path) else { return };
     let forms = Form::value_variants();
     match *output as usize % (forms.len() + 4) {
-        0 => [text::record(&record), verdict_text::of_record(&record)].iter().for_each(|text| numbers_alone(text)),
+        0 => [text::record(&record), summary_text::summary(&record), verdict_text::of_record(&record)].iter().for_each(|text| numbers_alone(text)),
         1 => {
             let page = html::page(&record).unwrap();
             let parts = page

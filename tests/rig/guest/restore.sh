@@ -13,14 +13,19 @@ ends_well() {
 }
 
 # killed STARTER...: nine at once, every one killed at a moment of its own, from before the first
-# knob to after the end; then a start of volproof, any of them, puts everything back.
+# knob to after the end, every third of them while its knobs are changed; then a start of volproof, any of them, puts everything back.
 killed() {
   RANDOM=20261121
-  changed=0 kills=0
+  changed=0 kills=0 nth=0
   for starter in "$@"; do
     for device in $disks; do
       start "$device" 2
-      { sleep "$((RANDOM % 3)).$((RANDOM % 10))$((RANDOM % 10))"; kill -9 $pid; } 2>/dev/null &
+      nth=$(((nth + 1) % 3)) moment="$((RANDOM % 10))$((RANDOM % 10))"
+      if [ $nth = 0 ]; then
+        { until_true 20 tuned "$device"; sleep "0.$moment"; kill -9 $pid; } 2>/dev/null &
+      else
+        { sleep "$((RANDOM % 3)).$moment"; kill -9 $pid; } 2>/dev/null &
+      fi
     done
     wait
     for device in $disks; do kills=$((kills + 1)); tuned "$device" && changed=$((changed + 1)); done
