@@ -60,6 +60,9 @@ impl Event {
     }
 }
 
+/// Bins of a day.
+const DAY: usize = (86_400_000_000_000 / GRID.0) as usize;
+
 /// Completions and requests in flight over the grid, of all targets and directions together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadGrid {
@@ -74,10 +77,17 @@ impl LoadGrid {
     pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
         let mut load = LoadGrid::default();
         for s in series {
-            let whole = (s.window_ns.0 / GRID.0) as usize;
+            let streams = || Direction::ALL.into_iter().filter_map(|d| s.stream(d));
+            let kept = streams()
+                .map(|stream| stream.track.ios.len())
+                .chain([s.in_flight_ns.len()])
+                .max()
+                .unwrap_or(0);
+            // A day of silence is believed without samples; a forged window is not a reason to take all memory.
+            let whole = ((s.window_ns.0 / GRID.0) as usize).min(kept.max(DAY));
             load.ios.resize(load.ios.len().max(whole), 0);
             load.in_flight.resize(load.ios.len(), 0.0);
-            for stream in Direction::ALL.into_iter().filter_map(|d| s.stream(d)) {
+            for stream in streams() {
                 load.ios.iter_mut().zip(&stream.track.ios).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
             }
             for (sum, ns) in load.in_flight.iter_mut().zip(&s.in_flight_ns) {

