@@ -153,6 +153,17 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub step: StepOptions,
 
+    /// What may be overwritten
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// Leave the test file in its folder
+    #[arg(long, help_heading = "Safety")]
+    pub keep: bool,
+}
+
+/// What a command that measures may overwrite.
+#[derive(clap::Args, Debug)]
+pub struct ConsentArgs {
     /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
     #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
           hide_possible_values = true, help_heading = "Safety")]
@@ -160,9 +171,13 @@ pub struct PlanArgs {
     /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
     #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
     pub destroy: Vec<String>,
-    /// Leave the test file in its folder
-    #[arg(long, help_heading = "Safety")]
-    pub keep: bool,
+}
+
+impl ConsentArgs {
+    /// Whether files that others use may be overwritten too.
+    pub fn shared(&self) -> bool {
+        self.overwrite == Some(OverwriteMode::Shared)
+    }
 }
 
 /// Which existing files a run may overwrite.
@@ -263,13 +278,9 @@ pub struct CourseArgs {
     /// Where random numbers start
     #[arg(long, value_name = "N", help_heading = "Course")]
     pub seed: Option<u64>,
-    /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
-    #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
-          hide_possible_values = true, help_heading = "Safety")]
-    pub overwrite: Option<OverwriteMode>,
-    /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
-    #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
-    pub destroy: Vec<String>,
+    /// What may be overwritten
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Leave the test file in its folder
     #[arg(long, help_heading = "Safety")]
     pub keep: bool,
@@ -360,13 +371,9 @@ pub struct MillionArgs {
     /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
-    /// An existing file that is named may be overwritten; with `=shared` also one that others have open, or that has other names
-    #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
-          hide_possible_values = true, help_heading = "Safety")]
-    pub overwrite: Option<OverwriteMode>,
-    /// Destroy the data on the block device with this serial (`volproof check DEVICE` prints it)
-    #[arg(long, value_name = "SERIAL", help_heading = "Safety")]
-    pub destroy: Vec<String>,
+    /// What may be overwritten
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// The promise
     #[command(flatten)]
     pub claim: PromiseOptions,

@@ -1,4 +1,4 @@
-//! Exit codes: the contract with scripts and pipelines. `docs/exit-codes.md` is made of the same table.
+//! Exit codes: the contract with scripts and pipelines. A test holds `docs/exit-codes.md` to the same table.
 //!
 //! `volproof fio` keeps fio's own codes, to which it adds [`Exit::Refused`] and [`Exit::NotRestored`].
 
@@ -89,12 +89,4 @@ pub fn help() -> String {
     let line = |(exit, meaning, _): &(Exit, &str, &str)| format!("  {:<4}{meaning}\n", exit.code());
     let table: String = TABLE.iter().map(line).collect();
     format!("Exit codes:\n{}", table.trim_end())
-}
-
-/// The table of `docs/exit-codes.md`.
-pub fn markdown() -> String {
-    let line =
-        |(exit, meaning, next): &(Exit, &str, &str)| format!("| {} | {meaning} | {next} |\n", exit.code());
-    let table: String = TABLE.iter().map(line).collect();
-    format!("| code | meaning | what to do |\n|---|---|---|\n{table}")
 }

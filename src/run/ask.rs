@@ -2,7 +2,7 @@
 
 use super::pipeline::{EarlierRun, Options};
 use super::{Failure, Words, measure_and_publish, plans, print, targets};
-use crate::cli::{CourseArgs, OverwriteMode, SloArgs, SweepArgs};
+use crate::cli::{CourseArgs, SloArgs, SweepArgs};
 use crate::course;
 use crate::device::Root;
 use crate::exit::Exit;
@@ -42,7 +42,7 @@ fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
         targets: targets.to_vec(),
         file_size: how.file_size,
         keep: how.keep,
-        overwrite: how.overwrite.is_some(),
+        overwrite: how.consent.overwrite.is_some(),
         seed: how.seed.unwrap_or(standard.seed),
         ..standard
     }
@@ -58,8 +58,8 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     }
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options {
-        destroy: how.destroy.clone(),
-        overwrite_shared: how.overwrite == Some(OverwriteMode::Shared),
+        destroy: how.consent.destroy.clone(),
+        overwrite_shared: how.consent.shared(),
         tune: how.tune,
         earlier: earlier.map(Box::new),
         ..Options::default()

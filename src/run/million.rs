@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use super::pipeline::Options;
 use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
-use crate::cli::{MillionArgs, OverwriteMode, TuneMode};
+use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::exit::Exit;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
@@ -51,8 +51,8 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
     let mut options = Options {
-        destroy: args.destroy.clone(),
-        overwrite_shared: args.overwrite == Some(OverwriteMode::Shared),
+        destroy: args.consent.destroy.clone(),
+        overwrite_shared: args.consent.shared(),
         tune: args.tune,
         ..Options::default()
     };
@@ -154,7 +154,7 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
     let plan = Plan {
         name: "million".into(),
         targets,
-        overwrite: args.overwrite.is_some(),
+        overwrite: args.consent.overwrite.is_some(),
         steps: vec![step],
         ..base
     };

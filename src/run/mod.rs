@@ -27,9 +27,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{
-    Cli, CliCommand, OutputArgs, OverwriteMode, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs,
-};
+use crate::cli::{Cli, CliCommand, OutputArgs, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -258,8 +256,10 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         .sum();
     let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
     let printed = print(&text::plan(&plan, &named, writes, (fill > 0).then_some(Bytes(fill))))?;
-    let shared = args.overwrite == Some(OverwriteMode::Shared);
-    surveyed.iter().try_for_each(|target| ready::try_open(&root, &plan, target, &args.destroy, shared))?;
+    let consent = &args.consent;
+    surveyed
+        .iter()
+        .try_for_each(|target| ready::try_open(&root, &plan, target, &consent.destroy, consent.shared()))?;
     Ok(printed)
 }
 
@@ -316,8 +316,8 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
 
 fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let options = Options {
-        destroy: args.what.destroy.clone(),
-        overwrite_shared: args.what.overwrite == Some(OverwriteMode::Shared),
+        destroy: args.what.consent.destroy.clone(),
+        overwrite_shared: args.what.consent.shared(),
         tune: args.tune,
         until_conclusive: args.until_conclusive,
         ..Options::default()

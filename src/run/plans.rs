@@ -51,7 +51,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
     plan.seed = args.seed.unwrap_or(plan.seed);
     plan.file_size = args.file_size.or(plan.file_size);
     plan.keep = args.keep;
-    plan.overwrite = args.overwrite.is_some();
+    plan.overwrite = args.consent.overwrite.is_some();
     plan.continue_on_error |= args.continue_on_error;
     match plan.problem() {
         Some(problem) => Err(Failure::input(problem)),
