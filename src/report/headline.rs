@@ -74,10 +74,15 @@ fn ended(record: &Record) -> (&'static str, String) {
     }
 }
 
+/// The tolerance of a verdict in percent, without zeros that say nothing.
+pub fn tolerance(v: &Verdict) -> String {
+    let percent = format!("{:.2}", v.tolerance * 100.0);
+    percent.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
 /// The promise that was judged.
 pub fn against(v: &Verdict) -> String {
-    let tolerance = format!("{:.2}", v.tolerance * 100.0);
-    let tolerance = tolerance.trim_end_matches('0').trim_end_matches('.');
+    let tolerance = tolerance(v);
     let untested: Vec<&str> = v.untested.iter().map(|u| u.metric.name()).collect();
     let rest = match untested.as_slice() {
         [] => String::new(),

@@ -1,5 +1,6 @@
 //! The verdict and what was found, as text of at most 80 columns.
 
+use super::headline;
 use super::layout::wrap;
 use crate::record::{Claim, Diagnosis, Metric, NOTHING, Outcome, Record, Verdict};
 use crate::unit::{grouped, significant};
@@ -17,7 +18,7 @@ pub fn of_record(record: &Record) -> String {
 /// The verdict with all its claims.
 pub fn verdict(v: &Verdict) -> String {
     let word = v.outcome.map_or("nothing was judged", Outcome::name);
-    let tolerance = significant_short(v.tolerance * 100.0);
+    let tolerance = headline::tolerance(v);
     wrap("\nVerdict  ", &format!("{word} against {}, tolerance {tolerance} %", v.against)) + &claims(v)
 }
 
@@ -119,10 +120,6 @@ fn command(line: Option<&str>) -> String {
 /// A share as percent that never rounds up to all of it.
 fn percent(share: f64) -> String {
     if share >= 1.0 { "100".into() } else { format!("{:.1}", (share * 1000.0).floor() / 10.0) }
-}
-
-fn significant_short(v: f64) -> String {
-    if v.fract() == 0.0 { format!("{v:.0}") } else { significant(v) }
 }
 
 /// The limits of each step, without those that a doubt tells already.
