@@ -61,11 +61,3 @@ until_true() {
 
 # ended PID: a process of this shell is no more.
 ended() { ! kill -0 "$1" 2>/dev/null; }
-# volproof_under PID: the volproof that strace, which is that process, has started.
-volproof_under() {
-  for entry in /proc/[0-9]*/stat; do
-    read -r child name state parent rest <"$entry" || continue
-    [ "$parent $name" = "$1 (volproof)" ] && echo "$child" && return 0
-  done 2>/dev/null
-  return 1
-}

@@ -12,7 +12,6 @@ unplugged() {
   rm -f out/unplug.json
   volproof run "$device" $load --json out/unplug.json >/tmp/unplug 2>&1 & pid=$!
   until_true 20 works "$device" "$before" || because "the run did not start"
-  sleep 1
   echo 1 >"$remove"
   if until_true 60 ended $pid; then
     wait $pid
@@ -59,22 +58,28 @@ if can run --tune unplug/before-restore; then
   wants 0 "" volproof restore
   conclude unplug/before-restore
 
-  # Unplugged while its value is being put back: strace holds the very write.
+  # Unplugged while its value is being put back: strace holds the very write until the disk is gone. (-D: restore is the shell's own
+  # child, and goes on when strace is killed.)
   for host in /sys/class/scsi_host/*; do echo "- - -" >"$host/scan"; done
   until_true 10 scsi_disk || because "the disk did not come back"
   device=$(scsi_disk) before=$(knobs)
   volproof tune --keep "$device" "$other" >/tmp/keep 2>&1 || because "not tuned"
   queue=/sys/block/${device##*/}/queue
-  strace -qq -o /tmp/strace -P "$queue/rq_affinity" -e trace=write -e inject=write:delay_enter=5s \
+  strace -D -qq -o /tmp/strace -P "$queue/rq_affinity" -e trace=write -e inject=write:delay_enter=3600s \
     volproof restore >/tmp/unplug 2>&1 & pid=$!
-  writes() { ls -l "/proc/$(volproof_under $pid)/fd" | grep -q 'queue/rq_affinity'; }
+  # The call under way is number 1, write, and its first argument is the file.
+  writes() {
+    read -r call file rest <"/proc/$pid/syscall"
+    [ "$call" = 1 ] && readlink "/proc/$pid/fd/$((file))" | grep -q 'queue/rq_affinity$'
+  }
   until_true 20 writes || because "restore did not come to rq_affinity"
   tuned || because "the other disk was put back before: nothing was left to do"
   echo 1 >"$queue/../device/delete"
   until_true 10 gone "$device" || because "the disk is still there"
+  writes || because "the write did not wait for the disk to go"
+  kill -9 "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$pid/status")"
   wait $pid || because "restore ended with $?"
-  cat /tmp/unplug /tmp/strace
-  grep -q ENODEV /tmp/strace || because "the write did not meet a disk that is gone"
+  cat /tmp/unplug
   says "$(cat /tmp/unplug)" "${device##*/}.*(gone|no longer|another)" || because "the disk that is gone is not named"
   [ "$(knobs)" = "$before" ] || because "the disk that is there was not put back"
   wants 0 "nothing" volproof restore
