@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
+use super::file_rules::{self, Agreed};
 use super::finding::{Code, GuardFinding};
-use super::rules::{self, Agreed};
+use super::rules;
 use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
 use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
@@ -74,7 +75,7 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
     match (access, facts) {
         (Access::Read, facts @ (Facts::Block(_) | Facts::File(_))) => read(root, facts, direct),
         (Access::Create { name, size, mode }, Facts::Folder(place)) => {
-            let findings = rules::folder(&place, size);
+            let findings = file_rules::folder(&place, size);
             let path = place.path.join(name);
             let check =
                 refuse_unless_ready(with_notes(root, outcome(target, Facts::Folder(place), findings)))?;
@@ -83,7 +84,7 @@ pub fn clear(root: &Root, target: &Path, access: Access<'_>, direct: bool) -> Re
         (Access::Overwrite { shared }, Facts::File(facts)) => {
             let agreed = Agreed::by(shared);
             let used = FileUse::read(root, &facts, None);
-            let findings = rules::file(&facts, &used, agreed);
+            let findings = file_rules::file(&facts, &used, agreed);
             let check = refuse_unless_ready(with_notes(root, outcome(target, Facts::File(facts), findings)))?;
             overwrite(root, check, agreed, direct)
         }
@@ -325,7 +326,7 @@ impl Clearance {
                     return Err(self.changed(self.facts.clone(), vec!["it is no file any more".to_string()]));
                 };
                 let used = FileUse::read(&self.root, &now, Some(&self.file));
-                let findings = rules::file(&now, &used, *agreed);
+                let findings = file_rules::file(&now, &used, *agreed);
                 refuse_unless_ready(outcome(&before.place.path, Facts::File(now), findings)).map(drop)
             }
             _ => Ok(()),

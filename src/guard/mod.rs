@@ -8,6 +8,7 @@
 mod advice;
 mod clearance;
 mod consent;
+mod file_rules;
 mod finding;
 mod rules;
 
@@ -22,6 +23,8 @@ pub use advice::snapshot_command;
 pub use clearance::{Access, Clearance, clear};
 pub use consent::consent;
 pub use finding::{Code, GuardFinding, GuardSeverity};
+
+use file_rules::Agreed;
 
 use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, Windows};
 use crate::unit::Bytes;
@@ -205,7 +208,7 @@ pub fn check(
         }
         Facts::File(facts) => {
             let used = FileUse::read(root, &facts, None);
-            let findings = rules::file(&facts, &used, rules::Agreed::No);
+            let findings = file_rules::file(&facts, &used, Agreed::No);
             let overwrites = Overwrites {
                 path: facts.place.path.clone(),
                 from_bytes: Bytes(0),
@@ -226,7 +229,7 @@ pub fn check_overwrite(root: &Root, target: &Path, shared: bool) -> Result<(), G
     match device::facts(root, target)? {
         Facts::File(facts) => {
             let used = FileUse::read(root, &facts, None);
-            let findings = rules::file(&facts, &used, rules::Agreed::by(shared));
+            let findings = file_rules::file(&facts, &used, Agreed::by(shared));
             clearance::refuse_unless_ready(outcome(target, Facts::File(facts), findings)).map(drop)
         }
         _ => Ok(()),

@@ -1,0 +1,134 @@
+//! The rules of files and folders: facts in, findings out. Pure functions; whoever calls them has looked.
+
+use super::finding::{Code, GuardFinding, GuardSeverity};
+use super::rules::unseen;
+use crate::device::{FileFacts, FilePlace, FileUse};
+use crate::unit::Bytes;
+
+/// How far the owner of a file agreed to its contents being written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Agreed {
+    /// Nobody was asked yet.
+    No,
+    /// If nobody else uses it.
+    Alone,
+    /// Whoever else has it open, and whatever else it is called.
+    Shared,
+}
+
+impl Agreed {
+    /// With `--overwrite`, or `--overwrite=shared`.
+    pub(super) fn by(shared: bool) -> Agreed {
+        if shared { Agreed::Shared } else { Agreed::Alone }
+    }
+}
+
+/// Whether an existing file may be written over.
+pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
+    let path = facts.place.path.display();
+    let mut found = Vec::new();
+    if used.swap {
+        found.push(GuardFinding::refused(
+            Code::SwapFile,
+            "the file is swapped to",
+            "/proc/swaps lists it",
+            format!("Stop it first: swapoff {path}"),
+        ));
+    }
+    for name in &used.loops {
+        found.push(GuardFinding::refused(
+            Code::LoopFile,
+            format!("the file is the disk behind {name}"),
+            format!("{name} gives its device number and inode"),
+            format!("Detach it first: losetup -d /dev/{name}"),
+        ));
+    }
+    for (set, flag, what) in
+        [(used.immutable, 'i', "may not be changed"), (used.append_only, 'a', "may only grow")]
+    {
+        if set {
+            found.push(GuardFinding::refused(
+                Code::Immutable,
+                format!("the file {what}"),
+                format!("lsattr shows its attribute {flag}"),
+                format!("Take the attribute off first: chattr -{flag} {path}"),
+            ));
+        }
+    }
+    found.extend(used.unseen.iter().map(|what| unseen(what)));
+    found.extend(other_users(used, agreed));
+    if facts.size_bytes > Bytes(0) {
+        let severity = if agreed == Agreed::No { GuardSeverity::NeedsConsent } else { GuardSeverity::Note };
+        found.push(GuardFinding::new(
+            severity,
+            Code::Exists,
+            "the file's contents would be lost",
+            format!("{path} exists and holds {}", facts.size_bytes),
+            "Name a folder, in which a new file is made, or consent to overwrite this one.",
+        ));
+    }
+    found.sort_by_key(|f| std::cmp::Reverse(f.severity));
+    found
+}
+
+/// Others who would lose what is in the file.
+fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
+    let severity = if agreed == Agreed::Shared { GuardSeverity::Note } else { GuardSeverity::NeedsConsent };
+    let advice = |first: &str| format!("{first}, or consent with --overwrite=shared if that is meant.");
+    let mut found = Vec::new();
+    for o in &used.openers {
+        found.push(GuardFinding::new(
+            severity,
+            Code::OpenElsewhere,
+            format!("the file is open in {}, process {}", o.command, o.pid),
+            format!("/proc/{0}/fd or /proc/{0}/map_files lists it", o.pid),
+            advice(&format!("Stop process {} first", o.pid)),
+        ));
+    }
+    let explained = used.swap || !used.loops.is_empty() || !used.openers.is_empty();
+    if used.alone != Some(true) && !explained {
+        let (what, evidence) = match used.alone {
+            Some(_) => ("the file is open elsewhere", "the kernel gives no lease on it"),
+            None => ("it cannot be seen whether the file is open elsewhere", "there are no leases here"),
+        };
+        found.push(GuardFinding::new(
+            severity,
+            Code::OpenElsewhere,
+            what,
+            evidence,
+            advice("Look who has it (fuser, as root)"),
+        ));
+    }
+    if used.locked {
+        found.push(GuardFinding::new(
+            severity,
+            Code::Locked,
+            "somebody has locked the file",
+            "a lock or lease on it is held",
+            advice("Wait for it (lslocks shows who has it)"),
+        ));
+    }
+    if used.names > 1 {
+        found.push(GuardFinding::new(
+            severity,
+            Code::OtherNames,
+            format!("the file has {} names: under each its contents would be lost", used.names),
+            "its link count says so",
+            advice("Write to a copy instead"),
+        ));
+    }
+    found
+}
+
+/// Whether a file of this size can be made in a folder.
+pub(super) fn folder(place: &FilePlace, size: Bytes) -> Vec<GuardFinding> {
+    if size <= place.free_bytes {
+        return Vec::new();
+    }
+    vec![GuardFinding::refused(
+        Code::NoSpace,
+        "the file does not fit",
+        format!("{} are asked for, {} are free on {}", size, place.free_bytes, place.path.display()),
+        "Choose a smaller size, or another filesystem.",
+    )]
+}
