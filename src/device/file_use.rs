@@ -7,7 +7,6 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
@@ -91,20 +90,6 @@ impl FileUse {
             self.immutable = about.stx_attributes.contains(StatxAttributes::IMMUTABLE);
             self.append_only = about.stx_attributes.contains(StatxAttributes::APPEND);
         }
-    }
-}
-
-/// The disk that the kernel makes of a file at a path, in words: nothing may replace or overwrite that file. None for ordinary files.
-pub fn disk_in_file(path: &Path, file: FileId) -> Option<String> {
-    let root = Root::system();
-    let stack = root.stack();
-    let path = || std::fs::canonicalize(path).ok();
-    let target = stack.held(Thing::File(file), path);
-    let mut loops = loops_over(stack, target);
-    match (loops.next(), stack.swaps.contains(&target)) {
-        (Some(name), _) => Some(format!("it is the disk behind {name}")),
-        (None, true) => Some("it is swapped to".into()),
-        (None, false) => None,
     }
 }
 

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use block::{Block, CgroupLimit, Driver, Node, Partition, word};
 pub use device_number::DevNumber;
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
-pub use file_use::{FileUse, disk_in_file};
+pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
 pub use opinion::Opinion;

@@ -11,7 +11,6 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::{OutputError, neighbour};
-use crate::device::{DevNumber, FileId, disk_in_file};
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
@@ -46,8 +45,6 @@ pub enum OutputPlace {
 pub enum Unfit {
     /// A device with data.
     Device,
-    /// A file that is a disk or swap, in words.
-    Disk(String),
     /// Anything else, in words.
     Why(String),
 }
@@ -58,7 +55,6 @@ impl Unfit {
         let (option, path) = (option.to_string(), path.to_path_buf());
         match self {
             Unfit::Device => OutputError::Device { option, path },
-            Unfit::Disk(why) => OutputError::Disk { option, path, why },
             Unfit::Why(why) => OutputError::Unwritable { option, path, why },
         }
     }
@@ -122,7 +118,7 @@ impl OutputPlace {
                     path.set_file_name("");
                     path.push(link);
                 }
-                FileType::RegularFile => return regular(folder, name, &path),
+                FileType::RegularFile => return regular(folder, name),
                 _ => {
                     // Opened by its folder: what was looked at is what is opened. A pipe waits for its reader here.
                     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -183,15 +179,10 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
 }
 
 /// A regular file: replaced where its folder allows that, else written as it is.
-fn regular(folder: OwnedFd, name: OsString, path: &Path) -> Result<OutputPlace, Unfit> {
+fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::openat(&folder, &name, flags, Mode::empty())?);
     let about = rustix::fs::statx(&file, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS)?;
-    let written = file.metadata()?;
-    let identity = FileId { filesystem: DevNumber::from_raw(written.dev()), inode: written.ino() };
-    if let Some(disk) = disk_in_file(path, identity) {
-        return Err(Unfit::Disk(disk));
-    }
     let mounted = about.stx_attributes.contains(StatxAttributes::MOUNT_ROOT);
     // In a folder like /tmp only the owner of a file may replace it.
     let around = rustix::fs::fstat(&folder)?;

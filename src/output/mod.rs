@@ -5,7 +5,8 @@
 //! neighbour under a random name, made exclusively, so that nobody can plant a link there. Terminals, pipes and character devices are
 //! written through. Block devices are never written: their bytes are somebody's data.
 //!
-//! Nothing here knows what the content is, or what the targets of a run are: [`apart`] is told what must not be overwritten.
+//! Nothing here knows what the content is, what the targets of a run are, or who else uses a file: [`apart`] is told what must not be
+//! overwritten, and `run` asks the guard about a file that is there already.
 
 mod colours;
 mod destination;
@@ -38,16 +39,6 @@ pub enum OutputError {
         option: String,
         /// The device.
         path: PathBuf,
-    },
-    /// A file that the kernel makes a disk of, or swaps to.
-    #[error("{} is not overwritten: {why}; name another file with {option}", path.display())]
-    Disk {
-        /// The option that names the output.
-        option: String,
-        /// The file.
-        path: PathBuf,
-        /// The use of the file.
-        why: String,
     },
     /// The path cannot be written.
     #[error("{} cannot be written: {why}; name another path with {option}", path.display())]

@@ -215,10 +215,11 @@ fn unprinted(e: std::io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("standard output: {e}"))
 }
 
-/// Opens an output. A file that is a disk, or is swapped to, is as little overwritten by a result as by a load.
+/// Opens an output. The guard has its say about a file that is there, replaced or written in place: a disk image in use or a swap file is
+/// as little overwritten by a result as by a load. What a shell has redirected, the shell has emptied already.
 fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
     let output = OutputFile::open(option, path)?;
-    if !output.is_stream() && path.exists() {
+    if !output.is_stdout() && path.is_file() {
         guard::check_overwrite(&Root::system(), path, true)?;
     }
     Ok(output)

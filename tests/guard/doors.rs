@@ -219,7 +219,7 @@ fn no_output_overwrites_a_device_or_a_disk_in_a_file() {
             let (code, said) = run(&rig, line, &target.path);
             let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
             let why =
-                ["device", "it is the disk behind", "it is swapped to"].iter().any(|why| said.contains(why));
+                ["device", "the file is the disk behind", "the file is swapped to"].iter().any(|why| said.contains(why));
             if before != now(target) || !matches!(code, Some(1..=3)) || !why {
                 holes.push(format!("{} by {line}: {code:?}: {said}", target.name));
             }
