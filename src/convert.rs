@@ -131,6 +131,10 @@ fn source(bytes: &[u8], args: &ConvertArgs) -> anyhow::Result<ConvertSource> {
     } else if let Some(source) = result(bytes, path)? {
         return Ok(source);
     }
+    let most = input::LONGEST_SETTINGS;
+    if bytes.len() as u64 > most.0 {
+        bail!("{} is no result, and a plan or job file is not longer than {most}", path.display());
+    }
     let text = String::from_utf8_lossy(bytes);
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let toml = parse_file(&text, &name);

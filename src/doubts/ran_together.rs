@@ -15,13 +15,17 @@ const MOST: usize = 512;
 pub fn of_report(record: &Record) -> Vec<Doubt> {
     let runs: Vec<(&StepRecord, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST).collect();
+    let lengths: Vec<Nanos> = runs.iter().map(|(_, r)| r.window().unwrap_or_default()).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
     let mut why: Vec<Vec<&'static str>> = vec![Vec::new(); runs.len()];
     for later in 0..runs.len() {
         for earlier in 0..later {
-            let Some(reason) = reason(runs[earlier].1, runs[later].1) else { continue };
+            let [first, second] = [earlier, later].map(|i| (runs[i].1, lengths[i]));
+            let Some(reason) = reason(first, second) else { continue };
             let (from, to) = (set[later], set[earlier]);
-            set.iter_mut().filter(|s| **s == from).for_each(|s| *s = to);
+            if from != to {
+                set.iter_mut().filter(|s| **s == from).for_each(|s| *s = to);
+            }
             if !why[later].contains(&reason) {
                 why[later].push(reason);
             }
@@ -42,9 +46,8 @@ pub fn of_report(record: &Record) -> Vec<Doubt> {
     all
 }
 
-fn reason(a: &ReportedStep, b: &ReportedStep) -> Option<&'static str> {
-    let length = |r: &ReportedStep| r.window().unwrap_or_default();
-    let (from, to) = (length(a), length(b));
+/// Why two runs were under way at the same time; each with its length.
+fn reason((a, from): (&ReportedStep, Nanos), (b, to): (&ReportedStep, Nanos)) -> Option<&'static str> {
     if let (Some(start), Some(other)) = (a.began_ms, b.began_ms) {
         let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
         let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));

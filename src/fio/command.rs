@@ -3,8 +3,8 @@
 //!
 //! Nothing is run here and no target is opened; job files are the only files that are read.
 
-use std::io::{self, Read};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::unit::Nanos;
 
@@ -132,18 +132,8 @@ fn online() -> u64 {
 /// Numbers that count files or clones: the guard has to know which names they make.
 const NAMES_FILES: [&str; 2] = ["numjobs", "nrfiles"];
 
-/// The longest job file that is read; a block device that was named as one would never end.
-const LONGEST: u64 = 16 << 20;
-
 fn read_file(name: &str) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    let read = match name {
-        "-" => io::stdin().take(LONGEST + 1).read_to_end(&mut bytes),
-        _ => std::fs::File::open(name)?.take(LONGEST + 1).read_to_end(&mut bytes),
-    }?;
-    if read as u64 > LONGEST {
-        return Err(io::Error::other("it is longer than 16 MiB, which is no job file"));
-    }
+    let bytes = crate::input::read_settings(Path::new(name))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -43,12 +43,14 @@ impl ReportRun<'_> {
     /// The hosts that ran it, each with its rows, where they are several.
     pub fn hosts(&self) -> Vec<(&str, Vec<&OutputRow>)> {
         let mut hosts: Vec<(&str, Vec<&OutputRow>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::new();
         for job in &self.rows {
             let Some(host) = job.host.as_deref() else { return Vec::new() };
-            match hosts.iter_mut().find(|(name, _)| *name == host) {
-                Some((_, rows)) => rows.push(job),
-                None => hosts.push((host, vec![job])),
+            let at = *known.entry(host).or_insert(hosts.len());
+            if at == hosts.len() {
+                hosts.push((host, Vec::new()));
             }
+            hosts[at].1.push(job);
         }
         if hosts.len() > 1 { hosts } else { Vec::new() }
     }

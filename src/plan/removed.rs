@@ -74,7 +74,7 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
 ///
 /// # Errors
 /// The first of them that holds something.
-pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<(), String> {
+pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<usize, String> {
     let is_removed = |key: &str| find(holder, key).is_some();
     let idle = |value: &Value| match value {
         Value::Null | Value::Bool(false) => true,
@@ -87,8 +87,9 @@ pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<(), S
     if let Some((key, _)) = object.iter().find(|(key, value)| is_removed(key) && !idle(value)) {
         return Err(key.clone());
     }
+    let before = object.len();
     object.retain(|key, _| !is_removed(key));
-    Ok(())
+    Ok(before - object.len())
 }
 
 #[cfg(test)]
@@ -107,7 +108,7 @@ mod tests {
     #[test]
     fn fields_that_hold_nothing_are_taken_out() {
         let mut step = json!({"name": "a", "flow": null, "group": 0, "ends": ""});
-        assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Ok(()));
+        assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Ok(3));
         assert_eq!(step, json!({"name": "a"}));
         let mut step = json!({"flow": {"weight": 8}});
         assert_eq!(take_out(Holder::PlanStep, step.as_object_mut().unwrap()), Err("flow".into()));

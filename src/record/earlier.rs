@@ -10,22 +10,21 @@ use crate::plan::removed::{self, Holder};
 /// The field that holds something, and where it stands.
 pub fn without_removed(text: &str) -> Result<Option<Value>, String> {
     let Ok(Value::Object(mut record)) = serde_json::from_str(text) else { return Ok(None) };
-    let before = Value::Object(record.clone());
-    removed::take_out(Holder::Record, &mut record).map_err(|key| format!("'{key}'"))?;
+    let mut taken = removed::take_out(Holder::Record, &mut record).map_err(|key| format!("'{key}'"))?;
     let planned = record.get_mut("plan").and_then(|plan| plan.get_mut("steps"));
-    each(planned, Holder::PlanStep).map_err(|at| format!("{at} of its plan"))?;
-    each(record.get_mut("steps"), Holder::RecordStep)?;
-    let after = Value::Object(record);
-    Ok((after != before).then_some(after))
+    taken += each(planned, Holder::PlanStep).map_err(|at| format!("{at} of its plan"))?;
+    taken += each(record.get_mut("steps"), Holder::RecordStep)?;
+    Ok((taken > 0).then_some(Value::Object(record)))
 }
 
-/// Takes removed fields out of all steps.
-fn each(steps: Option<&mut Value>, holder: Holder) -> Result<(), String> {
+/// Takes removed fields out of all steps, and counts them.
+fn each(steps: Option<&mut Value>, holder: Holder) -> Result<usize, String> {
+    let mut taken = 0;
     for step in steps.and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut) {
         let name = step.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
-        removed::take_out(holder, step).map_err(|key| format!("'{key}' of step '{name}'"))?;
+        taken += removed::take_out(holder, step).map_err(|key| format!("'{key}' of step '{name}'"))?;
     }
-    Ok(())
+    Ok(taken)
 }
 
 #[cfg(test)]

@@ -19,25 +19,37 @@ pub struct NoFigure {
     pub value: f64,
 }
 
-/// The first number of a JSON text that is no figure. A text that is no JSON has none: its reader says where it is wrong.
-pub fn first_no_figure(json: &str) -> Option<NoFigure> {
-    let (mut key, mut found) = (String::new(), None);
-    let mut reader = serde_json::Deserializer::from_str(json);
-    let value = FigureCheck { key: &mut key, found: &mut found };
-    // The error that ends the walk is made below, or is one of the text.
-    let _ = value.deserialize(&mut reader);
-    found.map(|value| NoFigure { key, value })
+/// The values of a JSON text, without keeping any of them.
+#[derive(Debug, Default)]
+pub struct FigureScan {
+    /// How many there are, up to the first number that is no figure.
+    pub values: usize,
+    /// The first number that is no figure. A text that is no JSON has none: its reader says where it is wrong.
+    pub no_figure: Option<NoFigure>,
+}
+
+impl FigureScan {
+    /// Of a JSON text.
+    pub fn of(json: &str) -> FigureScan {
+        let (mut key, mut found, mut values) = (String::new(), None, 0);
+        let mut reader = serde_json::Deserializer::from_str(json);
+        let value = FigureCheck { key: &mut key, found: &mut found, values: &mut values };
+        // The error that ends the walk is made below, or is one of the text.
+        let _ = value.deserialize(&mut reader);
+        FigureScan { values, no_figure: found.map(|value| NoFigure { key, value }) }
+    }
 }
 
 /// The check of a value: reads it to its end, or to a number that is no figure, whose key is then in `key`.
 struct FigureCheck<'a> {
     key: &'a mut String,
     found: &'a mut Option<f64>,
+    values: &'a mut usize,
 }
 
 impl FigureCheck<'_> {
     fn inner(&mut self) -> FigureCheck<'_> {
-        FigureCheck { key: self.key, found: self.found }
+        FigureCheck { key: self.key, found: self.found, values: self.values }
     }
 }
 
@@ -45,6 +57,7 @@ impl<'de> DeserializeSeed<'de> for FigureCheck<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<(), D::Error> {
+        *self.values += 1;
         reader.deserialize_any(self)
     }
 }
@@ -142,7 +155,9 @@ mod tests {
     #[test]
     fn the_first_number_that_no_measurement_has_is_told_with_its_key() {
         let sound = r#"{"a": [1, 2.5, -0.0, 18446744073709551615, {"b": null, "c": "x\n"}], "d\n": [true, 1e39, -3, 1e-99]}"#;
-        assert_eq!(first_no_figure(sound), None);
+        let scan = FigureScan::of(sound);
+        assert_eq!((scan.no_figure, scan.values), (None, 14));
+        let first_no_figure = |text: &str| FigureScan::of(text).no_figure;
         for (number, value) in [("1e41", 1e41), ("-1e308", -1e308), ("5e-324", 5e-324)] {
             let text =
                 format!(r#"{{"x": {{"n": 1.0}}, "steps": [{{}}, {{"cpu": {{"us": [[0.5], {number}]}}}}]}}"#);

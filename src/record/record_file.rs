@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::figure_range::{NoFigure, first_no_figure};
+use super::figure_range::{FigureScan, NoFigure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use crate::output::screen::VisibleWriter;
+
+/// The most values of a Record in an earlier form, which is held as values while it is turned into today's; each takes some 70 bytes.
+const MOST_EARLIER: usize = 4 << 20;
 
 /// Why a stored Record could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -129,16 +132,20 @@ impl Record {
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
-        if let Some(NoFigure { key, value }) = first_no_figure(text) {
+        let FigureScan { values, no_figure } = FigureScan::of(text);
+        if let Some(NoFigure { key, value }) = no_figure {
             return Err(RecordError::NoFigure { path, key, value });
         }
+        let perhaps_earlier = values <= MOST_EARLIER;
         if found <= 1
+            && perhaps_earlier
             && let Some(value) = version1::of_report(text)
         {
             return of_value(&value).map_err(|source| RecordError::Form { path, source });
         }
         let source = match serde_json::from_str(text) {
             Ok(record) => return Ok(record),
+            Err(source) if !perhaps_earlier => return Err(RecordError::Form { path, source }),
             Err(source) => source,
         };
         match earlier::without_removed(text) {

@@ -1,0 +1,196 @@
+//! Inputs of any length: what fio and other tools write, and Records, with so many rows.
+
+use std::fmt::Write;
+
+use serde_json::{Value, json};
+
+/// An input of so many rows.
+pub type Rows = fn(usize) -> String;
+
+fn fixture(name: &str) -> String {
+    std::fs::read_to_string(format!("tests/fixtures/{name}")).unwrap()
+}
+
+fn a_record() -> Value {
+    let mut record: Value =
+        serde_json::from_str(&std::fs::read_to_string("fuzz/records/simulated.json").unwrap()).unwrap();
+    for steps in [&["steps"][..], &["plan", "steps"]] {
+        let steps = steps.iter().fold(&mut record, |value, key| &mut value[key]);
+        steps.as_array_mut().unwrap().truncate(1);
+    }
+    record
+}
+
+/// A Record of so many steps.
+fn record_of_steps(n: usize) -> String {
+    let mut record = a_record();
+    let named = |steps: &Value| -> Value {
+        (0..n)
+            .map(|i| {
+                let mut step = steps[0].clone();
+                step["name"] = format!("s{i}").into();
+                step
+            })
+            .collect()
+    };
+    let (steps, planned) = (named(&record["steps"]), named(&record["plan"]["steps"]));
+    record["steps"] = steps;
+    record["plan"]["steps"] = planned;
+    record.to_string()
+}
+
+/// Lists of a value, each so many times as long.
+fn longer(value: &mut Value, n: usize) {
+    match value {
+        Value::Object(members) => members.values_mut().for_each(|v| longer(v, n)),
+        Value::Array(list) if list.len() > 3 => {
+            *list = list.iter().cycle().take(list.len() * n).cloned().collect();
+        }
+        Value::Array(list) => list.iter_mut().for_each(|v| longer(v, n)),
+        _ => {}
+    }
+}
+
+/// A Record of one step with so many times its samples.
+fn record_of_samples(n: usize) -> String {
+    let mut record = a_record();
+    for target in record["steps"][0]["targets"].as_array_mut().unwrap() {
+        longer(&mut target["series"], n.div_ceil(8));
+    }
+    record.to_string()
+}
+
+/// A Record whose lists of numbers hold so many zeros: no text of so many values is shorter.
+fn record_of_zeros(n: usize) -> String {
+    fn zeros(value: &mut Value, n: usize) {
+        match value {
+            Value::Object(members) => members.values_mut().for_each(|v| zeros(v, n)),
+            Value::Array(list) if list.first().is_some_and(Value::is_number) => {
+                *list = vec![json!(0); n * 50]
+            }
+            Value::Array(list) => list.iter_mut().for_each(|v| zeros(v, n)),
+            _ => {}
+        }
+    }
+    let mut record = a_record();
+    for target in record["steps"][0]["targets"].as_array_mut().unwrap() {
+        zeros(&mut target["series"], n);
+    }
+    record.to_string()
+}
+
+/// A Record with so many doubts.
+fn record_of_doubts(n: usize) -> String {
+    let mut record = a_record();
+    let doubt = |i| {
+        json!({"code": format!("c{}", i % 40), "severity": "note", "step": format!("s{i}"),
+            "text": format!("text {i}"), "advice": ""})
+    };
+    record["warnings"] = (0..n * 5).map(doubt).collect();
+    record.to_string()
+}
+
+fn fio_json(n: usize) -> String {
+    let mut report: Value = serde_json::from_str(&fixture("fio/3.33-fdatasync.json")).unwrap();
+    let job = report["jobs"][0].take();
+    let named = |i| {
+        let mut job = job.clone();
+        job["jobname"] = format!("j{i}").into();
+        job
+    };
+    report["jobs"] = (0..n).map(named).collect();
+    serde_json::to_string_pretty(&report).unwrap() + "\n"
+}
+
+/// Jobs of as few bytes as a job can have.
+fn fio_json_of_small_jobs(n: usize) -> String {
+    let job = |i| format!(r#"{{"jobname":"j{i}","read":{{"io_bytes":4096,"total_ios":1,"runtime":1}}}}"#);
+    let jobs: Vec<String> = (0..n * 10).map(job).collect();
+    format!("{{\"fio version\":\"fio-3.33\",\"jobs\":[{}]}}\n", jobs.join(","))
+}
+
+/// Jobs of two servers, and the options of each.
+fn fio_json_of_servers(n: usize) -> String {
+    let mut report: Value = serde_json::from_str(&fixture("fio/3.33-two-servers.json")).unwrap();
+    let rows = report["client_stats"].as_array().unwrap().clone();
+    report["client_stats"] = rows.iter().cycle().take(n).cloned().collect();
+    serde_json::to_string_pretty(&report).unwrap() + "\n"
+}
+
+fn fio_text(n: usize) -> String {
+    let text = fixture("fio/3.33-fdatasync.txt");
+    let row = text.find("wal: (groupid=").unwrap();
+    let end = text.find("\nRun status").unwrap();
+    let rows: String = (0..n).map(|i| text[row..end].replacen("wal:", &format!("j{i}:"), 1)).collect();
+    text[..row].to_string() + &rows + &text[end..]
+}
+
+fn fio_terse(n: usize) -> String {
+    let outputs = volproof::fio::json_read::read(fixture("fio/3.33-fdatasync.json").as_bytes()).unwrap();
+    let line = volproof::fio::terse::write(&outputs[0]);
+    let line = line.lines().next().unwrap();
+    let mut fields = line.splitn(4, ';');
+    let (version, fio, name, rest) =
+        (fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap(), fields.next().unwrap());
+    (0..n).fold(String::new(), |mut all, i| {
+        writeln!(all, "{version};{fio};{name}{i};{rest}").unwrap();
+        all
+    })
+}
+
+/// ioping with so many requests one by one.
+fn ioping_requests(n: usize) -> String {
+    let text = fixture("foreign/ioping-direct.txt");
+    let row = text.lines().find(|line| line.contains("request=2")).unwrap().to_string() + "\n";
+    text.replacen(&row, &row.repeat(n * 10), 1)
+}
+
+/// Braces and quotes that never close.
+fn unclosed(n: usize) -> String {
+    r#"{"a":{"b":[{"c":"d{""#.repeat(n * 50)
+}
+
+/// Lists within lists, deeper than any report.
+fn nested(n: usize) -> String {
+    "{\"fio\":".to_string() + &"[".repeat(n * 1000)
+}
+
+/// One key that never ends.
+fn endless_text(n: usize) -> String {
+    "{\"jobs\":\"".to_string() + &"a{\\\"".repeat(n * 250)
+}
+
+/// A report that breaks off, before any number of others.
+fn broken_off(n: usize) -> String {
+    "{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\"\n".repeat(n * 10)
+}
+
+/// All inputs, by their content. The texts of fixtures are repeated as they are: any number of reports in one file.
+pub const INPUTS: [(&str, Rows); 26] = [
+    ("a Record of many steps", record_of_steps),
+    ("a Record of many samples", record_of_samples),
+    ("a Record of zeros", record_of_zeros),
+    ("a Record of many doubts", record_of_doubts),
+    ("fio's JSON", fio_json),
+    ("fio's JSON, small jobs", fio_json_of_small_jobs),
+    ("fio's JSON, servers", fio_json_of_servers),
+    ("fio's JSON, many reports", |n| fixture("fio/3.33-fdatasync.json").repeat(n)),
+    ("fio's text", fio_text),
+    ("fio's text, interim reports", |n| fixture("fio/3.33-interim.txt").repeat(n.div_ceil(4))),
+    ("fio's text, servers", |n| fixture("fio/3.33-two-servers.txt").repeat(n.div_ceil(4))),
+    ("fio's text, groups", |n| fixture("fio/3.33-groups.txt").repeat(n.div_ceil(4))),
+    ("fio's terse lines", fio_terse),
+    ("ioping, many requests", ioping_requests),
+    ("dd", |n| fixture("foreign/dd-direct.txt").repeat(n * 8)),
+    ("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
+    ("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
+    ("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),
+    ("ioping, batch", |n| fixture("foreign/ioping-batch.txt").repeat(n * 8)),
+    ("ioping, raw", |n| fixture("foreign/ioping-raw.txt").repeat(n * 8)),
+    ("pg_test_fsync", |n| fixture("foreign/pg_test_fsync.txt").repeat(n * 2)),
+    ("sysbench", |n| fixture("foreign/sysbench-rndrw.txt").repeat(n * 2)),
+    ("unclosed braces", unclosed),
+    ("lists within lists", nested),
+    ("an endless text", endless_text),
+    ("reports that break off", broken_off),
+];
