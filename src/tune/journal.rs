@@ -13,7 +13,7 @@ use super::owner::Owner;
 use super::{Places, TuneError, knob, knob_file};
 
 /// Raised when an older program could misread the file.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// The changes of one run, made and planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,9 +39,10 @@ pub struct Journal {
 pub struct JournalEntry {
     /// The file, from `/`.
     pub path: String,
-    /// The disk, and its sequence number, which another disk of the same name does not have (`diskseq`, Linux 5.15).
+    /// The disk, and the inode of its folder `queue`. A disk that takes the name later has another folder. A loop device keeps the folder
+    /// and the values in it when it is detached and attached again.
     #[serde(skip_serializing_if = "Option::is_none", default)]
-    pub disk: Option<(String, Option<String>)>,
+    pub disk: Option<(String, Option<u64>)>,
     /// The value to go back to.
     pub before: String,
     /// The value to write; none if the file is only here because writing another one disturbs it.
@@ -143,7 +144,7 @@ mod tests {
     fn journal() -> Journal {
         let entry = JournalEntry {
             path: "/sys/block/vdb/queue/rq_affinity".into(),
-            disk: Some(("vdb".into(), Some("7".into()))),
+            disk: Some(("vdb".into(), Some(7))),
             before: "1".into(),
             wanted: Some("2".into()),
             state: EntryState::Writing,
@@ -158,9 +159,9 @@ mod tests {
         evil.entries[0].path = "/etc/passwd".into();
         let text = serde_json::to_string(&evil).unwrap();
         assert_eq!(Journal::parse(&text).unwrap_err(), "it names /etc/passwd, which is no knob");
-        let newer = Journal { version: 3, ..journal() };
+        let newer = Journal { version: 4, ..journal() };
         let text = serde_json::to_string(&newer).unwrap();
-        assert_eq!(Journal::parse(&text).unwrap_err(), "it has form 3, this program knows form 2");
+        assert_eq!(Journal::parse(&text).unwrap_err(), "it has form 4, this program knows form 3");
         let astray = Journal { disks: vec!["../vda".into()], ..journal() };
         let text = serde_json::to_string(&astray).unwrap();
         assert_eq!(Journal::parse(&text).unwrap_err(), "it names '../vda', which is no disk");

@@ -30,7 +30,6 @@ fn machine() -> Moment {
         ("vdd", "[none] mq-deadline kyber bfq", &[]),
     ] {
         let block = format!("/sys/block/{disk}");
-        lay(format!("{block}/diskseq"), "7");
         lay(format!("{block}/mq/0/nr_tags"), "1024");
         let own =
             [("scheduler", scheduler), ("nr_requests", "64"), ("wbt_lat_usec", "1000"), ("nomerges", "1")];

@@ -272,6 +272,11 @@ pub(super) fn value(places: &Places, path: &str) -> Option<String> {
     read(&places.knob(path)).ok()
 }
 
+/// Tells the queue of a disk from that of another disk of the same name: the kernel gives each folder in sysfs a number of its own.
+pub(super) fn queue(places: &Places, disk: &str) -> Option<u64> {
+    knob_file::inode(&places.knob(&format!("/sys/block/{disk}/queue")))
+}
+
 /// As [`value`], for callers who must tell a vanished device from a failure.
 pub(super) fn read(path: &Path) -> std::io::Result<String> {
     let text = knob_file::read(path)?;

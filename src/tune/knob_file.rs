@@ -44,6 +44,15 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The inode of a folder of the kernel.
+pub(super) fn inode(folder: &Path) -> Option<u64> {
+    #[cfg(test)]
+    if let Some(names) = trial::names(folder) {
+        return (!names.is_empty()).then_some(1);
+    }
+    fs::metadata(folder).ok().map(|facts| facts.ino())
+}
+
 /// Whether a kernel setting can be written at all, by its mode: root's rights do not help where the kernel has no code for it.
 pub(super) fn writable(path: &Path) -> bool {
     #[cfg(test)]

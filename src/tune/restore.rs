@@ -289,8 +289,8 @@ fn judge(places: &Places, entry: &JournalEntry) -> FileBefore {
     if entry.state == EntryState::Planned {
         return FileBefore::Untouched;
     }
-    if let Some((disk, Some(sequence))) = &entry.disk
-        && knob::value(places, &format!("/sys/block/{disk}/diskseq")).is_some_and(|now| now != *sequence)
+    if let Some((disk, Some(queue))) = &entry.disk
+        && knob::queue(places, disk).is_some_and(|now| now != *queue)
     {
         return FileBefore::Settled(RestoreOutcome::Gone);
     }

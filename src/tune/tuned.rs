@@ -119,11 +119,10 @@ fn entries(places: &Places, settings: &[Setting], others: &[Journal]) -> Vec<Jou
     }
     let entry = |path: &str, disk: Option<&String>, wanted: Option<String>| {
         let now = knob::value(places, path);
-        let sequence = |d: &String| knob::value(places, &format!("/sys/block/{d}/diskseq"));
         let taken = shared.get(path);
         Some(JournalEntry {
             path: path.to_string(),
-            disk: disk.map(|d| (d.clone(), sequence(d))),
+            disk: disk.map(|d| (d.clone(), knob::queue(places, d))),
             before: taken.map(|e| e.before.clone()).or(now.clone())?,
             wanted,
             state: if taken.is_some() { EntryState::Written } else { EntryState::Planned },

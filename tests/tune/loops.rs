@@ -1,8 +1,10 @@
 //! Knobs of a real device: a loop device of our own over a temporary file. Needs root; says so and passes without.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::traced_loop::{as_new, with_journals};
 use rustix::process::Signal;
@@ -14,7 +16,7 @@ use volproof::tune::{Attempt, Places, RestoreOutcome, RoomNeeded, survey, tune};
 /// A loop device that is detached however the test ends.
 struct Loop {
     name: String,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 impl Loop {
@@ -26,7 +28,20 @@ impl Loop {
         assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
         let name = String::from_utf8(out.stdout).unwrap().trim().strip_prefix("/dev/").unwrap().to_string();
         as_new(&name);
-        Loop { name, _dir: dir }
+        Loop { name, dir }
+    }
+
+    /// Detached, and attached over another file: another disk in the same queue.
+    fn attach_again(&self) {
+        let device = format!("/dev/{}", self.name);
+        let image = self.dir.path().join("other");
+        fs::File::create(&image).unwrap().set_len(16 << 20).unwrap();
+        let run = |words: &[&OsStr]| Command::new("losetup").args(words).status().unwrap().success();
+        assert!(run(&["-d".as_ref(), device.as_ref()]));
+        // A device that somebody looks at goes when they have looked, and another test may have it for a moment.
+        while !run(&[device.as_ref(), image.as_ref()]) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn knobs(&self) -> Vec<(String, String)> {
@@ -163,5 +178,12 @@ fn the_program_puts_back_after_signals_and_kill_9() {
     assert_eq!(fs::read_to_string(&affinity).unwrap(), "2\n", "kept until it is asked for");
     assert!(run(&["restore"]).status.success());
     assert_eq!(device.knobs(), before);
+
+    // The queue of a loop device outlives what it shows, and so do the values in it.
+    assert!(run(&["tune", &path, "--keep"]).status.success());
+    device.attach_again();
+    let out = run(&["restore"]);
+    assert!(out.status.success(), "{out:?}");
+    assert_eq!(device.knobs(), before, "{}", String::from_utf8_lossy(&out.stdout));
     assert_eq!(run(&["topo", "nothing"]).status.code(), Some(2));
 }

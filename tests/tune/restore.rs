@@ -242,8 +242,11 @@ fn a_vanished_device_is_reported_and_the_rest_comes_back() {
     let (_dir, places) = tree();
     let tuned = tune(&places, &disks(&["vdb", "vdc"]), NEED).unwrap();
     fs::remove_dir_all(at(&places, "/sys/block/vdb")).unwrap();
-    // Another disk has come under the name of vdc: its values are not ours.
-    set(&places, "/sys/block/vdc/diskseq", "11");
+    // Another disk has come under the name of vdc: its values are not ours, although they are equal.
+    let queue = at(&places, "/sys/block/vdc/queue");
+    fs::rename(&queue, queue.with_extension("gone")).unwrap();
+    fs::create_dir(&queue).unwrap();
+    set(&places, "/sys/block/vdc/queue/rq_affinity", "2");
     let done = tuned.restore();
     assert!(done.complete());
     assert_eq!(*outcome(&done, "vdb/queue/scheduler"), RestoreOutcome::Gone);

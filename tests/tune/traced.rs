@@ -110,7 +110,7 @@ impl Traced {
     fn traced_command(&self, options: &[&str], program: &[&str]) -> Command {
         let mut command = self.alone();
         command.args(["strace", "-f", "-q", "-y", "-o"]).arg(self.log()).args(options);
-        // A start that waits for ever is one of the things that must not come out.
+        // A start that hangs must fail the test, not stop it.
         command.args(["timeout", "-k", "1", "60"]).args(program);
         command.current_dir(self.device.dir.path());
         command

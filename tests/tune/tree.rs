@@ -37,8 +37,6 @@ pub fn lay(dir: &Path) -> Places {
     write("/sys/devices/system/cpu/cpufreq/policy0/scaling_available_governors", "performance powersave");
     write("/sys/block/vdb/mq/0/nr_tags", "256");
     write("/sys/block/vdb/mq/1/nr_tags", "256");
-    write("/sys/block/vdb/diskseq", "9");
-    write("/sys/block/vdc/diskseq", "10");
     write("/proc/sys/fs/aio-nr", "0");
     places
 }
