@@ -172,7 +172,7 @@ impl Ready {
         }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
             (Facts::File(_), _) if uses.writes || grows || laid.unlink => {
-                let mut clearance = cleared(&named, Access::Overwrite { shared: true })?;
+                let mut clearance = cleared(&named, Access::Overwrite { shared: setting.overwrite_shared })?;
                 clearance.confirm()?;
                 clearance
             }

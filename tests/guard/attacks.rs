@@ -83,10 +83,10 @@ impl Rig {
         place
     }
 
-    /// A process that keeps this open for reading and writing.
+    /// A process that keeps this open for reading and writing, as long as the test lives.
     pub fn open(&mut self, path: &Path) {
         let file = File::options().read(true).write(true).open(path).unwrap();
-        self.children.push(Command::new("sleep").arg("600").stdin(file).spawn().unwrap());
+        self.children.push(Command::new("cat").stdin(Stdio::piped()).stdout(file).spawn().unwrap());
     }
 }
 

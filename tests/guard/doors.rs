@@ -8,23 +8,34 @@ use std::process::Command;
 
 use crate::attacks::{Rig, consent, overlay, volproof};
 
-/// Ways to start a write, with the name of the target in place of `TARGET`. Doors whose first word is `fio:` need the installed fio.
-const DOORS: [&str; 15] = [
+/// Ways to start a write, with the name of the target in place of `TARGET`. The word before a colon says where a door is tried: with the
+/// installed fio, on devices, on files, or only where it is refused, because it takes long where it is not.
+const DOORS: [&str; 25] = [
     "run TARGET --rw randwrite --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine io_uring",
     "run TARGET --rw randrw --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine libaio",
     "run TARGET --rw write --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine psync",
     "run TARGET --rw randwrite --bs 4k --runtime 50ms --tune off --json r.json --quiet --direct=0",
     "run TARGET --rw randwrite --bs 4k --runtime 50ms --tune on --json r.json --quiet",
+    "run TARGET --rw randtrim --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine psync",
+    "run TARGET --preset quick --runtime 50ms --ramp 0s --tune off --json r.json --quiet",
+    "sweep TARGET --rw randwrite --bs 4k --iodepth 1,2 --numjobs 1 --rwmix 0 --runtime 50ms --ramp 0s --tune off --json r.json --quiet",
+    "refused: slo TARGET --rw randwrite --bs 4k --p99 1s --iodepth 2 --runtime 10s --tune off --json r.json --quiet",
     "run --plan plan.toml TARGET --tune off --json r.json --quiet",
     "run TARGET --plan writes-later.toml --tune off --json r.json --quiet",
     "million TARGET 1 1 4k randwrite --runtime 50ms --tune off --json r.json --quiet",
     "fio --name=a --filename=TARGET --rw=randwrite --io_size=64k",
     "fio --name=a --filename=TARGET --rw=randread --io_size=64k --name=b --stonewall --filename=TARGET --rw=write --io_size=64k",
     "fio --name=a --filename=TARGET --rw=randwrite --ioengine=psync --io_size=64k --record=r.json",
+    "device: fio --name=a --filename=TARGET --rw=randtrim --ioengine=psync --io_size=64k",
+    "device: fio --name=a --filename=TARGET --rw=randread --io_size=64k --name=b --filename=TARGET --rw=trim --ioengine=psync --io_size=64k",
+    "file: fio --name=a --filename=TARGET --rw=randread --size=40m --io_size=64k",
+    "refused file: fio --name=a --filename=TARGET --rw=randread --size=1m --io_size=64k --unlink=1",
     "fio job.fio",
     "fio: run TARGET --rw randwrite --bs 4k --runtime 100ms --tune off --json r.json --quiet --engine fio",
     "fio: run TARGET --rw randwrite --bs 4k --runtime 100ms --cross-check 1 --tune off --json r.json --quiet",
     "fio: fio --name=a --filename=TARGET --rw=randwrite --io_size=64k --verify=crc32c",
+    "fio file: fio --name=a --filename=TARGET --rw=randread --size=40m --io_size=64k --iodepth_low=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=randread --size=1m --io_size=64k --iodepth_low=1 --unlink=1",
 ];
 
 /// A target, and the bytes that must stay.
@@ -37,15 +48,25 @@ struct Target {
     device: bool,
     /// Others may have the file open.
     shared: bool,
+    /// Stands before the program, such as `unshare`.
+    within: Vec<String>,
 }
 
 impl Target {
     fn file(name: &'static str, path: PathBuf, bytes: &Path, refused: Option<&'static str>) -> Target {
-        Target { name, path, bytes: bytes.into(), refused, device: false, shared: true }
+        Target { name, path, bytes: bytes.into(), refused, device: false, shared: true, within: Vec::new() }
     }
 
     fn device(name: &'static str, path: &Path, bytes: &Path, refused: Option<&'static str>) -> Target {
-        Target { name, path: path.into(), bytes: bytes.into(), refused, device: true, shared: true }
+        Target {
+            name,
+            path: path.into(),
+            bytes: bytes.into(),
+            refused,
+            device: true,
+            shared: true,
+            within: Vec::new(),
+        }
     }
 }
 
@@ -55,6 +76,21 @@ fn mounted(rig: &mut Rig, image: &Path) -> PathBuf {
     rig.filesystem(&device);
     rig.mount(&device);
     device
+}
+
+/// Programs after these words have this device as their system disk: it carries `/`, and the machine's folders are seen in it.
+fn on_system_disk(rig: &mut Rig, device: &Path) -> Vec<String> {
+    let top = rig.mount(device);
+    let program = Path::new(env!("CARGO_BIN_EXE_volproof")).parent().unwrap();
+    let script = "top=$0; cd /
+        for folder in dev proc sys usr etc \"$1\" \"$2\"; do
+            mkdir -p \"$top/$folder\" && mount --rbind \"/$folder\" \"$top/$folder\" || exit 99
+        done
+        for name in bin sbin lib lib64; do ln -sf \"usr/$name\" \"$top/$name\"; done
+        folder=$2; shift 2; exec chroot \"$top\" sh -c 'cd \"$0\" && exec \"$@\"' \"$folder\" \"$@\"";
+    let words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script];
+    let folders = [&top, program, rig.dir.path()].map(|folder| folder.to_str().unwrap().to_string());
+    words.map(String::from).into_iter().chain(folders).collect()
 }
 
 fn targets(rig: &mut Rig) -> Vec<Target> {
@@ -76,6 +112,15 @@ fn targets(rig: &mut Rig) -> Vec<Target> {
     rig.filesystem(&part);
     rig.mount(&part);
     all.push(Target::device("the disk of a mounted partition", &disk, &image, Some("mounted")));
+
+    let image = rig.image("system.img", 16);
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    let within = on_system_disk(rig, &device);
+    all.push(Target {
+        within,
+        ..Target::device("the system disk of a program", &device, &image, Some("system-disk"))
+    });
 
     let image = rig.image("open.img", 16);
     let device = rig.loop_over(&image, &[]);
@@ -139,16 +184,18 @@ fn every_door_refuses_what_is_in_use_and_opens_what_is_free() {
         let agreed = if target.device { consent(&rig, &target.path) } else { String::new() };
         let untouched = fs::read(&target.bytes).unwrap();
         for line in DOORS {
-            let line = match line.strip_prefix("fio: ") {
-                Some(_) if !fio => continue,
-                Some(line) => line,
-                None => line,
-            };
-            // Processes of fio share files: it asks nobody for consent to files that others have open.
-            if !target.shared && line.starts_with("fio") {
+            let (needs, line) = line.split_once(": ").unwrap_or(("", line));
+            let fits = needs.split_whitespace().all(|need| match need {
+                "fio" => fio,
+                "device" => target.device,
+                "file" => !target.device,
+                _ => target.refused.is_some(),
+            });
+            if !fits {
                 continue;
             }
-            let (code, said) = volproof(&rig, &[], &slices(&door(&rig, line, &target, &agreed)));
+            let within: Vec<&str> = target.within.iter().map(String::as_str).collect();
+            let (code, said) = volproof(&rig, &within, &slices(&door(&rig, line, &target, &agreed)));
             let right = match target.refused {
                 Some(why) => {
                     refused += 1;

@@ -149,11 +149,9 @@ impl<'a> Files<'a> {
 
 /// Every file and device that a job names or makes up a name for, whatever its clones do with it.
 pub fn targets(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
-    let clones = match job.text("filename_format") {
-        // Names of the usual form end in numbers and lie in the job's folder: no device has one.
-        Some(format) if format != FORMAT && job.text("filename").is_none() => job.int("numjobs").unwrap_or(1),
-        _ => 1,
-    };
+    // Clones share named files, unless each goes to another folder.
+    let shared = job.text("filename").is_some() && job.text("directory").is_none();
+    let clones = if shared { 1 } else { job.int("numjobs").unwrap_or(1) };
     let mut all: Vec<PathBuf> =
         (0..clones.max(1) as u32).flat_map(|number| names(job, number, look)).collect();
     all.sort();

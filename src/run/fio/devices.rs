@@ -14,10 +14,12 @@ use super::{Failure, log_files};
 use crate::device::{self, Facts, Root};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
+use crate::fio::option_value::{OptionValue, TargetAmount};
 use crate::fio::plan::{self, Obstacle, PathKind};
 use crate::fio::table;
 use crate::guard::{self, Access};
 use crate::output;
+use crate::unit::Bytes;
 
 /// Options whose devices are named elsewhere (in a trace, a profile), or that run programs.
 const UNSEEN: [&str; 6] =
@@ -66,6 +68,41 @@ pub fn written(
         }
     }
     found
+}
+
+/// Existing files that change although their jobs only read: a file that is shorter than what is to be read is made longer (the installed
+/// fio writes all of it anew, or replaces it), and files are removed on request.
+pub fn laid_out(
+    command: &Command,
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+    look: &dyn Fn(&Path) -> PathKind,
+) -> Vec<PathBuf> {
+    let changed = |job: &Job, path: &Path| match look(path) {
+        PathKind::File(length) => {
+            job.flag("unlink") || job.flag("unlink_each_loop") || length < asked_length(job)
+        }
+        _ => false,
+    };
+    let of_job = |job: &Job| files(job).into_iter().filter(|path| changed(job, path)).collect::<Vec<_>>();
+    command.jobs.iter().filter(|job| reads_only(job)).flat_map(of_job).collect()
+}
+
+/// The length that a file must have for the last clone of a job; shares of a file ask for no more than it has.
+fn asked_length(job: &Job) -> Bytes {
+    let bytes = |name: &str| match job.size(name) {
+        Some(TargetAmount::Bytes(n)) => n,
+        _ => 0,
+    };
+    let of_file = match job.value("filesize") {
+        Some(OptionValue::Ranges([Some((_, high)), ..])) => high,
+        _ => 0,
+    };
+    let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
+    let begins = bytes("offset").saturating_add(bytes("offset_increment").saturating_mul(clones - 1));
+    match bytes("size").max(of_file) {
+        0 => Bytes(0),
+        length => Bytes(begins.saturating_add(length)),
+    }
 }
 
 /// Nothing but reads is asked for.

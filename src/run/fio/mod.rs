@@ -39,6 +39,7 @@ use crate::device::Root;
 use crate::engine::Timer;
 use crate::exit::Exit;
 use crate::fio::command::{Command, InfoRequest, Surroundings};
+use crate::fio::job::Job;
 use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Native, Obstacle, PathKind};
 use crate::fio::{argv, cmdhelp};
@@ -111,6 +112,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         }
         Err(needs) => {
             for_fio(&command, &needs, &look)?;
+            own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
             guarded(&root, &command, &own, &look)?;
             Err(hand_over::to_installed(&rest, &needs))
         }
@@ -213,14 +215,16 @@ fn sinks(command: &Command, own: &VolproofOptions, look: &dyn Fn(&Path) -> PathK
     Ok(())
 }
 
-/// Every device that may be written is cleared, before a file is made or a program called.
+/// Every device and every file that may be written is cleared, before a file is made or a program called.
 fn guarded(
     root: &Root,
     command: &Command,
     own: &VolproofOptions,
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Result<(), Failure> {
-    let written = devices::written(command, &|job| plan::targets(job, look), look);
+    let files = |job: &Job| plan::targets(job, look);
+    let mut written = devices::written(command, &files, look);
+    written.extend(devices::laid_out(command, &files, look));
     devices::clear(root, &written, &log_files::names(command), own).map_err(as_fio)
 }
 

@@ -59,6 +59,20 @@ impl VolproofOptions {
         }
         Ok((own, rest))
     }
+
+    /// Whether the installed fio can run the command alone.
+    ///
+    /// # Errors
+    /// The option that only a run by volproof honours.
+    pub fn left_to_fio(&self) -> Result<(), String> {
+        let asked = [("--record", self.record.is_some()), ("--tune", self.tune)];
+        match asked.iter().find(|(_, given)| *given) {
+            Some((name, _)) => Err(format!(
+                "{name} is volproof's own: leave it out, because only the installed fio can do this"
+            )),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Name and value of an option with one dash or two; no name for anything else.
@@ -99,6 +113,9 @@ mod tests {
         .unwrap();
         assert_eq!(own.destroy, ["S1", "S2"]);
         assert!(own.overwrite_shared && own.tune && own.quiet_doubts && own.record == Some("r.json".into()));
+        assert!(own.left_to_fio().unwrap_err().starts_with("--record is volproof's own: leave it out"));
+        let consents = VolproofOptions { record: None, tune: false, ..own };
+        assert_eq!(consents.left_to_fio(), Ok(()));
         assert_eq!(rest, ["--name=a", "job.fio", "-"]);
         assert_eq!(take(&["--overwrite=1"]).unwrap().1, ["--overwrite=1"], "an option of fio");
         assert!(take(&["--destroy"]).unwrap_err().contains("requires an argument"));
