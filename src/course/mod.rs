@@ -7,8 +7,10 @@
 mod caps;
 pub mod finished;
 mod forecast;
+mod search_answer;
 mod searching;
 pub mod slo_options;
+mod sweep_answer;
 pub mod sweep_options;
 pub mod sweeping;
 

@@ -1,4 +1,4 @@
-//! The search for the most load that keeps a limit of the response time, as a course.
+//! The search for the most load that keeps a limit of the response time, as a course. Its answer is in `search_answer`.
 //!
 //! Loads are offered in open loop, so that a response counts from the moment at which a client would have asked (method page, §5.3). The
 //! search bisects on what is sure: a load holds when its whole interval keeps the limit. Short trials go on until one of them is unsure;
@@ -11,21 +11,21 @@ use super::{Course, FinishedStep, Forecast};
 use crate::catalogue::volume_promise::Promise;
 use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
-use crate::record::{CourseAnswer, LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
+use crate::record::{CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{effective_samples, pooled};
-use crate::unit::{Nanos, grouped, total};
+use crate::unit::{Nanos, total};
 
 /// The bracket is narrow enough when its ends differ by this share.
 const NARROW: f64 = 0.01;
 /// Above the most of the closed loop by this share no load is tried.
-const CEILING: f64 = 1.1;
+pub(super) const CEILING: f64 = 1.1;
 /// Below this share of the most the search gives up.
 const FLOOR: f64 = 0.005;
 /// A trial has so many I/Os beyond its percentile, and a confirmation five times as many.
-const BEYOND: f64 = 20.0;
+pub(super) const BEYOND: f64 = 20.0;
 /// A percentile that needs a longer trial is refused.
-const LONGEST: Nanos = Nanos::seconds(3600);
+pub(super) const LONGEST: Nanos = Nanos::seconds(3600);
 /// The longest confirmation.
 const LONGEST_CONFIRMATION: Nanos = Nanos::seconds(4 * 3600);
 /// A depth gives a load when its rate is no lower than this share of it.
@@ -33,13 +33,15 @@ const GIVES: f64 = 0.99;
 /// The search ends after so many trials in any case.
 const MOST_TRIALS: usize = 40;
 
-/// What the latencies of a step say of the limit.
+/// How the latencies of a step stand to the limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct LimitSeen {
-    value_ns: Option<Nanos>,
+pub(super) struct LimitSeen {
+    /// The figure of the limit.
+    pub(super) value_ns: Option<Nanos>,
     /// Share above the limit, with its interval.
     above: Option<(f64, f64, f64)>,
-    outcome: TrialOutcome,
+    /// Whether the limit holds.
+    pub(super) outcome: TrialOutcome,
 }
 
 /// Where a search stands.
@@ -54,13 +56,13 @@ enum Stand {
 }
 
 /// The bracket around the most load.
-struct Bracket {
+pub(super) struct Bracket {
     /// The highest load that holds, 0 for none.
-    holds: f64,
+    pub(super) holds: f64,
     /// A long trial showed that it does.
-    confirmed: bool,
+    pub(super) confirmed: bool,
     /// The lowest load that is refused.
-    refused: Option<f64>,
+    pub(super) refused: Option<f64>,
 }
 
 impl Course for LoadSearch {
@@ -98,37 +100,7 @@ impl Course for LoadSearch {
     }
 
     fn answer(&self, finished: &[FinishedStep], _promise: Option<&Promise>) -> Option<CourseAnswer> {
-        let unloaded = self.held(named(finished, "unloaded")?);
-        let most = named(finished, "most");
-        let trials = self.trials(finished);
-        let bracket = self.bracket(&trials);
-        let holds = (bracket.holds > 0.0).then_some(bracket.holds);
-        let confirmations =
-            trials.iter().filter(|t| bracket.confirmed && t.offered_per_second == bracket.holds);
-        let confirmed_ns = confirmations.map(|t| t.runtime_ns).max();
-        let failed = |t: &&LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
-        let lowest = trials.iter().filter(failed).map(|t| t.offered_per_second).fold(f64::INFINITY, f64::min);
-        let kept = trials.iter().filter(|t| t.outcome == TrialOutcome::Holds);
-        let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest;
-        let depth = holds.and_then(|rate| self.depth(finished, rate));
-        let mut answer = LoadAnswer {
-            sentence: String::new(),
-            rw: self.base.rw,
-            figure: self.figure,
-            limit_ns: self.limit,
-            unloaded_ns: unloaded.value_ns,
-            most_iops: most.map(|f| f.iops),
-            holds_per_second: holds,
-            refused_per_second: bracket.refused,
-            confirmed_ns,
-            monotone,
-            depth,
-            trials,
-            notes: Vec::new(),
-        };
-        answer.notes = self.notes(&answer, most);
-        answer.sentence = self.sentence(&answer, unloaded.outcome);
-        Some(CourseAnswer::Load(answer))
+        self.load_answer(finished).map(CourseAnswer::Load)
     }
 
     fn forecast(&self) -> Forecast {
@@ -143,7 +115,7 @@ impl Course for LoadSearch {
     }
 }
 
-fn named<'a>(finished: &'a [FinishedStep], name: &str) -> Option<&'a FinishedStep> {
+pub(super) fn named<'a>(finished: &'a [FinishedStep], name: &str) -> Option<&'a FinishedStep> {
     finished.iter().find(|f| f.step.name == name)
 }
 
@@ -162,7 +134,7 @@ fn rounded(rate: f64) -> f64 {
 }
 
 impl LoadSearch {
-    /// What the latencies of one direction say of the limit.
+    /// How the latencies of one direction stand to the limit.
     fn held_by(&self, seconds: &[Sparse]) -> LimitSeen {
         let all = pooled(seconds);
         let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
@@ -199,8 +171,8 @@ impl LoadSearch {
         LimitSeen { value_ns: found.map(|m| Nanos(m.mean_ns.round() as u64)), above: None, outcome }
     }
 
-    /// What a step says of the limit: its worst direction.
-    fn held(&self, done: &FinishedStep) -> LimitSeen {
+    /// How a step stands to the limit: its worst direction.
+    pub(super) fn held(&self, done: &FinishedStep) -> LimitSeen {
         let weight = |held: &LimitSeen| match held.outcome {
             TrialOutcome::Fails | TrialOutcome::Overload => 2,
             TrialOutcome::Unsure => 1,
@@ -211,7 +183,7 @@ impl LoadSearch {
         worst.unwrap_or(LimitSeen { value_ns: None, above: None, outcome: TrialOutcome::Unsure })
     }
 
-    fn trials(&self, finished: &[FinishedStep]) -> Vec<LoadTrial> {
+    pub(super) fn trials(&self, finished: &[FinishedStep]) -> Vec<LoadTrial> {
         let offered = finished.iter().filter_map(|f| Some((f, f.step.rate_iops?)));
         let trial = |(f, rate): (&FinishedStep, f64)| {
             let held = self.held(f);
@@ -244,7 +216,7 @@ impl LoadSearch {
     }
 
     /// The bracket that the trials leave.
-    fn bracket(&self, trials: &[LoadTrial]) -> Bracket {
+    pub(super) fn bracket(&self, trials: &[LoadTrial]) -> Bracket {
         let (long, short): (Vec<&LoadTrial>, Vec<&LoadTrial>) = trials.iter().partition(|t| self.is_long(t));
         let holds = |t: &&LoadTrial| t.outcome == TrialOutcome::Holds;
         let rate = |t: &LoadTrial| t.offered_per_second;
@@ -273,7 +245,7 @@ impl LoadSearch {
         if length > self.base.runtime { self.confirm.max(long) } else { self.confirm }
     }
 
-    /// What is to be tried next.
+    /// The next trial, or the end.
     fn stand(&self, trials: &[LoadTrial], most: f64) -> Stand {
         if trials.len() >= MOST_TRIALS || most <= 0.0 {
             return Stand::End;
@@ -319,7 +291,7 @@ impl LoadSearch {
         Some(self.at_depth(depth))
     }
 
-    fn depth(&self, finished: &[FinishedStep], rate: f64) -> Option<LoadDepth> {
+    pub(super) fn depth(&self, finished: &[FinishedStep], rate: f64) -> Option<LoadDepth> {
         let (too_small, enough) = self.depths(finished, rate);
         let enough = enough?;
         Some(LoadDepth {
@@ -329,101 +301,6 @@ impl LoadSearch {
             value_ns: self.held(enough).value_ns,
             too_small,
         })
-    }
-
-    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome) -> String {
-        let limit = format!("{} of at most {}", self.figure, self.limit);
-        let rate = |r: f64| grouped(r.round() as u64);
-        let alone = answer.unloaded_ns.unwrap_or_default();
-        let Some(holds) = answer.holds_per_second else {
-            return match answer.refused_per_second {
-                _ if unloaded == TrialOutcome::Fails => format!(
-                    "No load has a {limit}: one request alone already has a {} of {alone}.",
-                    self.figure
-                ),
-                Some(refused) => {
-                    format!("No load was found with a {limit}: {} IOPS already has more.", rate(refused))
-                }
-                None => "No load has been tried yet.".into(),
-            };
-        };
-        let sure = match answer.confirmed_ns {
-            Some(time) => format!("confirmed for {}", time.clock()),
-            None => "not confirmed".into(),
-        };
-        let mut text = match answer.refused_per_second {
-            Some(refused) => format!(
-                "{} IOPS surely has a {limit} ({sure}), {} IOPS does not surely",
-                rate(holds),
-                rate(refused)
-            ),
-            None => format!(
-                "{} IOPS has a {limit} ({sure}), and so may more: it is all that the depth of the search allows",
-                rate(holds)
-            ),
-        };
-        if let Some(depth) = &answer.depth {
-            let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
-            text += &format!("; depth {}{jobs} is the smallest that gives it", depth.iodepth);
-        }
-        text + "."
-    }
-
-    fn notes(&self, answer: &LoadAnswer, most: Option<&FinishedStep>) -> Vec<String> {
-        let mut notes = Vec::new();
-        let Some(most) = most else { return notes };
-        if !answer.monotone {
-            notes.push(
-                "not monotone: a load failed that another trial of it, or of a higher load, had kept. Credits or a neighbour do that: give a longer \
-                 --confirm to see what holds for good"
-                    .into(),
-            );
-        }
-        if answer.refused_per_second.is_none() && answer.holds_per_second.is_some() {
-            notes.push(format!(
-                "the most lies at the edge of the range: give --iodepth above {} or more --numjobs",
-                self.base.iodepth
-            ));
-        }
-        let mut codes: Vec<&str> = answer
-            .trials
-            .iter()
-            .flat_map(|t| &t.spoilt_by)
-            .chain(&most.spoilt_by)
-            .map(String::as_str)
-            .collect();
-        codes.sort_unstable();
-        codes.dedup();
-        if !codes.is_empty() {
-            notes.push(format!(
-                "some steps do not show what the volume can do ({}): `volproof explain` on the Record says why",
-                codes.join(", ")
-            ));
-        }
-        if let Some(share) = self.figure.share() {
-            let rate = most.iops * CEILING / 2.0;
-            let needed = BEYOND / (rate.max(1e-9) * (1.0 - share));
-            if answer.trials.is_empty() && needed > LONGEST.as_seconds() {
-                notes.push(format!(
-                    "a {} needs trials of {} at {} IOPS: limit a lower percentile",
-                    self.figure,
-                    Nanos::seconds(needed as u64).clock(),
-                    grouped(rate as u64)
-                ));
-            }
-        }
-        if let Some(depth) = answer.depth.as_ref().filter(|d| d.iodepth > d.too_small + 1) {
-            notes.push(format!("depths between {} and {} were not tried", depth.too_small, depth.iodepth));
-        }
-        if self.budget.is_some() && answer.holds_per_second.is_some() {
-            if answer.confirmed_ns.is_none() {
-                notes.push("left out for lack of time: the confirmation".into());
-            }
-            if answer.depth.is_none() {
-                notes.push("left out for lack of time: the depth that gives the load".into());
-            }
-        }
-        notes
     }
 }
 

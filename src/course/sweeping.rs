@@ -1,4 +1,4 @@
-//! A sweep as a course, and its answer.
+//! A sweep as a course: the order of its points. Their answer is in `sweep_answer`.
 //!
 //! The first run of every point goes up in depth, so that it can stop where more depth only adds waiting. All later runs are in random
 //! order, so that a volume that drifts does not look like one that depends on an option.
@@ -8,30 +8,20 @@ use std::collections::HashMap;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::finished::percentile;
-use super::{Course, FinishedStep, Forecast, caps};
+use super::{Course, FinishedStep, Forecast};
 use crate::catalogue::volume_promise::Promise;
-use crate::diagnose;
-use crate::hist::Histogram;
 use crate::plan::{AxisOption, Pattern, Step, Sweep};
-use crate::record::{AxisBest, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
-use crate::stats::moments::{mean, student, variance};
+use crate::record::CourseAnswer;
 use crate::stats::spread::quantile;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::unit::Nanos;
 
 /// A rate that grows by less than this over two doublings of depth does not grow.
-const GROWTH: f64 = 0.05;
-/// Depth that reaches this share of the most is enough.
-const ENOUGH: f64 = 0.95;
-/// Rates that differ by less than this over shares of reads have one limit for both.
-const SAME_LIMIT: f64 = 0.05;
-/// A volume that changes by more than this between the first and the last run drifts.
-const DRIFT: f64 = 0.03;
+pub(super) const GROWTH: f64 = 0.05;
 /// The depth at which most volumes reach their limit, for the likely time.
 const LIKELY_DEPTH: u64 = 32;
 
 /// A point: one value for each axis.
-type Values = Vec<u64>;
+pub(super) type Values = Vec<u64>;
 
 impl Course for Sweep {
     fn possible(&self) -> Vec<Step> {
@@ -61,37 +51,7 @@ impl Course for Sweep {
     }
 
     fn answer(&self, finished: &[FinishedStep], promise: Option<&Promise>) -> Option<CourseAnswer> {
-        let done: HashMap<&str, &FinishedStep> = finished.iter().map(|f| (f.step.name.as_str(), f)).collect();
-        let runs_of = |point: &Values| -> Vec<&FinishedStep> {
-            (0..self.repeats)
-                .filter_map(|run| done.get(self.step(point, run).name.as_str()).copied())
-                .collect()
-        };
-        let measured: Vec<(Values, Vec<&FinishedStep>)> = self
-            .points()
-            .into_iter()
-            .map(|p| (p.clone(), runs_of(&p)))
-            .filter(|(_, runs)| !runs.is_empty())
-            .collect();
-        if measured.is_empty() {
-            return None;
-        }
-        let points: Vec<(Values, SweepPoint)> =
-            measured.iter().map(|(values, runs)| (values.clone(), self.point(runs))).collect();
-        let depths = self.depths(&points);
-        let caps = self.caps(&points, promise);
-        let best = self.best(&points);
-        let notes = self.notes(&points, &measured, &depths);
-        Some(CourseAnswer::Sweep(SweepAnswer {
-            sentence: self.sentence(&points, &depths, &caps, &best),
-            rw: self.base.rw,
-            axes: self.axes.iter().map(|a| a.option).collect(),
-            depths,
-            caps,
-            best,
-            notes,
-            points: points.into_iter().map(|(_, point)| point).collect(),
-        }))
+        self.sweep_answer(finished, promise).map(CourseAnswer::Sweep)
     }
 
     fn forecast(&self) -> Forecast {
@@ -133,43 +93,12 @@ fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
     items
 }
 
-/// The rate at a point and its error, from all its runs: the greater of the error within runs and that between them.
-fn pooled_rate(runs: &[&FinishedStep]) -> (f64, Option<f64>) {
-    let rates: Vec<f64> = runs.iter().map(|f| f.iops).collect();
-    let n = rates.len() as f64;
-    let errors: Option<Vec<f64>> = runs.iter().map(|f| f.error).collect();
-    let within = errors.map(|e| e.iter().map(|e| e * e).sum::<f64>().sqrt() / n);
-    let between = (rates.len() > 1).then(|| (variance(&rates) / n).sqrt());
-    let half = match (within, between) {
-        (Some(within), Some(between)) if between > within => Some(between * student(0.975, n - 1.0)),
-        (Some(within), _) => Some(within * quantile(0.975)),
-        (None, Some(between)) if rates.len() > 2 => Some(between * student(0.975, n - 1.0)),
-        (None, _) => None,
-    };
-    (mean(&rates), half)
-}
-
-/// The points that show the volume; all of them where none does.
-fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
-    let sound: Vec<_> = points.iter().copied().filter(|(_, p)| p.spoilt_by.is_empty()).collect();
-    if sound.is_empty() { points.to_vec() } else { sound }
-}
-
-/// The point with the highest rate.
-fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
-    sound(points).into_iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops))
-}
-
-fn total_depth(point: &SweepPoint) -> u64 {
-    u64::from(point.iodepth) * u64::from(point.numjobs)
-}
-
 impl Sweep {
-    fn place(&self, option: AxisOption) -> Option<usize> {
+    pub(super) fn place(&self, option: AxisOption) -> Option<usize> {
         self.axes.iter().position(|a| a.option == option)
     }
 
-    fn depth_axis(&self) -> Option<usize> {
+    pub(super) fn depth_axis(&self) -> Option<usize> {
         self.place(AxisOption::Iodepth)
     }
 
@@ -179,249 +108,6 @@ impl Sweep {
         let depths = self.depth_axis().map_or(1, |d| self.axes[d].values.len());
         shuffled(points.chunks(depths).map(<[Values]>::to_vec).collect(), self.seed)
     }
-
-    fn point(&self, runs: &[&FinishedStep]) -> SweepPoint {
-        let step = &runs[0].step;
-        let (iops, half) = pooled_rate(runs);
-        let mut service = Histogram::new();
-        runs.iter().for_each(|f| service.merge(&f.service));
-        let mut spoilt_by: Vec<String> = runs.iter().flat_map(|f| f.spoilt_by.clone()).collect();
-        spoilt_by.sort();
-        spoilt_by.dedup();
-        let n = runs.len() as f64;
-        SweepPoint {
-            block_bytes: Bytes(AxisOption::Bs.of(step)),
-            iodepth: step.iodepth,
-            numjobs: step.numjobs,
-            reads_percent: (step.rw.directions().len() > 1).then_some(step.rwmix),
-            runs: runs.len() as u32,
-            iops,
-            iops_low: half.map(|h| (iops - h).max(0.0)),
-            iops_high: half.map(|h| iops + h),
-            bytes_per_second: runs.iter().map(|f| f.bytes_per_second).sum::<f64>() / n,
-            in_flight: runs.iter().map(|f| f.in_flight).sum::<f64>() / n,
-            mean_ns: service.mean().unwrap_or(0.0),
-            p50_ns: percentile(&service, 0.5),
-            p99_ns: percentile(&service, 0.99),
-            p999_ns: percentile(&service, 0.999),
-            spoilt_by,
-        }
-    }
-
-    /// The points by the values of all options but those left out, in the order of the axes.
-    fn groups<'a>(
-        &self,
-        points: &'a [(Values, SweepPoint)],
-        without: &[AxisOption],
-    ) -> Vec<(String, Vec<&'a (Values, SweepPoint)>)> {
-        let mut groups: Vec<(String, Vec<&(Values, SweepPoint)>)> = Vec::new();
-        for point in points {
-            let of_axes = self.axes.iter().zip(&point.0).filter(|(axis, _)| !without.contains(&axis.option));
-            let words: Vec<String> = of_axes.map(|(axis, value)| axis.option.words(*value)).collect();
-            let at = words.join(", ");
-            match groups.iter_mut().find(|(name, _)| *name == at) {
-                Some((_, group)) => group.push(point),
-                None => groups.push((at, vec![point])),
-            }
-        }
-        groups
-    }
-
-    fn depths(&self, points: &[(Values, SweepPoint)]) -> Vec<DepthAnswer> {
-        let Some(axis) = self.depth_axis() else { return Vec::new() };
-        let deepest = self.axes[axis].values.last();
-        let groups = self.groups(points, &[AxisOption::Iodepth]);
-        groups.into_iter().filter_map(|(at, group)| depth_answer(at, &group, axis, deepest)).collect()
-    }
-
-    fn caps(&self, points: &[(Values, SweepPoint)], promise: Option<&Promise>) -> Vec<crate::record::CapFit> {
-        if self.place(AxisOption::Bs).is_none() {
-            return Vec::new();
-        }
-        let direction = diagnose::direction(self.base.rw);
-        let promised = |size: Bytes| Some(promise?.least(size, direction?)?.iops);
-        let groups = self.groups(points, &[AxisOption::Bs, AxisOption::Iodepth]);
-        let fits = groups.into_iter().filter_map(|(at, group)| {
-            let mut sizes: Vec<Bytes> = group.iter().map(|(_, p)| p.block_bytes).collect();
-            sizes.dedup();
-            let most = sizes.iter().filter_map(|size| {
-                let of_size: Vec<_> = group.iter().copied().filter(|(_, p)| p.block_bytes == *size).collect();
-                Some((*size, highest(&of_size)?.1.iops))
-            });
-            caps::fit(at, &most.collect::<Vec<_>>(), promised)
-        });
-        fits.collect()
-    }
-
-    /// The most at each value of each axis but depth, where there is more than that axis.
-    fn best(&self, points: &[(Values, SweepPoint)]) -> Vec<AxisBest> {
-        let mut best = Vec::new();
-        for (place, axis) in self.axes.iter().enumerate().filter(|(_, a)| a.option != AxisOption::Iodepth) {
-            for value in &axis.values {
-                let of_value: Vec<_> = points.iter().filter(|(values, _)| values[place] == *value).collect();
-                best.extend(highest(&of_value).map(|(_, p)| AxisBest {
-                    option: axis.option,
-                    value: *value,
-                    iops: p.iops,
-                    bytes_per_second: p.bytes_per_second,
-                }));
-            }
-        }
-        best
-    }
-
-    fn sentence(
-        &self,
-        points: &[(Values, SweepPoint)],
-        depths: &[DepthAnswer],
-        caps: &[crate::record::CapFit],
-        best: &[AxisBest],
-    ) -> String {
-        let all: Vec<_> = points.iter().collect();
-        let Some((values, most)) = highest(&all) else { return String::new() };
-        let at: Vec<String> = self
-            .axes
-            .iter()
-            .zip(values)
-            .filter(|(axis, _)| axis.option != AxisOption::Iodepth)
-            .map(|(axis, value)| axis.option.words(*value))
-            .collect();
-        let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
-        let (iops, rate) = (grouped(most.iops.round() as u64), significant(most.bytes_per_second / 1e6));
-        let mut text = format!("{iops} IOPS ({rate} MB/s) is the most{at}");
-        let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
-        match top {
-            Some(d) if d.at_edge => {
-                text += &format!(
-                    " that was seen, and it lies at the edge of the range: depth {} may not be the end",
-                    d.most_at
-                );
-            }
-            Some(d) => {
-                text += &format!("; depth {} is the smallest that reaches 95 % of it", d.enough);
-            }
-            None => {}
-        }
-        if let Some(fit) = caps.iter().find(|c| c.explains) {
-            let (a, b) = (fit.iops_cap, fit.bytes_cap);
-            let iops = a.map(|a| format!("{} IOPS", grouped(a.round() as u64)));
-            let bytes = b.map(|b| format!("{} MB/s", significant(b / 1e6)));
-            text += &match (iops, bytes, fit.knee_bytes) {
-                (Some(iops), Some(bytes), Some(knee)) => {
-                    format!("; the limit is {iops} up to blocks of {} and {bytes} above", Bytes(knee as u64))
-                }
-                (Some(one), ..) | (None, Some(one), _) => {
-                    format!("; the limit is {one} at every block size")
-                }
-                (None, None, _) => String::new(),
-            };
-        }
-        if let Some(spread) = spread_of(best, AxisOption::Rwmix) {
-            let percent = significant(100.0 * spread);
-            text += &if spread <= SAME_LIMIT {
-                format!("; the mix changes it by {percent} %: reads and writes have one limit")
-            } else {
-                format!("; the mix changes it by {percent} %")
-            };
-        }
-        text + "."
-    }
-
-    fn notes(
-        &self,
-        points: &[(Values, SweepPoint)],
-        measured: &[(Values, Vec<&FinishedStep>)],
-        depths: &[DepthAnswer],
-    ) -> Vec<String> {
-        let mut notes: Vec<String> =
-            self.left_out.iter().map(|what| format!("left out for lack of time: {what}")).collect();
-        for d in depths.iter().filter(|d| d.at_edge) {
-            let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
-            notes.push(format!(
-                "the rate still grew at depth {}{at}: give --iodepth a larger range",
-                d.most_at
-            ));
-        }
-        for d in depths {
-            if let Some(after) = d.falls_after {
-                let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
-                notes.push(format!("more depth than {after}{at} gives less"));
-            }
-        }
-        if self.place(AxisOption::Bs).is_some() && self.depth_axis().is_none() {
-            notes.push(format!(
-                "depth was {} at every point, and whether more of it gives more was not measured: add --iodepth 1..256",
-                u64::from(self.base.iodepth) * u64::from(self.base.numjobs)
-            ));
-        }
-        let spoilt: Vec<&SweepPoint> =
-            points.iter().map(|(_, p)| p).filter(|p| !p.spoilt_by.is_empty()).collect();
-        if !spoilt.is_empty() {
-            let mut codes: Vec<&str> = spoilt.iter().flat_map(|p| &p.spoilt_by).map(String::as_str).collect();
-            codes.sort_unstable();
-            codes.dedup();
-            let what = match spoilt.len() == points.len() {
-                true => "no point shows",
-                false => "points marked ! do not show",
-            };
-            notes.push(format!(
-                "{what} what the volume can do ({}): `volproof explain` on the Record says why",
-                codes.join(", ")
-            ));
-        }
-        let changes: Vec<f64> = measured
-            .iter()
-            .filter_map(|(_, runs)| {
-                let (first, last) = (runs.first()?, runs.last().filter(|_| runs.len() > 1)?);
-                (first.iops > 0.0 && last.iops > 0.0).then(|| (last.iops / first.iops).ln())
-            })
-            .collect();
-        if !changes.is_empty() && mean(&changes).abs() > DRIFT {
-            let percent = 100.0 * (mean(&changes).exp() - 1.0);
-            notes.push(format!(
-                "the volume changed while it was measured: the last runs are {} % {} than the first",
-                significant(percent.abs()),
-                if percent > 0.0 { "faster" } else { "slower" }
-            ));
-        }
-        notes
-    }
-}
-
-/// What depth does in a group of points, ascending.
-fn depth_answer(
-    at: String,
-    group: &[&(Values, SweepPoint)],
-    axis: usize,
-    deepest: Option<&u64>,
-) -> Option<DepthAnswer> {
-    let (_, most) = highest(group)?;
-    let sound = sound(group);
-    let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH * most.iops)?;
-    let (_, first) = group.first()?;
-    let (last_values, last) = sound.last()?;
-    let grew = match sound.len() {
-        0 | 1 => true,
-        n => last.iops > sound[n - 2].1.iops * (1.0 + GROWTH),
-    };
-    let apart = last.iops_high.zip(most.iops_low).is_none_or(|(high, low)| high < low);
-    Some(DepthAnswer {
-        at,
-        most_iops: most.iops,
-        most_at: total_depth(most),
-        enough: total_depth(&enough.1),
-        unloaded_ns: first.mean_ns,
-        knee: most.iops * first.mean_ns / 1e9,
-        at_edge: grew && Some(&last_values[axis]) == deepest,
-        falls_after: (last.iops < ENOUGH * most.iops && apart).then(|| total_depth(most)),
-    })
-}
-
-/// Largest less smallest over their mean.
-fn spread_of(best: &[AxisBest], option: AxisOption) -> Option<f64> {
-    let rates: Vec<f64> = best.iter().filter(|b| b.option == option).map(|b| b.iops).collect();
-    let (low, high) = (rates.iter().copied().reduce(f64::min)?, rates.iter().copied().reduce(f64::max)?);
-    (rates.len() > 1 && high > 0.0).then(|| (high - low) / mean(&rates))
 }
 
 /// The pattern of a sweep of mixes, where none was given.

@@ -1,0 +1,139 @@
+//! The answer of a search for the most load, from its finished steps, in one sentence and notes.
+
+use super::FinishedStep;
+use super::searching::{BEYOND, CEILING, LONGEST, named};
+use crate::plan::LoadSearch;
+use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
+use crate::unit::{Nanos, grouped};
+
+impl LoadSearch {
+    /// The answer so far; none before the first step has finished.
+    pub(super) fn load_answer(&self, finished: &[FinishedStep]) -> Option<LoadAnswer> {
+        let unloaded = self.held(named(finished, "unloaded")?);
+        let most = named(finished, "most");
+        let trials = self.trials(finished);
+        let bracket = self.bracket(&trials);
+        let holds = (bracket.holds > 0.0).then_some(bracket.holds);
+        let confirmations =
+            trials.iter().filter(|t| bracket.confirmed && t.offered_per_second == bracket.holds);
+        let confirmed_ns = confirmations.map(|t| t.runtime_ns).max();
+        let failed = |t: &&LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
+        let lowest = trials.iter().filter(failed).map(|t| t.offered_per_second).fold(f64::INFINITY, f64::min);
+        let kept = trials.iter().filter(|t| t.outcome == TrialOutcome::Holds);
+        let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest;
+        let depth = holds.and_then(|rate| self.depth(finished, rate));
+        let mut answer = LoadAnswer {
+            sentence: String::new(),
+            rw: self.base.rw,
+            figure: self.figure,
+            limit_ns: self.limit,
+            unloaded_ns: unloaded.value_ns,
+            most_iops: most.map(|f| f.iops),
+            holds_per_second: holds,
+            refused_per_second: bracket.refused,
+            confirmed_ns,
+            monotone,
+            depth,
+            trials,
+            notes: Vec::new(),
+        };
+        answer.notes = self.notes(&answer, most);
+        answer.sentence = self.sentence(&answer, unloaded.outcome);
+        Some(answer)
+    }
+
+    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome) -> String {
+        let limit = format!("{} of at most {}", self.figure, self.limit);
+        let rate = |r: f64| grouped(r.round() as u64);
+        let alone = answer.unloaded_ns.unwrap_or_default();
+        let Some(holds) = answer.holds_per_second else {
+            return match answer.refused_per_second {
+                _ if unloaded == TrialOutcome::Fails => format!(
+                    "No load has a {limit}: one request alone already has a {} of {alone}.",
+                    self.figure
+                ),
+                Some(refused) => {
+                    format!("No load was found with a {limit}: {} IOPS already has more.", rate(refused))
+                }
+                None => "No load has been tried yet.".into(),
+            };
+        };
+        let sure = match answer.confirmed_ns {
+            Some(time) => format!("confirmed for {}", time.clock()),
+            None => "not confirmed".into(),
+        };
+        let mut text = match answer.refused_per_second {
+            Some(refused) => format!(
+                "{} IOPS surely has a {limit} ({sure}), {} IOPS does not surely",
+                rate(holds),
+                rate(refused)
+            ),
+            None => format!(
+                "{} IOPS has a {limit} ({sure}), and so may more: it is all that the depth of the search allows",
+                rate(holds)
+            ),
+        };
+        if let Some(depth) = &answer.depth {
+            let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
+            text += &format!("; depth {}{jobs} is the smallest that gives it", depth.iodepth);
+        }
+        text + "."
+    }
+
+    fn notes(&self, answer: &LoadAnswer, most: Option<&FinishedStep>) -> Vec<String> {
+        let mut notes = Vec::new();
+        let Some(most) = most else { return notes };
+        if !answer.monotone {
+            notes.push(
+                "not monotone: a load failed that another trial of it, or of a higher load, had kept. Credits or a neighbour do that: give a longer \
+                 --confirm to see what holds for good"
+                    .into(),
+            );
+        }
+        if answer.refused_per_second.is_none() && answer.holds_per_second.is_some() {
+            notes.push(format!(
+                "the most lies at the edge of the range: give --iodepth above {} or more --numjobs",
+                self.base.iodepth
+            ));
+        }
+        let mut codes: Vec<&str> = answer
+            .trials
+            .iter()
+            .flat_map(|t| &t.spoilt_by)
+            .chain(&most.spoilt_by)
+            .map(String::as_str)
+            .collect();
+        codes.sort_unstable();
+        codes.dedup();
+        if !codes.is_empty() {
+            notes.push(format!(
+                "some steps do not show what the volume can do ({}): `volproof explain` on the Record says why",
+                codes.join(", ")
+            ));
+        }
+        if let Some(share) = self.figure.share() {
+            let rate = most.iops * CEILING / 2.0;
+            let needed = BEYOND / (rate.max(1e-9) * (1.0 - share));
+            if answer.trials.is_empty() && needed > LONGEST.as_seconds() {
+                notes.push(format!(
+                    "a {} needs trials of {} at {} IOPS: limit a lower percentile",
+                    self.figure,
+                    Nanos::seconds(needed as u64).clock(),
+                    grouped(rate as u64)
+                ));
+            }
+        }
+        if let Some(depth) = answer.depth.as_ref().filter(|d| d.iodepth > d.too_small + 1) {
+            notes.push(format!("depths between {} and {} were not tried", depth.too_small, depth.iodepth));
+        }
+        if self.budget.is_some() && answer.holds_per_second.is_some() {
+            if answer.confirmed_ns.is_none() {
+                notes.push("left out for lack of time: the confirmation".into());
+            }
+            if answer.depth.is_none() {
+                notes.push("left out for lack of time: the depth that gives the load".into());
+            }
+        }
+        notes
+    }
+}
