@@ -84,3 +84,8 @@ fn from_pipe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<File> {
     rustix::fs::fcntl_setfl(&pipe, rustix::fs::OFlags::empty())?;
     Ok(pipe)
 }
+
+/// How messages name an input: `-` is standard input.
+pub fn named(path: &Path) -> &Path {
+    if path == Path::new("-") { Path::new("standard input") } else { path }
+}

@@ -24,6 +24,7 @@ pub mod hist;
 pub mod input;
 pub mod machine;
 pub mod measure;
+pub mod mistyped;
 pub mod observe;
 pub mod output;
 pub mod plan;

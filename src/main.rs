@@ -6,7 +6,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 use volproof::cli::Cli;
 use volproof::output::{self, screen};
-use volproof::{run, version};
+use volproof::{mistyped, run, version};
 
 fn main() -> ExitCode {
     output::survive_size_limit();
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
             Ok(cli) => run::main(cli.command),
             // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
             Err(mistake) if mistake.use_stderr() => {
-                screen::say(&mistake.render().to_string());
+                screen::say(&mistyped::message(&mistake, &arguments));
                 return ExitCode::from(2);
             }
             Err(asked)

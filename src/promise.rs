@@ -29,7 +29,7 @@ pub struct PromiseArgs {
     #[arg(value_name = "TYPE")]
     pub kind: Option<String>,
     /// Capacity of the volume
-    #[arg(long, value_name = "SIZE", help_heading = "Volume")]
+    #[arg(long, alias = "volume-size", value_name = "SIZE", help_heading = "Volume")]
     pub size: Option<Bytes>,
     /// IOPS that were bought: a number, max or min
     #[arg(long, value_name = "N", value_parser = parse_iops, help_heading = "Volume")]

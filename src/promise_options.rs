@@ -109,7 +109,7 @@ pub fn claimed(
     };
     let mut promise = Promise::of(&catalogue, &request).map_err(|e| match (&e, size(0)) {
         (crate::catalogue::PromiseError::NoSize { .. }, None) => {
-            anyhow::anyhow!("{e}; with --promise that is --volume-size")
+            anyhow::anyhow!("{}", e.to_string().replace("--size", "--volume-size"))
         }
         _ => e.into(),
     })?;

@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::input;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
 use crate::report::headline::Headline;
@@ -44,7 +45,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
     if record.plan.question.is_some() {
         bail!(
             "{} is the Record of a {}: its points are made to stay below the limit and are not judged; judge a Record of `volproof run`",
-            args.record.display(),
+            input::named(&args.record).display(),
             record.plan.name
         );
     }
@@ -53,7 +54,7 @@ pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String
         bail!(
             "{} says nothing of a promise: name the volume with --promise TYPE --volume-size SIZE \
              ('volproof promise --list' shows the types)",
-            args.record.display()
+            input::named(&args.record).display()
         );
     };
     let exit = Exit::of(Some(&verdict));

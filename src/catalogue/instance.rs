@@ -168,7 +168,9 @@ impl<'a> FamilyRow<'a> {
         let Some(size) = self.text("size") else { return false };
         // An asterisk refers to a footnote of the source.
         let size = size.trim_end_matches('*');
-        if size.eq_ignore_ascii_case(instance) {
+        // People leave out the `ecs.` that all names of a provider begin with.
+        let short = size.split_once('.').map(|(_, rest)| rest).filter(|rest| rest.contains('.'));
+        if size.eq_ignore_ascii_case(instance) || short.is_some_and(|s| s.eq_ignore_ascii_case(instance)) {
             return true;
         }
         let Some((vcpus, variant)) = machine(&family.family, instance) else { return false };

@@ -34,7 +34,7 @@ impl Dimension {
 fn size(gib: f64) -> String {
     let bytes = Bytes((gib * Bytes::GIB.0 as f64).round() as u64);
     match bytes {
-        Bytes(n) if n < Bytes::MIB.0 => format!("{n} bytes (did you mean {n}GiB?)"),
+        Bytes(n) if (1..Bytes::MIB.0).contains(&n) => format!("{n} bytes (did you mean {n}GiB?)"),
         _ => format!("{} GiB", plain(gib)),
     }
 }
@@ -62,8 +62,8 @@ pub enum PromiseError {
         /// The nearest full names.
         nearest: String,
     },
-    /// Several providers have a type of this name.
-    #[error("'{given}' is a type of several providers: write {candidates}")]
+    /// Several types have this name or are known by it.
+    #[error("'{given}' may be several types: write {candidates} ('promise --search TEXT' lists them)")]
     Ambiguous {
         /// As it was given.
         given: String,
@@ -104,6 +104,21 @@ pub enum PromiseError {
         gib: f64,
         /// The dimension that must be chosen.
         dimension: Dimension,
+        /// The bounds of the choice.
+        range: Range,
+    },
+    /// The type is not sold with the figure that was named.
+    #[error("{id} of {} GiB is sold with {} to {} {what}, not with {}: check the figure, the size and the type, or give a newer catalogue with --catalog",
+            plain(*gib), plain(range.lo), plain(range.hi), plain(*given))]
+    CannotBeBought {
+        /// The full name.
+        id: String,
+        /// The size.
+        gib: f64,
+        /// The figure: IOPS, throughput, extra IOPS, extra units.
+        what: &'static str,
+        /// The figure as it was given.
+        given: f64,
         /// The bounds of the choice.
         range: Range,
     },

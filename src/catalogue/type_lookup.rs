@@ -1,5 +1,7 @@
 //! Finding a volume type by the names people use, and the edition that held at a date.
 
+use std::collections::{BTreeMap, HashSet};
+
 use super::catalogue_check::is_date;
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
@@ -49,25 +51,40 @@ impl Catalogue {
     }
 
     fn by_name(&self, provider: Option<&str>, kind: &str, given: &str) -> Result<&Volume, PromiseError> {
-        let of_provider = |v: &&Volume| provider.is_none_or(|p| v.provider == p);
-        let exact = |v: &&Volume| v.kind.eq_ignore_ascii_case(kind);
-        let alias = |v: &&Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
-        for matches in [&exact as &dyn Fn(&&Volume) -> bool, &alias] {
-            let found: Vec<&Volume> =
-                self.volumes.iter().filter(of_provider).filter(|v| matches(v)).collect();
-            match found[..] {
-                [] => continue,
-                [one] => return Ok(one),
-                _ => {
-                    let candidates: Vec<String> = found.iter().map(|v| v.id()).collect();
-                    return Err(PromiseError::Ambiguous {
-                        given: given.into(),
-                        candidates: candidates.join(" or "),
-                    });
-                }
+        let alias = |v: &Volume| v.aliases.iter().any(|a| a.eq_ignore_ascii_case(kind));
+        let wanted = words(kind);
+        let partly = |v: &Volume| {
+            let has = |name: &String| wanted.is_subset(&words(name));
+            !wanted.is_empty() && !v.kind.contains('@') && (has(&v.kind) || v.aliases.iter().any(has))
+        };
+        // The better a name fits, the lower.
+        let fit = |v: &Volume| match v {
+            v if v.kind.eq_ignore_ascii_case(kind) => Some(0),
+            v if alias(v) => Some(1),
+            v if partly(v) => Some(2),
+            _ => None,
+        };
+        let mut found: Vec<(u8, &Volume)> = self
+            .volumes
+            .iter()
+            .filter(|v| provider.is_none_or(|p| v.provider == p))
+            .filter_map(|v| Some((fit(v)?, v)))
+            .collect();
+        found.sort_by_key(|(fit, _)| *fit);
+        let best = found.first().map(|(fit, _)| *fit);
+        // One word (`ESSD`) is the whole name at one provider and a part of names at another: nobody is preferred in silence.
+        let elsewhere =
+            |v: &Volume| wanted.len() == 1 && Some(&v.provider) != found.first().map(|(_, v)| &v.provider);
+        let meant: Vec<&Volume> =
+            found.iter().filter(|(fit, v)| Some(*fit) == best || elsewhere(v)).map(|(_, v)| *v).collect();
+        match meant[..] {
+            [one] => return Ok(one),
+            [] => {}
+            _ => {
+                return Err(PromiseError::Ambiguous { given: given.into(), candidates: candidates(&meant) });
             }
         }
-        let names = self.volumes.iter().filter(of_provider).flat_map(|v| {
+        let names = self.volumes.iter().filter(|v| provider.is_none_or(|p| v.provider == p)).flat_map(|v| {
             let id = v.id();
             std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
         });
@@ -125,6 +142,33 @@ impl Catalogue {
     }
 }
 
+/// The words of a type's name, in lower case: `cloud_essd.PL1` has cloud, essd and pl1.
+fn words(name: &str) -> HashSet<String> {
+    let lower = name.to_ascii_lowercase();
+    lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|w| !w.is_empty()).map(str::to_string).collect()
+}
+
+/// The full names of types, at most three of each provider.
+fn candidates(volumes: &[&Volume]) -> String {
+    let mut of_provider: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for v in volumes {
+        of_provider.entry(&v.provider).or_default().push(v.id());
+    }
+    let listed = of_provider.into_iter().flat_map(|(provider, mut ids)| {
+        let more = ids.len().saturating_sub(3);
+        if more > 0 {
+            ids.truncate(3);
+            ids.push(format!("{more} more of {provider}"));
+        }
+        ids
+    });
+    let all: Vec<String> = listed.collect();
+    match all.split_last() {
+        Some((last, front)) if !front.is_empty() => format!("{} or {last}", front.join(", ")),
+        _ => all.concat(),
+    }
+}
+
 /// The first date at which an edition is known to hold.
 fn begin(v: &Volume) -> &str {
     v.since.as_deref().unwrap_or(&v.as_of)
@@ -178,6 +222,11 @@ mod tests {
             ("google:pd-ssd", "gcp:pd-ssd"),
             ("io2bx", "aws:io2"),
             ("alibaba:cloud_essd", "alibaba:cloud_essd.PL1"),
+            ("PL1", "alibaba:cloud_essd.PL1"),
+            ("essd_pl1", "alibaba:cloud_essd.PL1"),
+            ("alibaba:pl2", "alibaba:cloud_essd.PL2"),
+            ("huawei:essd", "huawei:ESSD"),
+            ("local-ssd", "gcp:local-ssd"),
         ] {
             assert_eq!(found(name, None), id, "{name}");
         }
@@ -188,7 +237,16 @@ mod tests {
         assert!(found("alibaba:cloud_esd.PL1", None).contains("nearest is alibaba:cloud_essd.PL1"));
         assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
         assert!(found("alibab:gp3", None).contains("nearest is 'alibaba'"));
-        assert!(found("volume", None).contains("hetzner:volume or digitalocean:volume"));
+        assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));
+        assert_eq!(
+            found("ESSD", None),
+            "'ESSD' may be several types: write alibaba:cloud_essd.PL0, alibaba:cloud_essd.PL1, alibaba:cloud_essd.PL2, \
+             4 more of alibaba or huawei:ESSD ('promise --search TEXT' lists them)"
+        );
+        assert!(
+            found("premium", None).contains("azure:Premium_LRS")
+                && found("premium", None).contains("tencent:")
+        );
         assert!(found("gp3", Some("july")).contains("write 2018"));
         assert!(found("gp3@2023", Some("2024")).contains("already names an edition"));
     }

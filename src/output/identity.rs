@@ -114,6 +114,9 @@ pub fn apart(outputs: &[&OutputFile], others: &[(String, FileIdentity)]) -> Resu
         let named = taken.iter().map(|(name, identity)| (name.as_str(), identity));
         if let Some((other, _)) = named.chain(streams).find(|(_, identity)| identity.is(&own)) {
             let (option, path) = (output.option.clone(), output.path.clone());
+            if let Some(other) = other.strip_suffix(" -").filter(|_| path == Path::new("-")) {
+                return Err(OutputError::StdoutTaken { option, other: other.into() });
+            }
             return Err(OutputError::Same { option, path, other: other.to_string() });
         }
         let shown =

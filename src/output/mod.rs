@@ -50,6 +50,14 @@ pub enum OutputError {
         /// The reason.
         why: String,
     },
+    /// Standard output takes one text.
+    #[error("{other} goes to standard output already; name a file with {option}")]
+    StdoutTaken {
+        /// The option that names the output.
+        option: String,
+        /// The option of the other output.
+        other: String,
+    },
     /// Writing it would destroy something else that the command uses.
     #[error("{} is the same file as {other}; name another file with {option}", path.display())]
     Same {

@@ -155,8 +155,7 @@ impl StepOptions {
     /// Adds the arguments of all options but those whose fields are named: a subcommand that declares those itself.
     pub fn arguments_but(command: Command, fields: &[&str]) -> Command {
         let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
-        let command = typed.fold(command, |command, key| command.arg(argument(key)));
-        FIO_ONLY.iter().fold(command, |command, (name, way_out)| command.arg(pointer(name, way_out)))
+        typed.fold(command, |command, key| command.arg(argument(key)))
     }
 
     /// Reads the arguments of [`StepOptions::arguments_but`].
@@ -216,21 +215,6 @@ fn argument(key: &'static Key) -> Arg {
         return switch_or_value(key, arg.alias(key.field));
     }
     switch_or_value(key, arg)
-}
-
-/// Words of fio that people type and that are no options here, each with the way out.
-const FIO_ONLY: [(&str, &str); 4] = [
-    ("filename", "name the file or device as TARGET, without an option"),
-    ("directory", "name the folder as TARGET, without an option"),
-    ("name", "leave it out, or run the whole fio command with `volproof fio`"),
-    ("group_reporting", "leave it out: all jobs of a step are reported together"),
-];
-
-/// A hidden argument that says what to do instead of a word of fio.
-fn pointer(name: &'static str, way_out: &'static str) -> Arg {
-    let refuse = move |_: &str| Err::<String, _>(format!("it is an option of fio: {way_out}"));
-    let arg = Arg::new(name).long(name).alias(name.replace('_', "-")).hide(true).value_parser(refuse);
-    arg.num_args(0..=1).require_equals(name == "group_reporting").default_missing_value("")
 }
 
 /// A switch stands alone, or with `=true` or `=false`.

@@ -12,6 +12,7 @@ use crate::fio::output::Output;
 use crate::fio::to_record::to_record;
 use crate::fio::{paste, read_report};
 use crate::foreign::{self, ForeignReport};
+use crate::input;
 use crate::record::{Record, RecordError, ReportForm, SCHEMA};
 use crate::unit::grouped;
 use crate::verdict;
@@ -158,9 +159,9 @@ pub fn judged(mut record: Record) -> Record {
 /// # Errors
 /// See [`LoadError`].
 pub fn load(path: &Path) -> Result<Record, LoadError> {
-    let read = |source| RecordError::Read { path: path.to_path_buf(), source };
-    let bytes = crate::input::read(path).map_err(read)?;
-    one(&bytes, path)
+    let named = input::named(path);
+    let read = |source| RecordError::Read { path: named.to_path_buf(), source };
+    one(&input::read(path).map_err(read)?, named)
 }
 
 /// The one Record of a text; `path` is for messages.

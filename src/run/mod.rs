@@ -108,7 +108,7 @@ impl From<GuardError> for Failure {
 /// An error with its causes. Some messages hold their cause already: it is told once.
 fn chain(e: &anyhow::Error) -> String {
     e.chain().skip(1).map(ToString::to_string).fold(e.to_string(), |text, cause| {
-        if text.ends_with(&cause) { text } else { format!("{text}: {cause}") }
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
     })
 }
 
@@ -273,15 +273,21 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     for (i, path) in args.records.iter().enumerate() {
         let mut sheets = StoredSheets::open(&args.sheets, path)?;
+        if args.csv && sheets.takes_stdout() {
+            return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
+        }
         let record = result_file::load(path).map_err(Failure::input)?;
         sheets.save(&record)?;
         if sheets.takes_stdout() {
             continue;
         }
-        let between = if i > 0 { "\n" } else { "" };
+        let title = match args.records.len() {
+            1 => String::new(),
+            _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
+        };
         match args.csv {
             true => print(&text::csv(&record))?,
-            false => show_text(&(between.to_string() + &summary_text::shown(&record, args.details)))?,
+            false => show_text(&(title + &summary_text::shown(&record, args.details)))?,
         };
     }
     Ok(Exit::Done)
@@ -356,6 +362,12 @@ fn measure_and_publish(
     inputs: Vec<(String, FileIdentity)>,
     words: Words,
 ) -> Result<Exit, Failure> {
+    if claim.kind.is_none() && (claim.tolerance.is_some() || claim.judge_simulated) {
+        let option = if claim.judge_simulated { "--judge-simulated" } else { "--tolerance" };
+        return Err(Failure::input(format!(
+            "{option} has no effect without --promise TYPE: name the type, or leave it out"
+        )));
+    }
     let root = Root::system();
     let timer = Timer::choose(Path::new("/"));
     let plan = match &cross {

@@ -1,5 +1,7 @@
 //! From arguments to a Plan, and which engine each of its steps will run on.
 
+use std::path::{Path, PathBuf};
+
 use super::Failure;
 use super::targets::workers;
 use crate::cli::PlanArgs;
@@ -8,7 +10,7 @@ use crate::doubt::{Doubt, Severity};
 use crate::engine::{self, EngineChoice};
 use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
-use crate::plan::{EngineKind, Plan, Preset, Step, parse_file};
+use crate::plan::{EngineKind, PRESETS, Plan, Preset, Step, parse_file};
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file.
@@ -29,8 +31,10 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
         Plan { name: "ad-hoc".into(), steps: vec![Step::default()], ..base }
     } else {
         let name = args.preset.as_deref().unwrap_or("standard");
-        let unknown =
-            || Failure::input(format!("there is no preset '{name}': `volproof presets` lists them"));
+        let unknown = || {
+            let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
+            Failure::input(format!("there is no preset '{name}': the presets are {}", names.join(", ")))
+        };
         Preset::find(name).ok_or_else(unknown)?.plan()
     };
     for step in &mut plan.steps {
@@ -41,6 +45,13 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
     }
     if let Some(text) = args.step.without_effect(&plan.steps) {
         return Err(Failure::input(text));
+    }
+    let value = |path: &&PathBuf| ["0", "1", "true", "false"].iter().any(|word| *path == Path::new(word));
+    if let Some(word) = args.targets.iter().find(|path| value(path) && !path.exists()) {
+        let word = word.display();
+        return Err(Failure::input(format!(
+            "'{word}' is read as a target: a switch takes its value behind an equals sign, such as --direct={word}"
+        )));
     }
     plan.targets.clone_from(&args.targets);
     for named in plan.steps.iter().flat_map(|s| &s.targets) {

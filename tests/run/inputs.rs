@@ -161,7 +161,10 @@ fn inputs_come_from_files_and_from_standard_input() {
     let text = std::fs::read(bench.path().join("r.json")).unwrap();
     std::fs::copy(bench.path().join("r.json"), bench.path().join("s.json")).unwrap();
     let one = bench.run(&["show", "r.json"]).ended(0);
-    assert_eq!(bench.run(&["show", "r.json", "s.json"]).ended(0).out, format!("{0}\n{0}", one.out));
+    assert_eq!(
+        bench.run(&["show", "r.json", "s.json"]).ended(0).out,
+        format!("r.json\n{0}\ns.json\n{0}", one.out)
+    );
     assert_eq!(with_input(&bench, &["show", "-"], &text).ended(0).out, one.out);
     let page = bench.run(&["report", "r.json", "-o", "-"]).ended(0);
     assert_eq!(with_input(&bench, &["report", "-"], &text).ended(0).out, page.out);

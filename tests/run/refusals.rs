@@ -222,7 +222,15 @@ fn words_that_are_none() {
         (&["run", "f.dat", "--rw", "random"][..], &["'random' is not a pattern", "randread"][..]),
         (&["run", "f.dat", "--bs", "4q"], &["'q' is not a unit", "KiB"]),
         (&["run", "f.dat", "--bs", "4k/70:64k/20"], &["add up to 90 %"]),
-        (&["run", "f.dat", "--preset", "nonesuch"], &["nonesuch", "presets"]),
+        (&["run", "f.dat", "--preset", "nonesuch"], &["nonesuch", "the presets are standard, quick"]),
+        (&["run", "f.dat", "--direct", "1"], &["'1' is read as a target", "--direct=1"]),
+        (&["run", "f.dat", "--duration", "60"], &["run has no option --duration", "--runtime TIME"]),
+        (
+            &["run", "f.dat", "--rw", "read", "--json", "-", "--csv", "-"],
+            &["--json goes to standard output already"],
+        ),
+        (&["promise", "ESSD"], &["alibaba:cloud_essd.PL0", "huawei:ESSD"]),
+        (&["verdict", "-"], &["standard input is not a volproof Record"]),
         (&["run", "f.dat", "--plan", "none.toml"], &["none.toml"]),
         (&["run", "nowhere"], &["nowhere"]),
         (&["run", "f.dat", "f.dat", "--rw", "read"], &["named twice"]),
@@ -233,6 +241,8 @@ fn words_that_are_none() {
         assert!(!ran.err.contains("panicked"), "{}", ran.err);
     }
     bench.run(&["show", "f.dat"]).ended(2).says(&["f.dat"]);
+    let missing = bench.run(&["check", "nofile"]).ended(2);
+    assert_eq!(missing.err.matches("No such file").count(), 1, "{}", missing.err);
     std::fs::write(bench.path().join("other.json"), "{\"schema\":\"x\"}").unwrap();
     bench.run(&["show", "other.json"]).ended(2).says(&["not a volproof Record"]);
 }

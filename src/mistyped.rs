@@ -1,0 +1,230 @@
+//! A mistake in the command line, told with the option or command that its user meant.
+//!
+//! clap suggests whatever name looks alike. The tables here hold the names of other tools and everyday words for our options and
+//! commands, and the likeness that is asked of a suggestion is high. What an option does is told in the words of `--help`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, CommandFactory};
+
+use crate::cli::Cli;
+use crate::fio::option;
+use crate::plan::Preset;
+use crate::report::layout::wrap;
+
+/// Likeness (Jaro and Winkler) above which one name is a misspelling of another.
+const LIKENESS: f64 = 0.88;
+
+/// Names that no option has, and the options that are meant by them; of those a command has.
+const OPTIONS: [(&[&str], &[&str]); 13] = [
+    (&["duration", "time", "timeout", "t"], &["runtime", "budget"]),
+    (&["block-size", "block", "b"], &["bs"]),
+    (&["queue-depth", "queuedepth", "depth", "qd", "io-depth", "q"], &["iodepth"]),
+    (&["threads", "workers", "num-jobs", "jobs", "j"], &["numjobs"]),
+    (&["pattern", "workload", "mode", "test"], &["rw", "preset"]),
+    (&["output", "out", "o", "output-format", "format"], &["json", "csv", "html", "output"]),
+    (&["record", "save", "report"], &["json", "html"]),
+    (&["verbose", "v", "all", "evidence"], &["details"]),
+    (&["silent", "brief", "short"], &["quiet"]),
+    (&["type", "volume-type", "volume", "kind", "spec"], &["promise"]),
+    (&["capacity", "size"], &["volume-size", "size"]),
+    (&["rate", "rate-limit", "throttle"], &["rate-iops", "rate-bw"]),
+    (&["force", "yes", "y", "f"], &["overwrite", "destroy"]),
+];
+
+/// Names that no option has, and what to do without one.
+const INSTEAD: [(&[&str], &str); 5] = [
+    (
+        &["filename", "file", "device", "dev", "directory", "dir", "target", "path"],
+        "name the file, folder or device as TARGET, without an option",
+    ),
+    (&["name"], "leave it out, or run the whole fio command with `volproof fio`"),
+    (&["group_reporting", "group-reporting"], "leave it out: all jobs of a step are reported together"),
+    (&["thread"], "leave it out: every job is a thread"),
+    (&["dry-run", "n"], "`volproof plan` prints what a run would do, and does nothing"),
+];
+
+/// Names that no command has, with the command line that is meant.
+const COMMANDS: [(&[&str], &str, &str); 11] = [
+    (&["compare", "diff"], "explain A B", "two results side by side"),
+    (&["analyze", "analyse", "interpret", "why"], "explain FILE", "what a result shows, in plain words"),
+    (&["bench", "benchmark", "test", "measure", "start"], "run TARGET", "the standard tests"),
+    (&["export"], "convert FILE --to FORM", "a result in another form"),
+    (&["html", "page"], "report RECORD", "a page with charts"),
+    (&["print", "cat", "view", "result"], "show RECORD", "a stored result"),
+    (&["list", "types", "volumes", "catalog", "catalogue"], "promise --list", "all volume types"),
+    (&["judge"], "verdict RECORD --promise TYPE", "a stored result held against a promise"),
+    (&["undo", "reset"], "restore", "puts kernel settings back"),
+    (&["devices", "disks", "lsblk", "info"], "check DEVICE", "what a run would overwrite"),
+    (&["limit", "saturate", "search"], "slo TARGET --p99 1ms", "the most load that keeps a limit"),
+];
+
+/// The message for a command line that was not understood.
+pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
+    let mut cli = Cli::command();
+    cli.build();
+    let word = |kind| match mistake.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    match mistake.kind() {
+        ErrorKind::UnknownArgument => word(ContextKind::InvalidArg).and_then(|typed| {
+            let named = |word: &OsString| word.to_str().and_then(|w| cli.find_subcommand(w));
+            let command = arguments.iter().skip(1).find_map(named);
+            unknown_option(typed, command, &cli)
+        }),
+        ErrorKind::InvalidSubcommand => {
+            word(ContextKind::InvalidSubcommand).map(|w| unknown_command(w, &cli))
+        }
+        _ => None,
+    }
+    .unwrap_or_else(|| mistake.render().to_string().replacen("error: ", "volproof: ", 1))
+}
+
+/// An option that the command does not have; `None` for a word without a dash, which clap tells well.
+fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
+    let name = typed.split('=').next().unwrap_or(typed);
+    let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'))?;
+    let Some(command) = command else {
+        return Some(
+            wrap("volproof: ", &format!("{name} stands before the command: write it behind"))
+                + &wrap(
+                    "  ",
+                    "such as in `volproof run TARGET --rw randread`; `volproof --help` lists all commands",
+                ),
+        );
+    };
+    let mut text = wrap("volproof: ", &format!("{} has no option {name}", command.get_name()));
+    for tip in tips(bare, command, cli) {
+        text += &wrap("  ", &tip);
+    }
+    Some(text + &wrap("  ", &format!("`volproof {} --help` lists all options", command.get_name())))
+}
+
+/// What may be meant by the name of an option that a command does not have.
+fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
+    let find = |long: &str| command.get_arguments().find(|arg| arg.get_long() == Some(long));
+    let row = OPTIONS.iter().find(|(typed, _)| typed.contains(&name));
+    let meant: Vec<&Arg> = row.iter().flat_map(|(_, ours)| ours.iter().filter_map(|o| find(o))).collect();
+    if !meant.is_empty() {
+        return meant.into_iter().map(described).collect();
+    }
+    let measures = find("bs").is_some();
+    if let Some((_, instead)) = INSTEAD.iter().find(|(typed, _)| measures && typed.contains(&name)) {
+        return vec![format!("{instead}")];
+    }
+    if Preset::find(name).is_some() && find("preset").is_some() {
+        return vec![format!("did you mean --preset {name}?")];
+    }
+    if measures && option::find_any(name).is_some() {
+        return vec![format!(
+            "{name} is an option of fio: `volproof fio` runs fio's command lines and job files"
+        )];
+    }
+    let names = |arg: &Arg| {
+        let aliases = arg.get_visible_aliases().unwrap_or_default();
+        aliases.into_iter().chain(arg.get_long()).map(str::to_string).collect::<Vec<_>>()
+    };
+    let likeness = |arg: &Arg| {
+        let each = names(arg).into_iter().map(|known| strsim::jaro_winkler(&known, name));
+        each.fold(0.0, f64::max)
+    };
+    let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
+    let nearest = shown.map(|arg| (likeness(arg), arg)).max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, arg)) = nearest.filter(|(likeness, _)| *likeness > LIKENESS) {
+        return vec![described(arg)];
+    }
+    let has = |other: &&Command| other.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let others: Vec<&str> = cli.get_subcommands().filter(has).map(Command::get_name).collect();
+    match others[..] {
+        [] => vec![],
+        _ => vec![format!("it is an option of volproof {}", others.join(", "))],
+    }
+}
+
+/// An option as a suggestion: `did you mean --bs <SIZE>? Block size`.
+fn described(arg: &Arg) -> String {
+    let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let needed = arg.get_num_args().is_none_or(|range| range.min_values() > 0);
+    let value = arg.get_value_names().and_then(|names| names.first()).filter(|_| needed);
+    let value = value.map(|name| format!(" {name}")).unwrap_or_default();
+    format!("did you mean --{}{value}? {about}", arg.get_long().unwrap_or_default())
+}
+
+fn unknown_command(typed: &str, cli: &Command) -> String {
+    let mut text = wrap("volproof: ", &format!("there is no command '{typed}'"));
+    let row = COMMANDS.iter().find(|(words, ..)| words.contains(&typed));
+    let names = cli.get_subcommands().map(Command::get_name);
+    let nearest =
+        names.map(|known| (strsim::jaro_winkler(known, typed), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, line, about)) = row {
+        text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
+    } else if Path::new(typed).exists() {
+        text += &wrap("  ", &format!("did you mean `volproof run {typed}`? the standard tests on it"));
+    } else if let Some((_, near)) = nearest.filter(|(likeness, _)| *likeness > LIKENESS) {
+        text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
+    }
+    text + &wrap("  ", "`volproof --help` lists all commands")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    fn told(line: &str) -> String {
+        let words: Vec<OsString> =
+            std::iter::once("volproof").chain(line.split(' ')).map(OsString::from).collect();
+        message(&Cli::try_parse_from(&words).unwrap_err(), &words)
+    }
+
+    #[test]
+    fn a_mistake_leads_to_what_its_user_meant() {
+        let lines = [
+            "compare a b",
+            "veridct r.json",
+            "/tmp",
+            "frobnicate",
+            "--rw read .",
+            "run . --duration 60",
+            "run . --output r.json",
+            "run . --filename=f.dat",
+            "run . --group_reporting",
+            "run . --queue-depth 4",
+            "run . --threads 4",
+            "run . --verbose",
+            "run . --force",
+            "run . --quick",
+            "run . --runtme 60",
+            "run . --ioscheduler x",
+            "run . --need-iops 1000",
+            "run . --zzz",
+            "run . --rw randred",
+            "run . --size 50%",
+            "run . --runtime 60x",
+            "run . --json a --json b",
+            "sweep . --duration 5m",
+            "show --output x r.json",
+            "explain r.json --size 100GiB",
+            "show",
+        ];
+        let all: String = lines.iter().map(|line| format!("$ volproof {line}\n{}\n", told(line))).collect();
+        insta::assert_snapshot!(all);
+    }
+
+    #[test]
+    fn every_name_in_the_tables_is_ours() {
+        let cli = Cli::command();
+        let options: Vec<&str> =
+            cli.get_subcommands().flat_map(Command::get_arguments).filter_map(Arg::get_long).collect();
+        for (_, ours) in OPTIONS {
+            assert!(ours.iter().all(|name| options.contains(name)), "{ours:?}");
+        }
+        for (_, line, _) in COMMANDS {
+            let name = line.split(' ').next().unwrap();
+            assert!(cli.find_subcommand(name).is_some(), "{line}");
+        }
+    }
+}
