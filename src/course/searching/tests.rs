@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::*;
 use crate::hist::Histogram;
 use crate::plan::{Arrival, ResponseFigure};
+use crate::record::LoadAnswer;
 use crate::sample::Direction;
 
 /// A queue: requests wait in order for one of several servers, and for a token where there are credits.
