@@ -146,7 +146,7 @@ fn pages() {
         "no_number",
         page(PromiseRequest { volume: asked("alibaba:cloud", 100), ..PromiseRequest::default() })
     );
-    let bought = Asked { iops: Some(Choice::Value(99_999.0)), ..asked("gcp:hyperdisk-balanced", 100) };
+    let bought = Asked { iops: Some(Choice::Value(20_000.0)), ..asked("gcp:hyperdisk-balanced", 100) };
     insta::assert_snapshot!("bought", page(PromiseRequest { volume: bought, ..PromiseRequest::default() }));
     insta::assert_snapshot!(
         "several",
@@ -247,12 +247,14 @@ fn refusals_name_what_would_work() {
 }
 
 #[test]
-fn what_cannot_be_bought_is_held_and_said() {
-    let p = promise(Asked { iops: Some(Choice::Value(99_999.0)), ..asked("aws:gp3", 10) }).unwrap();
-    assert_eq!(p.iops_cap(PromiseDirection::Read).unwrap().value, 5_000.0);
-    assert!(
-        p.volumes[0].notes.iter().any(|n| n.contains("99999 IOPS cannot be bought") && n.contains("5000"))
-    );
+fn what_cannot_be_bought_is_refused() {
+    for (iops, gib) in [(99_999.0, 10), (2_000.0, 100)] {
+        let e = promise(Asked { iops: Some(Choice::Value(iops)), ..asked("aws:gp3", gib) })
+            .unwrap_err()
+            .to_string();
+        assert!(e.contains("is sold with 3000 to 50") && e.contains(&format!("not with {iops}")), "{e}");
+        assert!(e.contains("--catalog"), "{e}");
+    }
 }
 
 #[test]

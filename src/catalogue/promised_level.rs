@@ -190,9 +190,7 @@ impl Maker<'_> {
             let range = Range { lo: 0.0, hi: hi.value(&self.at) };
             self.level.iops_range = Some(range);
             if let Some(choice) = self.bought.iops {
-                let (extra, note) = held(choice, range, "extra IOPS");
-                self.at.extra_iops = extra;
-                self.level.notes.extend(note);
+                self.at.extra_iops = self.chosen(choice, range, "extra IOPS")?;
             }
         } else if self.bought.iops.is_some() && bounds.1.is_none() {
             return Err(PromiseError::NotSold {
@@ -239,7 +237,6 @@ impl Maker<'_> {
         choice: Option<Choice>,
     ) -> Result<Each, PromiseError> {
         let name = dimension.name();
-        let bought = choice.is_some();
         if let (Some(lo), Some(hi)) = bounds {
             let lo_value = lo.value(&self.at);
             let range = Range { lo: lo_value, hi: hi.value(&self.at).max(lo_value) };
@@ -248,17 +245,23 @@ impl Maker<'_> {
                 Dimension::Throughput => self.level.throughput_range = Some(range),
             }
             let default = both.as_ref().map(|f| f.value(&self.at));
-            let Some(choice) = choice.or(default.map(Choice::Value)) else {
-                return Err(PromiseError::NotChosen { id: self.v.id(), gib: self.at.gib, dimension, range });
+            let value = match (choice, default) {
+                (Some(choice), _) => self.chosen(choice, range, name)?,
+                (None, Some(included)) => included.max(range.lo).min(range.hi),
+                (None, None) => {
+                    return Err(PromiseError::NotChosen {
+                        id: self.v.id(),
+                        gib: self.at.gib,
+                        dimension,
+                        range,
+                    });
+                }
             };
-            let (value, note) = held(choice, range, name);
-            self.level.notes.extend(note.filter(|_| bought));
             let how = match choice {
-                Choice::Most => hi.text(&self.at),
-                Choice::Least => lo.text(&self.at),
-                Choice::Value(v) if v != value => format!("{} (nearest allowed)", plain(value)),
-                Choice::Value(_) if default == Some(value) => format!("{} (included)", plain(value)),
-                Choice::Value(_) => format!("{} (bought)", plain(value)),
+                Some(Choice::Most) => hi.text(&self.at),
+                Some(Choice::Least) => lo.text(&self.at),
+                _ if default == Some(value) || choice.is_none() => format!("{} (included)", plain(value)),
+                Some(Choice::Value(_)) | None => format!("{} (bought)", plain(value)),
             };
             self.working(name, how, value);
             return Ok(Each::both(value));
@@ -284,14 +287,30 @@ impl Maker<'_> {
         let range = Range { lo: 0.0, hi: if self.at.gib < unit.min_gib { 0.0 } else { most } };
         self.level.throughput_range = Some(range);
         let Some(choice) = self.bought.throughput else { return Ok(()) };
-        let (units, note) = held(choice, range, "extra units");
-        self.level.notes.extend(note);
+        let units = self.chosen(choice, range, "extra units")?;
         let (iops, throughput) =
             ((unit.iops * units).min(unit.iops_max), (unit.throughput * units).min(unit.throughput_max));
         self.level.iops = self.add(self.level.iops, iops, Dimension::Iops, self.v.iops_total_max);
         self.level.throughput =
             self.add(self.level.throughput, throughput, Dimension::Throughput, self.v.throughput_total_max);
         Ok(())
+    }
+
+    /// The figure that was bought. One that the type is not sold with is an error: the size, the type or the catalogue is another one.
+    fn chosen(&self, choice: Choice, range: Range, what: &'static str) -> Result<f64, PromiseError> {
+        let given = match choice {
+            Choice::Least => return Ok(range.lo),
+            Choice::Most => return Ok(range.hi),
+            Choice::Value(v) => v,
+        };
+        let value = given.max(range.lo).min(range.hi);
+        // A bound of a formula, as it is printed, has three digits behind the point.
+        match (given - value).abs() <= 1e-3 * value.abs().max(1e-3) {
+            true => Ok(value),
+            false => {
+                Err(PromiseError::CannotBeBought { id: self.v.id(), gib: self.at.gib, what, given, range })
+            }
+        }
     }
 
     fn add(&mut self, figures: Each, more: f64, of: Dimension, total_max: Option<f64>) -> Each {
@@ -307,26 +326,6 @@ impl Maker<'_> {
     fn working(&mut self, of: &str, text: String, value: f64) {
         self.level.workings.push(Working { of: of.to_string(), text, value });
     }
-}
-
-/// The choice limited to its bounds, and a note for the reader where the bounds change it.
-fn held(choice: Choice, range: Range, what: &str) -> (f64, Option<String>) {
-    let chosen = match choice {
-        Choice::Least => return (range.lo, None),
-        Choice::Most => return (range.hi, None),
-        Choice::Value(v) => v,
-    };
-    let value = chosen.max(range.lo).min(range.hi);
-    let note = || {
-        format!(
-            "{} {what} cannot be bought at this size: {} to {} can; computed with {}",
-            plain(chosen),
-            plain(range.lo),
-            plain(range.hi),
-            plain(value)
-        )
-    };
-    (value, (value != chosen).then(note))
 }
 
 /// The level of a type with printed sizes: the smallest size that holds the capacity asked for.

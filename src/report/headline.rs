@@ -20,6 +20,10 @@ pub struct Headline {
     pub against: String,
     /// Why the run is not whole; empty where it is.
     pub ended: String,
+    /// Why the promise is not decided or cannot be judged; empty where it is.
+    pub undecided: String,
+    /// A device in virtual time was played: nothing was measured of any volume.
+    pub simulated: bool,
 }
 
 impl Headline {
@@ -42,6 +46,12 @@ impl Headline {
                 }
                 (_, why) => why,
             },
+            undecided: judged
+                .as_ref()
+                .filter(|v| v.outcome != Some(Outcome::Fail))
+                .and_then(gravest)
+                .map_or_else(String::new, |c| c.reason.clone()),
+            simulated: record.is_simulated(),
         }
     }
 
@@ -49,8 +59,10 @@ impl Headline {
     pub fn line(&self) -> String {
         let lead = if self.word.is_empty() { String::new() } else { format!("{}  ", self.word) };
         let against = if self.against.is_empty() { String::new() } else { format!(" ({})", self.against) };
-        let ended = if self.ended.is_empty() { String::new() } else { format!(" [{}]", self.ended) };
-        format!("{lead}{}{against}{ended}\n", self.sentence)
+        let notes = [&self.ended, &self.undecided].into_iter().filter(|note| !note.is_empty());
+        let notes: String = notes.map(|note| format!(" [{note}]")).collect();
+        let simulated = if self.simulated { "SIMULATED  " } else { "" };
+        format!("{lead}{simulated}{}{against}{notes}\n", self.sentence)
     }
 }
 

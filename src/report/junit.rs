@@ -42,6 +42,9 @@ pub fn junit(record: &Record) -> String {
         count("skipped"),
         began.unwrap_or_default()
     );
+    if record.is_simulated() {
+        out += "    <properties>\n      <property name=\"simulated\" value=\"true\"/>\n    </properties>\n";
+    }
     for case in &cases {
         let _ = writeln!(
             out,

@@ -80,6 +80,11 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
             samples: vec![(with(""), complete)],
         },
         Family {
+            name: "volproof_run_simulated",
+            help: "1 when the device was played in virtual time and no volume was measured.",
+            samples: vec![(with(""), f64::from(u8::from(record.is_simulated())))],
+        },
+        Family {
             name: "volproof_doubts",
             help: "Doubts about the result by severity.",
             samples: severities.map(|(name, s)| (with(&label("severity", name)), doubts(s))).into(),

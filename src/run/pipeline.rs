@@ -494,6 +494,10 @@ impl Ended {
             _ if !self.put_back => Exit::NotRestored,
             State::Interrupted => Exit::Interrupted,
             State::Failed(_) => Exit::Failed,
+            // A pipeline must not take a device that answers nothing for a healthy one.
+            State::Complete if self.record.steps.iter().all(|step| step.directions().next().is_none()) => {
+                Exit::Failed
+            }
             State::Complete | State::Running => Exit::of(verdict::judged(&self.record).1.as_ref()),
         })
     }

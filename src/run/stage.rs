@@ -30,6 +30,9 @@ use crate::unit::Nanos;
 
 /// How often the stage looks whether a step is to begin or the user wants to end.
 const TICK: Duration = Duration::from_millis(50);
+/// The least pause at a SIGCONT that shows a suspension. `timeout` and terminals send SIGCONT to programs that were never stopped, and
+/// those look about them each [`TICK`].
+const LEAST_SUSPENSION: Nanos = Nanos::millis(250);
 
 /// The circumstances that all stages share.
 pub struct StageSetting<'a> {
@@ -274,7 +277,7 @@ impl Stage<'_> {
         if self.setting.resumed.swap(false, Ordering::Relaxed) {
             let since = |from: Instant| Nanos((self.looked - from).as_nanos() as u64);
             let (after_ns, for_ns) = (self.zero.map(since).unwrap_or_default(), since(looked));
-            let running = (0..self.states.len()).filter(|i| self.runs(*i));
+            let running = (0..self.states.len()).filter(|i| self.runs(*i) && for_ns >= LEAST_SUSPENSION);
             let suspended = |i| (i, Intervention::Suspended { after_ns, for_ns });
             let suspensions: Vec<_> = running.map(suspended).collect();
             self.suspensions.extend(suspensions);

@@ -79,7 +79,7 @@ fn quiet_is_one_line() {
     let ran = measured(&bench, &[&PL1[..], &["--quiet"]].concat()).ended(1);
     assert_eq!(
         ran.out,
-        "FAIL  The volume falls short of its promise: 2,817 IOPS, 74.1 % of 3,800. \
+        "FAIL  SIMULATED  The volume falls short of its promise: 2,817 IOPS, 74.1 % of 3,800. \
          (against alibaba:cloud_essd.PL1, 40 GiB, tolerance 2 %)\n"
     );
     assert_eq!(ran.err, "");
