@@ -5,7 +5,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -72,6 +72,26 @@ fn killed_while_values_are_held() {
     assert!(kills >= 20, "{kills}");
 }
 
+#[test]
+fn killed_under_other_schedulers() {
+    let mut all = Vec::new();
+    for (scheduler, stride) in [("kyber", 13), ("bfq", 11)] {
+        let Some(device) = Traced::with_scheduler(scheduler) else { return };
+        if !device.usual.get("scheduler").is_some_and(|text| text.contains(&format!("[{scheduler}]"))) {
+            println!("skipped: this kernel has no {scheduler}");
+            continue;
+        }
+        let restores = |struck: &Struck| device.restored(&struck.story);
+        let keep = || assert!(device.volproof(&["tune", "--keep", device.path()]).status.success());
+        let (kinds, stride) = calls(stride);
+        let tuning = [VOLPROOF, "tune", device.path()];
+        all.push(device.at_each_call(KILL, (&kinds, stride), &tuning, || {}, restores));
+        all.push(device.at_each_call(KILL, (&kinds, stride), &[VOLPROOF, "restore"], keep, restores));
+    }
+    println!("{all:?} kills of tune and of restore under kyber and bfq");
+    assert!(all.iter().all(|kills| *kills >= 4), "{all:?}");
+}
+
 /// The other programs that set knobs: each puts them back, or the next start does.
 #[test]
 fn killed_in_other_front_ends() {
@@ -82,14 +102,18 @@ fn killed_in_other_front_ends() {
     let fio = ["fio", "--tune", "--name=a", &file, "--rw=randread", "--io_size=64k"];
     let promised = ["run", device.path(), "--preset", "read-only", "--runtime", "1ms", "--ramp", "0s"];
     let promised = [&promised[..], &["--tune", "on", "--json", "r.json", "--quiet"]].concat();
+    // The installed fio drives the device: it is killed too, at calls of its own.
+    let engine = "--rw randread --runtime 100ms --tune on --json r.json --quiet --engine fio";
+    let engine: Vec<&str> = ["run", device.path()].into_iter().chain(engine.split(' ')).collect();
+    let installed = Command::new("fio").arg("--version").output().is_ok();
     let restores = |struck: &Struck| device.restored(&struck.story);
     let stride = calls(11).1;
     let mut all = Vec::new();
-    for program in [&million[..], &fio, &promised] {
+    for program in [&million[..], &fio, &promised].into_iter().chain(installed.then_some(&engine[..])) {
         let program = [&[VOLPROOF], program].concat();
         all.push(device.at_each_call(KILL, (&CHANGES, stride), &program, || {}, restores));
     }
-    println!("{all:?} kills of million, of fio and of a preset");
+    println!("{all:?} kills of million, of fio, of a preset and of the installed fio as an engine");
     assert!(all.iter().all(|kills| *kills >= 4), "{all:?}");
 }
 
@@ -171,7 +195,7 @@ fn holder(journals: &Traced, device: &Traced) -> Child {
 
 #[test]
 fn killed_beside_another_run() {
-    let (Some(victim), Some(beside)) = (Traced::attach(), Traced::attach()) else { return };
+    let (Some(victim), Some(beside)) = (Traced::attach(), Traced::with_scheduler("bfq")) else { return };
     let (kinds, stride) = calls(9);
     let mut kills = 0;
     for (turn, call) in kinds.iter().enumerate() {

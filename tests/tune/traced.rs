@@ -42,13 +42,18 @@ fn files(folder: &Path, below: &str, found: &mut BTreeMap<String, String>) {
 impl Traced {
     /// Nothing, said aloud, where no loop device can be had or strace may not trace.
     pub fn attach() -> Option<Traced> {
+        Traced::with_scheduler("mq-deadline")
+    }
+
+    /// The same under another scheduler, where the kernel has it.
+    pub fn with_scheduler(scheduler: &str) -> Option<Traced> {
         let device = Device::attach(16 << 20)?;
         let memory = Path::new("/dev/shm");
         let journals = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
         let mut traced =
             Traced { device, journals: journals.unwrap(), begin: BTreeMap::new(), usual: BTreeMap::new() };
         traced.begin = traced.knobs();
-        traced.lay();
+        traced.lay(scheduler);
         traced.usual = traced.knobs();
         Some(traced)
     }
@@ -77,13 +82,16 @@ impl Traced {
     }
 
     /// Values that the kernel does not begin with, as far as it has the scheduler: what is reset is seen.
-    fn lay(&self) {
+    fn lay(&self, scheduler: &str) {
         for (file, value) in [
-            ("scheduler", "mq-deadline"),
+            ("scheduler", scheduler),
             ("nr_requests", "77"),
             ("wbt_lat_usec", "1234"),
             ("iosched/read_expire", "124"),
             ("iosched/async_depth", "9"),
+            ("iosched/read_lat_nsec", "1234567"),
+            ("iosched/slice_idle", "3"),
+            ("iosched/strict_guarantees", "1"),
             ("add_random", "1"),
             ("read_ahead_kb", "64"),
         ] {
