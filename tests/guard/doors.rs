@@ -3,6 +3,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,11 +83,19 @@ fn mounted(rig: &mut Rig, image: &Path) -> PathBuf {
 fn on_system_disk(rig: &mut Rig, device: &Path) -> Vec<String> {
     let top = rig.mount(device);
     let program = Path::new(env!("CARGO_BIN_EXE_volproof")).parent().unwrap();
+    // All that is written to it is written now: later a change of its bytes is a hole in the guard.
+    for folder in
+        ["/dev", "/proc", "/sys", "/usr", "/etc"].map(Path::new).into_iter().chain([program, rig.dir.path()])
+    {
+        fs::create_dir_all(top.join(folder.strip_prefix("/").unwrap())).unwrap();
+    }
+    for name in ["bin", "sbin", "lib", "lib64"] {
+        symlink(Path::new("usr").join(name), top.join(name)).unwrap();
+    }
     let script = "top=$0; cd /
         for folder in dev proc sys usr etc \"$1\" \"$2\"; do
-            mkdir -p \"$top/$folder\" && mount --rbind \"/$folder\" \"$top/$folder\" || exit 99
+            mount --rbind \"/$folder\" \"$top/$folder\" || exit 99
         done
-        for name in bin sbin lib lib64; do ln -sf \"usr/$name\" \"$top/$name\"; done
         folder=$2; shift 2; exec chroot \"$top\" sh -c 'cd \"$0\" && exec \"$@\"' \"$folder\" \"$@\"";
     let words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script];
     let folders = [&top, program, rig.dir.path()].map(|folder| folder.to_str().unwrap().to_string());
