@@ -1,5 +1,4 @@
 # Errors planted at a known place are reported at that place.
-modprobe dm-flakey
 null_blk nullb0 submit_queues=4 queue_mode=2 size=64
 null_blk nullb1 submit_queues=4 queue_mode=2 size=64 memory_backed=1 badblocks=+2048-2055
 
@@ -27,16 +26,29 @@ names_offset dm-error /dev/mapper/rig-error 524288 --rw=read
 names_offset null_blk-badblocks /dev/nullb1 1048576 --rw=read
 dmsetup remove rig-error
 
-# A device that fails every other second: what came before the error is kept, and with
-# --continue-on-error both sides are counted.
-dmsetup create rig-flakey --table "0 $end flakey /dev/nullb0 0 1 1"
+# A disk that begins to fail: what came before the error is kept.
+reads() { awk '{print $1}' /sys/block/nullb0/stat; }
+begun() { [ "$(reads)" -gt $(($1 + 100)) ]; }
+dmsetup create rig-error --table "0 $end linear /dev/nullb0 0"
+fails_later() {
+  until_true 60 begun "$1"
+  dmsetup suspend --noflush rig-error && dmsetup load rig-error --table "0 $end error" && dmsetup resume rig-error
+}
+fails_later "$(reads)" & later=$!
 wants 1 "EIO|Input/output error" \
-  volproof run /dev/mapper/rig-flakey --rw randread --bs 4k --iodepth 4 --runtime 4 --json /tmp/flakey.json
-jq -e '.steps[0].read.ios > 0' /tmp/flakey.json || because "no I/O from before the error was kept"
+  volproof run /dev/mapper/rig-error --rw randread --bs 4k --iodepth 4 --runtime 600 --json /tmp/error.json
+wait $later || because "the disk did not fail"
+jq -e '.steps[0].read.ios > 0' /tmp/error.json || because "no I/O from before the error was kept"
+dmsetup remove rig-error
+
+# One that fails in its second half: with --continue-on-error both sides are counted.
+half=$((end / 16 * 8))
+dmsetup create rig-error --table "0 $half linear /dev/nullb0 0
+$half $((end - half)) error"
 wants 0 "EIO|Input/output error" \
-  volproof run /dev/mapper/rig-flakey --rw randread --bs 4k --iodepth 4 --runtime 4 --continue-on-error --json /tmp/flakey.json
-jq -e '.steps[0].read.ios > 0' /tmp/flakey.json || because "no I/O was counted between the errors"
-conclude errors/dm-flakey
-dmsetup remove rig-flakey
+  volproof run /dev/mapper/rig-error --rw randread --bs 4k --iodepth 4 --runtime 4 --continue-on-error --json /tmp/error.json
+jq -e '.steps[0].read.ios > 0' /tmp/error.json || because "no I/O was counted between the errors"
+conclude errors/appear-later-and-in-places
+dmsetup remove rig-error
 remove_null_blk nullb0
 remove_null_blk nullb1

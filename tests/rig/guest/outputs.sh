@@ -4,8 +4,14 @@ volume=$(disk VB0) read=$(disk NINE1)
 
 reads() { awk '{print $1}' "/sys/block/${read##*/}/stat"; }
 begun() { [ "$(reads)" -gt $(($1 + 100)) ]; }
-# once_begun COMMAND...: when the run has begun to read.
-once_begun() { until_true 60 begun "$before" && "$@"; }
+# once_begun COMMAND...: when the run has begun to read. It stands still meanwhile, and so does not end before the command does.
+once_begun() {
+  until_true 60 begun "$before" || return
+  run=$(pidof volproof)
+  kill -STOP $run
+  "$@"
+  kill -CONT $run
+}
 
 # kept NAME WHY COMMAND...: a place for outputs that the command spoils while a run goes on. The run says so, shows its figures, and saves each
 # output elsewhere.

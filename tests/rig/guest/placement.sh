@@ -33,11 +33,13 @@ load() {
   until_true 20 works "$device" "$before" || because "the load did not start: $(tail -n 2 /tmp/placed)"
 }
 
-# look: leaves in /tmp who sat where, which CPUs completed, and which took interrupts, over a second of the load.
+# look: leaves in /tmp who sat where, which CPUs completed, and which took interrupts, over a second of the load and 100 of its reads.
 look() {
   interrupts "$device" >/tmp/interrupts
+  before=$(reads "$device")
   echo 'hist:keys=common_cpu' >$completed/trigger
   for _ in $(seq 20); do seats $pid; sleep 0.05; done | sort -u >/tmp/seats
+  until_true 20 works "$device" "$before" || because "the load stands still"
   sed -n 's/.*common_cpu: *\([0-9]*\).*hitcount: *\([0-9]*\).*/\1 \2/p' $completed/hist >/tmp/completions
   echo '!hist:keys=common_cpu' >$completed/trigger
   interrupts "$device" | paste -d ' ' - /tmp/interrupts | awk '$2 > $4 {print $1}' | words >/tmp/interrupted

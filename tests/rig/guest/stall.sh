@@ -14,11 +14,14 @@ echo mono >$tracing/trace_clock
 echo "dev == $((major << 20 | minor))" >$completed/filter
 echo 1 >$completed/enable
 
+reads() { awk '{print $1}' /sys/block/nullb0/stat; }
+halfway() { [ "$(reads)" -ge $(($1 + rate * seconds / 2)) ]; }
 # stalled COMMAND...: runs it with the stall in its middle, traced.
 stalled() {
+  before=$(reads)
   echo >$tracing/trace
   echo 1 >$tracing/tracing_on
-  { sleep 2.5; dmsetup suspend --nolockfs rig-slow; sleep 0.2; dmsetup resume rig-slow; } & stall=$!
+  { until_true 60 halfway "$before"; dmsetup suspend --nolockfs rig-slow; sleep 0.2; dmsetup resume rig-slow; } & stall=$!
   "$@"
   wait $stall
   echo 0 >$tracing/tracing_on
@@ -56,7 +59,8 @@ for engine in io_uring libaio; do
   told=$(jq '.steps[0].read.response_latency_ns.percentiles["99"] / 1e6' out/stall-$engine.json)
   note "stall: volproof with $engine says p99 $told ms, the truth is $truth ms"
   awk "BEGIN {exit !($truth > 100)}" || because "no stall was seen, p99 $truth ms"
-  awk "BEGIN {d = $told / $truth - 1; exit !(d < 0.05 && d > -0.05)}" || because "p99 $told ms, truth $truth ms"
+  # A busy host lets the program see completions later than the kernel does, and none earlier.
+  awk "BEGIN {d = $told / $truth - 1; exit !(d < 0.5 && d > -0.05)}" || because "p99 $told ms, truth $truth ms"
   conclude "stall/response latency of $engine"
 done
 echo 0 >$completed/enable
