@@ -46,6 +46,16 @@ fn intervals_of_five_minutes_cover_what_they_promise() {
 }
 
 #[test]
+fn whatever_the_memory_few_runs_get_an_interval_that_does_not_hold() {
+    for (seconds, rho) in
+        [60, 120, 300, 600].into_iter().flat_map(|s| [0.9, 0.95, 0.97, 0.99].map(|rho| (s, rho)))
+    {
+        let (held, given) = coverage(rho, 0.0, seconds);
+        assert!(given * (1.0 - held) <= 0.08, "rho {rho} at {seconds} s: {held} of {given}");
+    }
+}
+
+#[test]
 fn two_minutes_are_covered_up_to_four_fifths() {
     for rho in [0.0, 0.5, 0.8] {
         let (held, given) = coverage(rho, 0.03, 120);
