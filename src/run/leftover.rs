@@ -2,6 +2,8 @@
 //!
 //! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file with the name
 //! of a test file that nobody holds is therefore what a dead run left. Files that were to be kept have another name.
+//!
+//! The name holds the process and when it started: in a container every run may be process 1.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,6 +15,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::guard::Clearance;
 use crate::output::screen;
+use crate::tune;
 use crate::ui::Ui;
 
 /// The beginning and the end of the names of test files.
@@ -21,12 +24,15 @@ const TEST: (&str, &str) = ("volproof-test-", ".dat");
 /// The name of the `n`th test file of this run.
 pub fn name(keep: bool, n: usize) -> String {
     let front = if keep { "volproof-kept-" } else { TEST.0 };
-    format!("{front}{}-{n}{}", std::process::id(), TEST.1)
+    let process = std::process::id();
+    format!("{front}{process}-{}-{n}{}", tune::started(process).unwrap_or_default(), TEST.1)
 }
 
-/// The process that made a test file, by its name.
-fn maker(name: &str) -> Option<u32> {
-    name.strip_prefix(TEST.0)?.strip_suffix(TEST.1)?.split_once('-')?.0.parse().ok()
+/// The process that made a test file and when it started, by the file's name.
+fn maker(name: &str) -> Option<(u32, u64)> {
+    let mut numbers = name.strip_prefix(TEST.0)?.strip_suffix(TEST.1)?.split('-');
+    let (process, started) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    numbers.next()?.parse::<usize>().ok().map(|_| (process, started))
 }
 
 /// Marks a test file as in use. Where a filesystem has no locks, its test files are never taken for leftovers either.
@@ -39,7 +45,7 @@ pub fn remove(folder: &Path, ui: &Ui) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let named = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).and_then(maker);
     let found = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    for path in found.filter(|path| named(path).is_some_and(|process| !lives(process))) {
+    for path in found.filter(|path| named(path).is_some_and(|(process, started)| !lives(process, started))) {
         match take(&path) {
             Ok(true) => {
                 ui.say(&format!("Removed {}, the test file of a run that was killed", path.display()))
@@ -52,10 +58,13 @@ pub fn remove(folder: &Path, ui: &Ui) {
     }
 }
 
-fn lives(process: u32) -> bool {
+/// Whether that process runs. One of which nothing can be read is taken to.
+fn lives(process: u32, started: u64) -> bool {
     let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
     // A process of another user exists too.
-    pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH))
+    let exists =
+        pid.is_none_or(|pid| rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH));
+    exists && tune::started(process).is_none_or(|now| now == started)
 }
 
 /// Removes a file that is ours, has no other name, and that nobody holds.
@@ -106,18 +115,21 @@ mod tests {
             std::fs::write(&path, "data").unwrap();
             path
         };
-        let left = make(&format!("volproof-test-{dead}-0.dat"));
-        let held = make(&format!("volproof-test-{dead}-1.dat"));
+        let left = make(&format!("volproof-test-{dead}-5-0.dat"));
+        let held = make(&format!("volproof-test-{dead}-5-1.dat"));
         let holder = File::open(&held).unwrap();
         flock(&holder, FlockOperation::NonBlockingLockExclusive).unwrap();
-        let linked = make(&format!("volproof-test-{dead}-2.dat"));
+        let linked = make(&format!("volproof-test-{dead}-5-2.dat"));
         std::fs::hard_link(&linked, folder.path().join("other")).unwrap();
         let living = make(&name(false, 0));
-        let kept = make(&format!("volproof-kept-{dead}-0.dat"));
-        let foreign = make("volproof-test-x-0.dat");
-        std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-3.dat"))).unwrap();
+        // The number of a process that lives, which another one had before it.
+        let namesake = make(&format!("volproof-test-{}-1-0.dat", std::process::id()));
+        let kept = make(&format!("volproof-kept-{dead}-5-0.dat"));
+        let foreign = make("volproof-test-x-5-0.dat");
+        std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-5-3.dat")))
+            .unwrap();
         remove(folder.path(), &Ui::silent());
-        assert!(!left.exists());
+        assert!(!left.exists() && !namesake.exists());
         for path in [held, linked, living, kept, foreign] {
             assert!(path.exists(), "{}", path.display());
         }

@@ -112,6 +112,12 @@ pub struct CheckedRun {
     options: Options,
 }
 
+fn not_resumed(why: &str) -> Failure {
+    Failure::input(format!(
+        "the earlier run cannot be resumed here: {why}; run without --resume to begin anew"
+    ))
+}
+
 impl CheckedRun {
     /// Looks at the targets of a plan and finds whatever cannot work.
     ///
@@ -123,9 +129,7 @@ impl CheckedRun {
         if let Some(earlier) = &options.earlier {
             let here = Environment::read(&root, "", String::new());
             if let Some(what) = earlier.other_place(&here, &surveyed) {
-                return Err(Failure::input(format!(
-                    "the earlier run cannot be resumed here: {what}; run without --resume to begin anew"
-                )));
+                return Err(not_resumed(&what));
             }
         }
         Ok(CheckedRun { root, plan, surveyed, choices, warnings, claimed: None, options })
@@ -262,6 +266,10 @@ impl Running<'_> {
         self.record.targets = self.ready.records();
         self.record.warnings.extend(self.ready.warnings(&self.record.plan));
         self.tune()?;
+        let tuned = self.tuned.as_ref().is_some_and(|tuned| !tuned.applied().is_empty());
+        if let Some(what) = self.options.earlier.as_ref().and_then(|earlier| earlier.other_tuning(tuned)) {
+            return Err(not_resumed(what));
+        }
         self.front.ui().run_is(&self.record);
         let mut stages = self.begin_steps();
         loop {

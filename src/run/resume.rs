@@ -1,13 +1,13 @@
 //! Going on with an interrupted run: the finished steps of its Record are kept, and the rest is measured now.
 //!
-//! Only a run of the same plan on the same targets and machine goes on; else the answer says what differs. A reboot in between changes
-//! none of them.
+//! Only a run of the same plan on the same targets and machine, with the kernel's settings tuned or left alone as they were, goes on; else the
+//! answer says what differs. A reboot in between changes none of them, but for a disk without serial and world-wide name.
 
 use std::path::Path;
 
 use super::Failure;
 use super::targets::Surveyed;
-use crate::device::Facts;
+use crate::device::{Block, Facts};
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::plan::Plan;
@@ -22,6 +22,7 @@ pub struct EarlierRun {
     pub steps: Vec<StepRecord>,
     together: Vec<Together>,
     doubts: Vec<Doubt>,
+    tuned: bool,
     targets: Vec<TargetRecord>,
     environment: Environment,
     runs: Vec<String>,
@@ -77,6 +78,7 @@ impl EarlierRun {
         EarlierRun {
             together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
             doubts: record.warnings.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
+            tuned: record.tuning.is_some_and(|t| !t.applied.is_empty()),
             targets: record.targets,
             environment: record.environment,
             runs: record.resumed_after.into_iter().chain(began).collect(),
@@ -109,13 +111,11 @@ impl EarlierRun {
             let Some(then) = self.targets.iter().find(|t| t.named == target.named) else {
                 return Some(format!("{name} was no target"));
             };
-            let serial = |facts: &Facts| facts.device().and_then(|d| d.serial.clone());
             if matches!(then.facts, Facts::Block(_)) != matches!(now, Facts::Block(_)) {
                 return Some(format!("{name} was another kind of target"));
             }
-            if serial(&then.facts) != serial(now) {
-                let word = |facts: &Facts| serial(facts).unwrap_or_else(|| "none".into());
-                return Some(format!("the serial of {name} was {} and is {}", word(&then.facts), word(now)));
+            if let Some(what) = other_target(&then.facts, now) {
+                return Some(format!("{name} is not what it was: {what}"));
             }
             let (had, has) = (then.size_bytes, target.size);
             (had != has).then(|| match target.make {
@@ -127,6 +127,19 @@ impl EarlierRun {
         })
     }
 
+    /// The difference between the kernel's settings of then and now, in words; `tuned` says whether this run wrote any.
+    pub fn other_tuning(&self, tuned: bool) -> Option<&'static str> {
+        match (self.tuned, tuned) {
+            (true, false) => {
+                Some("its steps ran with tuned settings of the kernel, these would not: give --tune on")
+            }
+            (false, true) => {
+                Some("its steps ran without tuned settings of the kernel, these would not: give --tune off")
+            }
+            _ => None,
+        }
+    }
+
     /// Puts the finished steps into the Record of the run that goes on.
     pub fn into_record(self, record: &mut Record) {
         record.steps = self.steps;
@@ -134,6 +147,45 @@ impl EarlierRun {
         record.warnings.extend(self.doubts);
         record.resumed_after = self.runs;
     }
+}
+
+/// The first difference that tells two targets apart although they have one name and one size, in words.
+fn other_target(then: &Facts, now: &Facts) -> Option<String> {
+    let inode = |facts: &Facts| match facts {
+        Facts::File(file) => Some(file.inode.to_string()),
+        Facts::Block(_) | Facts::Folder(_) => None,
+    };
+    let filesystem = |facts: &Facts| facts.place().and_then(|p| p.filesystem.clone());
+    differ("inode number", inode(then), inode(now))
+        .or_else(|| differ("filesystem", filesystem(then), filesystem(now)))
+        .or_else(|| match (then.device(), now.device()) {
+            (Some(then), Some(now)) => other_disk(then, now),
+            (None, None) => None,
+            _ => Some("it lay on another kind of device".into()),
+        })
+}
+
+/// The first difference between two disks that a reboot does not explain.
+fn other_disk(then: &Block, now: &Block) -> Option<String> {
+    let path = |block: &Block| block.backing_file.as_ref().map(|p| p.display().to_string());
+    let properties = [
+        ("serial", then.serial.clone(), now.serial.clone()),
+        ("world-wide name", then.wwid.clone(), now.wwid.clone()),
+        ("model", then.model.clone(), now.model.clone()),
+        ("backing file", path(then), path(now)),
+        ("place on the disk", Some(then.start_bytes.exact()), Some(now.start_bytes.exact())),
+    ];
+    properties.into_iter().find_map(|(what, then, now)| differ(what, then, now)).or_else(|| {
+        let nameless = then.serial.is_none() && then.wwid.is_none();
+        (nameless && then.diskseq != now.diskseq).then(|| {
+            "it was attached anew and has neither serial nor world-wide name, so nothing shows that it is the same".into()
+        })
+    })
+}
+
+fn differ(what: &str, then: Option<String>, now: Option<String>) -> Option<String> {
+    let word = |value: Option<String>| value.unwrap_or_else(|| "none".into());
+    (then != now).then(|| format!("its {what} was {} and is {}", word(then), word(now)))
 }
 
 /// The first difference between two plans, in words.
@@ -185,4 +237,41 @@ fn short(value: &serde_json::Value) -> String {
         other => other.to_string(),
     };
     if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Root;
+
+    fn disk(files: &[(&str, &str)]) -> Block {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("dev", "253:16"), ("size", "2048"), ("diskseq", "7")].iter().chain(files) {
+            let path = folder.path().join("sys/devices/vdb").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("{text}\n")).unwrap();
+        }
+        for (class, up) in [("sys/block", "../devices/vdb"), ("sys/class/block", "../../devices/vdb")] {
+            std::fs::create_dir_all(folder.path().join(class)).unwrap();
+            std::os::unix::fs::symlink(up, folder.path().join(class).join("vdb")).unwrap();
+        }
+        Block::read(&Root::tree(folder.path()), "vdb").unwrap()
+    }
+
+    #[test]
+    fn a_disk_is_told_by_what_outlives_a_reboot() {
+        let plain = disk(&[]);
+        assert_eq!(other_disk(&plain, &plain), None);
+        let anew = other_disk(&plain, &disk(&[("diskseq", "8")])).unwrap();
+        assert!(anew.contains("attached anew"), "{anew}");
+        let named = disk(&[("serial", "A")]);
+        assert_eq!(other_disk(&named, &disk(&[("serial", "A"), ("diskseq", "8")])), None);
+        assert_eq!(other_disk(&named, &disk(&[("serial", "B")])).unwrap(), "its serial was A and is B");
+        assert_eq!(other_disk(&named, &plain).unwrap(), "its serial was A and is none");
+        let volume = |uuid| disk(&[("dm/uuid", uuid)]);
+        let moved = other_disk(&volume("LVM-one"), &volume("LVM-two")).unwrap();
+        assert!(moved.contains("LVM-one") && moved.contains("LVM-two"), "{moved}");
+        let loops = |file| disk(&[("loop/backing_file", file)]);
+        assert_eq!(other_disk(&loops("/b"), &loops("/c")).unwrap(), "its backing file was /b and is /c");
+    }
 }

@@ -127,6 +127,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
         if surveyed.iter().any(|s| s.path() == target.path() || s.same_file(&target)) {
             return Err(Failure::input(format!("{} is named twice", named.display())));
         }
+        has_recordable_name(&target)?;
         fits(plan, &target)?;
         may_write(plan, &target)?;
         surveyed.push(target);
@@ -145,6 +146,16 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
         pins(plan, &plan.steps[stage], options.share_cpus)?;
     }
     Ok(surveyed)
+}
+
+/// Refuses a target whose Record could not be written at the end: JSON holds no other text than UTF-8.
+fn has_recordable_name(target: &Surveyed) -> Result<(), Failure> {
+    serde_json::to_string(&(&target.named, target.path(), &target.facts)).map(drop).map_err(|_| {
+        Failure::input(format!(
+            "{}: the path of this target, or of the filesystem it is on, is not UTF-8, so its result could not be saved; rename it",
+            target.named.display()
+        ))
+    })
 }
 
 /// Load threads of a step.

@@ -26,7 +26,7 @@ use std::path::PathBuf;
 
 pub use journal::{EntryState, Journal, JournalEntry};
 pub use knob::{KNOBS, Knob, RoomNeeded, Scope, Setting, Want, survey};
-pub use owner::Owner;
+pub use owner::{Owner, started};
 pub use restore::{Put, Restoration, RestoreOutcome, Which, restore};
 pub use tuned::{Applied, Attempt, Tuned, tune};
 pub use waiting::{Waiting, waiting};

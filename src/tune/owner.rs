@@ -39,8 +39,8 @@ fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|t| t.trim().to_string()).unwrap_or_default()
 }
 
-/// The start time of a running process.
-fn started(pid: u32) -> Option<u64> {
+/// When a running process started, in clock ticks since boot; none where it does not run or cannot be read.
+pub fn started(pid: u32) -> Option<u64> {
     started_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 

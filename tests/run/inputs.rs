@@ -193,7 +193,7 @@ fn inputs_without_an_end_and_lines_without_an_end_are_told_shortly() {
     {
         bench.run(command).ended(2).says(&["/dev/zero", "it is longer than 128 MiB"]);
     }
-    bench.run(&["run", "--plan", "/dev/zero"]).ended(2).says(&["it is longer than 128 MiB"]);
+    bench.run(&["run", "--plan", "/dev/zero"]).ended(2).says(&["it is longer than 4 MiB"]);
     for (name, front) in [
         ("p.toml", "x = "),
         ("j.fio", "[a]\nrw="),
@@ -296,6 +296,60 @@ fn test_files_of_killed_runs_go_with_the_next_run() {
     let ran = bench.run(&short).ended(0);
     assert!(ran.err.contains("Removed data/volproof-test-") && ran.err.contains("was killed"), "{}", ran.err);
     assert_eq!(Bench::names(&folder), Vec::<String>::new());
+}
+
+#[test]
+fn a_target_whose_result_could_not_be_saved_is_refused_before_it_is_overwritten() {
+    use std::os::unix::ffi::OsStrExt;
+    let bench = Bench::new();
+    let name = std::ffi::OsStr::from_bytes(b"bad\xff.dat");
+    let folder = bench.path().join(std::ffi::OsStr::from_bytes(b"dir\xfe"));
+    std::fs::create_dir(&folder).unwrap();
+    for path in [bench.path().join(name), folder.join("plain")] {
+        std::fs::write(&path, vec![7; 1 << 20]).unwrap();
+        std::os::unix::fs::symlink(&path, bench.path().join("link")).unwrap();
+        for target in [path.as_path(), std::path::Path::new("link")] {
+            let line = ["run", "--rw", "randwrite", "--runtime", "200ms", "--overwrite", "--json", "r.json"];
+            let ran = bench.command(&line).arg(target).output().unwrap();
+            let err = String::from_utf8_lossy(&ran.stderr);
+            assert!(
+                ran.status.code() == Some(2) && err.contains("is not UTF-8") && err.contains("rename it"),
+                "{err}"
+            );
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), vec![7; 1 << 20]);
+        std::fs::remove_file(bench.path().join("link")).unwrap();
+    }
+}
+
+#[test]
+fn a_course_does_not_go_on_over_another_file() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("d"), vec![7; 1 << 20]).unwrap();
+    let sweep = [
+        "sweep",
+        "d",
+        "--iodepth",
+        "1..2",
+        "--runtime",
+        "200ms",
+        "--ramp",
+        "0s",
+        "--repeats",
+        "1",
+        "--buffered",
+    ];
+    bench.run(&[&sweep[..], &["--json", "r.json"]].concat()).ended(0);
+    let resume = [&sweep[..], &["--resume", "r.json", "--json", "s.json"]].concat();
+    bench.run(&resume).ended(0);
+    std::fs::write(bench.path().join("other"), vec![7; 1 << 20]).unwrap();
+    std::fs::rename(bench.path().join("other"), bench.path().join("d")).unwrap();
+    let ran = bench.run(&resume).ended(2);
+    assert!(
+        ran.err.contains("d is not what it was: its inode number was ") && ran.err.contains("begin anew"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]
