@@ -1,4 +1,4 @@
-//! The raw calls about one open target that neither sysfs nor rustix carries. Each only asks.
+//! The raw calls about targets, and about who has them open, that neither sysfs nor rustix carries. Each only asks.
 
 use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -266,6 +266,18 @@ pub(super) fn opened_alone(fd: BorrowedFd<'_>) -> io::Result<bool> {
         Ok(()) => call(libc::F_SETLEASE, libc::F_UNLCK).map(|()| true),
         Err(e) if e.raw_os_error() == Some(libc::EAGAIN) => Ok(false),
         Err(e) => Err(e),
+    }
+}
+
+/// `KCMP_FILES`, from linux/kcmp.h.
+const KCMP_FILES: libc::c_long = 2;
+
+/// Whether two threads have one table of open files (kcmp(2)). False also where the kernel does not say.
+pub(super) fn same_files(one: libc::pid_t, other: libc::pid_t) -> bool {
+    let (one, other) = (libc::c_long::from(one), libc::c_long::from(other));
+    // SAFETY: kcmp takes five integers and touches no memory of ours.
+    unsafe {
+        libc::syscall(libc::SYS_kcmp, one, other, KCMP_FILES, 0 as libc::c_long, 0 as libc::c_long) == 0
     }
 }
 

@@ -5,13 +5,14 @@
 //! dead network mount cannot hang the search.
 
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, makedev};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ioctl::same_files;
 use super::stack::FileId;
 use super::{DevNumber, Root, Thing, number_at};
 
@@ -70,11 +71,13 @@ fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) 
             found.push(Opener { pid: pid.parse().unwrap_or_default(), command, device, writes });
         }
     };
-    for fd in root.names(proc.join("fd")) {
-        let Some(device) = name(&proc.join("fd").join(&fd)) else { continue };
-        let info = root.text(proc.join("fdinfo").join(&fd)).unwrap_or_default();
-        if let Some(writes) = opened_for_writing(&info) {
-            add(device, writes);
+    for holder in descriptor_tables(root, &proc, pid) {
+        for fd in root.names(holder.join("fd")) {
+            let Some(device) = name(&holder.join("fd").join(&fd)) else { continue };
+            let info = root.text(holder.join("fdinfo").join(&fd)).unwrap_or_default();
+            if let Some(writes) = opened_for_writing(&info) {
+                add(device, writes);
+            }
         }
     }
     let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
@@ -87,6 +90,18 @@ fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) 
         }
     }
     found
+}
+
+/// The folders of a process, and of those of its threads that have a table of open files of their own: one that left the others' table
+/// (unshare(2), `CLONE_FILES`), or any whose first thread has ended.
+fn descriptor_tables(root: &Root, proc: &Path, pid: &str) -> Vec<PathBuf> {
+    let own = |thread: &String| {
+        let (Ok(first), Ok(thread)) = (pid.parse(), thread.parse()) else { return false };
+        first != thread && !same_files(first, thread)
+    };
+    let threads = if root.is_system() { root.names(proc.join("task")) } else { Vec::new() };
+    let own = threads.into_iter().filter(own).map(|thread| proc.join("task").join(thread));
+    [proc.to_path_buf()].into_iter().chain(own).collect()
 }
 
 /// The ranges of a process's memory that may be of one of these files: those with its inode (proc_pid_maps(5)).

@@ -192,6 +192,37 @@ fn a_raw_database_that_claims_nothing_is_seen() {
     assert_eq!(reader.findings[0].code, Code::OpenForReading);
 }
 
+/// Names the device that a started copy of this test opens.
+const OPENED: &str = "VOLPROOF_TEST_OPENED";
+
+#[test]
+fn a_device_that_one_thread_alone_has_open_is_refused() {
+    if let Some(device) = std::env::var_os(OPENED) {
+        let open = move || {
+            // SAFETY: the thread uses no descriptor of another thread from here on, and no other thread uses its own.
+            unsafe { rustix::thread::unshare_unsafe(rustix::thread::UnshareFlags::FILES) }.unwrap();
+            let _held = OpenOptions::new().read(true).write(true).open(device).unwrap();
+            println!("\nopen");
+            std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).unwrap();
+        };
+        return std::thread::spawn(open).join().unwrap();
+    }
+    let Some(disk) = Loop::attach() else { return };
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", "uses::a_device_that_one_thread_alone_has_open_is_refused"])
+        .env(OPENED, &disk.device)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let said = std::io::BufReader::new(child.stdout.as_mut().unwrap());
+    assert!(std::io::BufRead::lines(said).any(|line| line.unwrap() == "open"), "it ended by itself");
+    let refused = disk.refusals();
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert_eq!(refused, [Code::OpenForWriting]);
+}
+
 #[test]
 fn the_system_disk_is_refused() {
     let root = Root::system();
