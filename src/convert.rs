@@ -93,7 +93,7 @@ impl Converted {
             Converted::Record(record) => record.write(out),
             Converted::Reports(outputs, form) => outputs.iter().try_for_each(|output| match form {
                 Form::Terse => out.write_all(terse::write(output).as_bytes()),
-                Form::Normal => out.write_all(text_write::normal(output).as_bytes()),
+                Form::Normal => text_write::write_to(output, out),
                 form => json_write::write_to(output, *form == Form::JsonPlus, out),
             }),
         }

@@ -14,9 +14,8 @@ use crate::unit::Bytes;
 /// The longest result: a Record or a report. A Record of a day has a tenth of it.
 pub const LONGEST: Bytes = Bytes::mib(128);
 
-/// The longest plan file, job file or catalogue. Ten thousand steps take less than half of it, and what is made of a byte may take
-/// a hundred.
-pub const LONGEST_SETTINGS: Bytes = Bytes::mib(4);
+/// The longest plan file, job file or catalogue. Ten thousand steps take half of it, and what is made of a byte may take two hundred.
+pub const LONGEST_SETTINGS: Bytes = Bytes::mib(2);
 
 /// The longest wait for a program that opens a named pipe to write to it.
 const WRITER_WAIT: Duration = Duration::from_secs(3);

@@ -40,7 +40,8 @@ impl Unit {
     /// Bytes in one unit, in a reading; a unit that is certain has one.
     pub fn bytes_in(&self, reading: Reading) -> u64 {
         match reading {
-            Reading::Other if !self.certain => 1_048_576 + 1_000_000 - self.bytes,
+            // A stored promise may hold any unit.
+            Reading::Other if !self.certain => 2_048_576_u64.saturating_sub(self.bytes),
             _ => self.bytes,
         }
     }

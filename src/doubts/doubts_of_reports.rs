@@ -56,7 +56,14 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
         if told.rate_impossible || !against.is_empty() { Severity::Blocker } else { Severity::Warning },
         "impossible-figures",
         format!("the report holds figures that cannot be: {}{more}{out}", shown.join("; ")),
-        "take the report again, as the program wrote it: this copy is not what it wrote, or the program has a fault",
+        match case.told.as_ref().map(|t| t.program) {
+            Some(ReportProgram::Fio) if told.impossible.is_empty() => {
+                "report each job by itself, without group_reporting: a row that sums up unlike jobs shows the options of one of them; or take the report again, as the program wrote it"
+            }
+            _ => {
+                "take the report again, as the program wrote it: this copy is not what it wrote, or the program has a fault"
+            }
+        },
     ))
 }
 

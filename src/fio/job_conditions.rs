@@ -24,9 +24,10 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     if let Some(header) = &job.header {
         let moved = job.moved().map(|(d, _)| header.block[(d as usize).min(2)]);
         let range = moved.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(header.block[0]);
-        c.rw = c.rw.or(|| header.rw.clone().into());
-        c.engine = c.engine.or(|| header.engine.clone().into());
-        c.iodepth = c.iodepth.or(|| header.depth.into());
+        let said = |text: &String| Some(text.clone()).filter(|t| !t.is_empty());
+        c.rw = c.rw.or(|| said(&header.rw).into());
+        c.engine = c.engine.or(|| said(&header.engine).into());
+        c.iodepth = c.iodepth.or(|| Some(header.depth).filter(|n| *n > 0).into());
         c.block = c.block.or(|| range.into());
     }
     if let Some(engine) = c.engine.as_ref() {
@@ -53,10 +54,18 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     c.iodepth = c
         .iodepth
         .or(|| depth.map_or(Known::Unknown, |d| Known::assumed(d, "the depth of its latency target")));
-    if seems_time_based(job, output) {
+    if ended_by_steady_state(job) {
+        c.time_based = Known::assumed(true, "its steady state ended it, and not its size");
+    } else if seems_time_based(job, output) {
         c.time_based = Known::assumed(true, "it ran for its time and not for its size");
     }
     c
+}
+
+/// fio ended the job since its rate was steady (`steadystate`).
+fn ended_by_steady_state(job: &OutputRow) -> bool {
+    let told = job.more.iter().find(|(name, _)| name == "steadystate").map(|(_, value)| value);
+    told.and_then(|s| s.get("attained")?.as_u64()).is_some_and(|n| n > 0)
 }
 
 /// The rate that a status line says the jobs were given, where they are all of one kind.

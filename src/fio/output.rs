@@ -125,17 +125,41 @@ pub struct OutputRow {
 /// Names and values of JSON in their order.
 pub type More = Vec<(String, JsonValue<'static>)>;
 
-/// The first line of a job in a text report.
+/// The first line of a job in a text report; of several jobs that one row sums up, what they share.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Header {
-    /// `rw=`.
+    /// `rw=`; empty where the jobs differ.
     pub rw: String,
     /// Smallest and largest block of reads, writes and discards.
     pub block: [(Bytes, Bytes); 3],
-    /// `ioengine=`.
+    /// `ioengine=`; empty where the jobs differ.
     pub engine: String,
-    /// `iodepth=`.
+    /// `iodepth=`; 0 where the jobs differ.
     pub depth: u32,
+}
+
+impl Header {
+    /// It is that of one job, or of several with one load.
+    pub fn is_of_one_load(&self) -> bool {
+        !self.rw.is_empty() && !self.engine.is_empty() && self.depth > 0
+    }
+
+    /// This job and another one, summed up in one row.
+    pub fn with(mut self, other: &Header) -> Header {
+        if self.rw != other.rw {
+            self.rw.clear();
+        }
+        if self.engine != other.engine {
+            self.engine.clear();
+        }
+        if self.depth != other.depth {
+            self.depth = 0;
+        }
+        for (own, other) in self.block.iter_mut().zip(other.block) {
+            *own = (own.0.min(other.0), own.1.max(other.1));
+        }
+        self
+    }
 }
 
 /// One direction of a row.

@@ -116,6 +116,9 @@ fn logged(line: &[u8]) -> Option<Vec<u8>> {
 /// How many bytes in front of a line are not fio's.
 fn cut(line: &[u8]) -> usize {
     let head = &line[..line.len().min(FURTHEST)];
+    if head.trim_ascii().is_empty() {
+        return 0;
+    }
     // Most lines of fio begin with a blank, a quote or a letter of its own words; all prefixes are ASCII.
     let Ok(text) =
         std::str::from_utf8(&head[..head.iter().position(|b| !b.is_ascii()).unwrap_or(head.len())])

@@ -284,14 +284,16 @@ fn block_size(text: &str) -> Option<Bytes> {
 
 /// `64+0 records in`.
 fn records(line: &str, way: &str) -> Option<DdRecords> {
-    let (count, rest) = line.trim().split_once(" records ")?;
-    let (whole, part) = count.split_once('+').filter(|_| rest.trim() == way)?;
+    let rest = line.trim().strip_suffix(way)?;
+    let (whole, part) = rest.trim_end().strip_suffix(" records")?.split_once('+')?;
     Some(DdRecords { whole: printed::whole(whole)?, part: printed::whole(part)? })
 }
 
 /// `67108864 bytes (67 MB, 64 MiB) copied, 0.0472007 s, 1.4 GB/s`; BSD: `67108864 bytes transferred in 0.012 secs (5 bytes/sec)`.
 fn totals(line: &str) -> Option<DdTotals> {
-    let (bytes, rest) = line.trim().split_once(" bytes ")?;
+    let line = line.trim();
+    let (bytes, rest) =
+        line.split_once(" bytes ").filter(|_| line.starts_with(|c: char| c.is_ascii_digit()))?;
     let (time, rate) = match rest.split_once("copied, ") {
         Some((_, rest)) => rest.split_once(',').unwrap_or((rest, "")),
         None => rest.strip_prefix("transferred in ").map(|t| t.split_once('(').unwrap_or((t, "")))?,

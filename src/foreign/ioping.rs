@@ -74,6 +74,9 @@ struct IopingRows {
 impl LineReader for IopingReader {
     fn line(&mut self, line: &str, found: &mut ForeignReports) {
         let text = line.trim();
+        if text.is_empty() {
+            return;
+        }
         if let Some(rest) = text.strip_prefix("--- ")
             && let Some(target) = rest.strip_suffix(" ioping statistics ---")
         {

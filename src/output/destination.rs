@@ -142,6 +142,13 @@ impl OutputPlace {
     }
 }
 
+/// Whether a path leads to the file of that name in a folder.
+pub fn leads_to(path: &Path, folder: &OwnedFd, name: &OsStr) -> bool {
+    let there = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+    let found = std::fs::metadata(path);
+    matches!((there, found), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.dev(), b.ino()))
+}
+
 fn os(bytes: &[u8]) -> &OsStr {
     std::os::unix::ffi::OsStrExt::from_bytes(bytes)
 }

@@ -16,7 +16,7 @@ pub mod screen;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -141,14 +141,36 @@ impl OutputFile {
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
         match &mut self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
-            OutputPlace::Named { folder, name } => replace(&*folder, name, content, gate),
+            OutputPlace::Named { folder, name } => {
+                replace(&*folder, name, content, gate)?;
+                self.found_again()
+            }
             OutputPlace::Fresh { folder, stem, extension } => {
                 let name = make(&*folder, stem, extension, content, gate)?;
                 let folder = folder.as_fd().try_clone_to_owned()?;
                 self.path.set_file_name(&name);
                 self.place = OutputPlace::Named { folder, name };
+                self.found_again()
+            }
+        }
+    }
+
+    /// Takes the path of today for a folder that was renamed since it was opened.
+    ///
+    /// # Errors
+    /// No path leads to the file: it or its folder was removed, or its filesystem taken away (`umount -l`).
+    pub fn found_again(&mut self) -> io::Result<()> {
+        let OutputPlace::Named { folder, name } = &self.place else { return Ok(()) };
+        if destination::leads_to(&self.path, folder, name) {
+            return Ok(());
+        }
+        let link = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        match link.map(|folder| folder.join(name)) {
+            Ok(path) if destination::leads_to(&path, folder, name) => {
+                self.path = path;
                 Ok(())
             }
+            _ => Err(io::Error::other("it is no longer there, or its folder is not")),
         }
     }
 

@@ -9,6 +9,9 @@ use super::figure_range::{FigureScan, NoFigure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
 use crate::output::screen::VisibleWriter;
 
+/// The most values of a Record. One of a hundred megabytes from a run has less than half as many: figures have more than one digit.
+const MOST_VALUES: usize = 32_000_000;
+
 /// The most values of a Record in an earlier form, which is held as values while it is turned into today's; each takes some 70 bytes.
 const MOST_EARLIER: usize = 4 << 20;
 
@@ -56,6 +59,12 @@ pub enum RecordError {
         key: String,
         /// The number.
         value: f64,
+    },
+    /// More values than fit into memory that anybody has left for it.
+    #[error("{}: more than {} million values, the most that a Record may have: the file was changed or damaged", path.display(), MOST_VALUES / 1_000_000)]
+    TooMany {
+        /// The file.
+        path: PathBuf,
     },
     /// The file does not have the form of a Record.
     #[error("{}: {source}", path.display())]
@@ -135,6 +144,9 @@ impl Record {
         let FigureScan { values, no_figure } = FigureScan::of(text);
         if let Some(NoFigure { key, value }) = no_figure {
             return Err(RecordError::NoFigure { path, key, value });
+        }
+        if values > MOST_VALUES {
+            return Err(RecordError::TooMany { path });
         }
         let perhaps_earlier = values <= MOST_EARLIER;
         if found <= 1

@@ -32,6 +32,8 @@ struct Sheet {
     second: Option<PathBuf>,
     /// Why its last content is not in its own place.
     failed: Option<io::Error>,
+    /// The user knows already that it is not.
+    said: bool,
 }
 
 /// Writes a text, in which no foreign control character stays one.
@@ -90,7 +92,7 @@ impl StoredSheets {
 
 impl Sheet {
     fn new(file: OutputFile, content: fn(&Record, &mut dyn Write) -> io::Result<()>) -> Sheet {
-        Sheet { file, content, second: None, failed: None }
+        Sheet { file, content, second: None, failed: None, said: false }
     }
 
     fn open(
@@ -106,6 +108,7 @@ impl Sheet {
         let write = |out: &mut dyn Write| content(record, out);
         self.failed = self.file.save(&write).err();
         if self.failed.is_none() {
+            self.said = false;
             if let Some(second) = self.second.take() {
                 let _ = std::fs::remove_file(second);
             }
@@ -115,6 +118,7 @@ impl Sheet {
             .second
             .take()
             .filter(|path| OutputFile::open("", path).is_ok_and(|mut file| file.save(&write).is_ok()));
+        self.said &= again.is_some();
         self.second = again.or_else(|| self.file.save_elsewhere(&write));
     }
 
@@ -206,20 +210,22 @@ impl Results {
         }
         self.record.save(record);
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
-        let mut lost: String =
-            std::iter::once(&self.record).chain(&self.others).filter_map(Sheet::loss).collect();
+        let sheets = || std::iter::once(&self.record).chain(&self.others);
+        let mut lost = sheets().any(|sheet| sheet.failed.is_some());
+        let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
         if self.prints() {
             let text = match self.quiet {
                 true => Headline::of(record).line(),
                 false => summary_text::shown(record, self.details) + &after(record),
             };
             if let Err(e) = screen::show(&text) {
-                lost += &format!("volproof: standard output: {e}\n");
+                lost = true;
+                unsaid += &format!("volproof: standard output: {e}\n");
             }
         }
         match &record.state {
             _ if self.talks() => {}
-            _ if !lost.is_empty() => screen::say(&summary_text::shown(record, true)),
+            _ if lost => screen::say(&summary_text::shown(record, true)),
             State::Failed(why) => screen::say(&format!("volproof: {why}\n")),
             _ => {}
         }
@@ -230,9 +236,9 @@ impl Results {
             let path = self.record.file.path().display();
             self.ui.say(&format!("\nRecord: {path}\n  print it again: volproof show {path}"));
         }
-        screen::say(&lost);
+        screen::say(&unsaid);
         let exit = ended.exit()?;
-        Ok(if !lost.is_empty() && exit == Exit::Done { Exit::Failed } else { exit })
+        Ok(if lost && exit == Exit::Done { Exit::Failed } else { exit })
     }
 }
 
@@ -248,10 +254,10 @@ impl Front for Results {
             return;
         }
         let began = Instant::now();
-        let known = self.record.failed.is_some();
         self.record.save(record);
-        if let Some(loss) = self.record.loss().filter(|_| !known) {
+        if let Some(loss) = self.record.loss().filter(|_| !self.record.said) {
             self.ui.say(&loss);
+            self.record.said = true;
         }
         self.saved = Some((Instant::now(), began.elapsed()));
     }

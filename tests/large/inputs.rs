@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use serde_json::{Value, json};
+use volproof::input::LONGEST_SETTINGS;
 
 /// An input of so many rows.
 pub type Rows = fn(usize) -> String;
@@ -64,7 +65,10 @@ fn record_of_samples(n: usize) -> String {
 fn record_of_zeros(n: usize) -> String {
     fn zeros(value: &mut Value, n: usize) {
         match value {
-            Value::Object(members) => members.values_mut().for_each(|v| zeros(v, n)),
+            Value::Object(members) => {
+                // Buckets are gaps and counts in turn, whose sums are checked.
+                members.iter_mut().filter(|(key, _)| *key != "buckets").for_each(|(_, v)| zeros(v, n));
+            }
             Value::Array(list) if list.first().is_some_and(Value::is_number) => {
                 *list = vec![json!(0); n * 50]
             }
@@ -84,7 +88,7 @@ fn record_of_doubts(n: usize) -> String {
     let mut record = a_record();
     let doubt = |i| {
         json!({"code": format!("c{}", i % 40), "severity": "note", "step": format!("s{i}"),
-            "text": format!("text {i}"), "advice": ""})
+            "message": format!("text {i}"), "advice": ""})
     };
     record["warnings"] = (0..n * 5).map(doubt).collect();
     record.to_string()
@@ -105,7 +109,7 @@ fn fio_json(n: usize) -> String {
 /// Jobs of as few bytes as a job can have.
 fn fio_json_of_small_jobs(n: usize) -> String {
     let job = |i| format!(r#"{{"jobname":"j{i}","read":{{"io_bytes":4096,"total_ios":1,"runtime":1}}}}"#);
-    let jobs: Vec<String> = (0..n * 10).map(job).collect();
+    let jobs: Vec<String> = (0..n * 4).map(job).collect();
     format!("{{\"fio version\":\"fio-3.33\",\"jobs\":[{}]}}\n", jobs.join(","))
 }
 
@@ -157,7 +161,7 @@ fn nested(n: usize) -> String {
 
 /// One key that never ends.
 fn endless_text(n: usize) -> String {
-    "{\"jobs\":\"".to_string() + &"a{\\\"".repeat(n * 250)
+    "{\"jobs\":\"".to_string() + &"a{\\\"".repeat(n * 200)
 }
 
 /// A report that breaks off, before any number of others.
@@ -165,32 +169,99 @@ fn broken_off(n: usize) -> String {
     "{\"fio version\":\"fio-3.33\",\"jobs\":[{\"jobname\":\"a\"\n".repeat(n * 10)
 }
 
-/// All inputs, by their content. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [(&str, Rows); 26] = [
-    ("a Record of many steps", record_of_steps),
-    ("a Record of many samples", record_of_samples),
-    ("a Record of zeros", record_of_zeros),
-    ("a Record of many doubts", record_of_doubts),
-    ("fio's JSON", fio_json),
-    ("fio's JSON, small jobs", fio_json_of_small_jobs),
-    ("fio's JSON, servers", fio_json_of_servers),
-    ("fio's JSON, many reports", |n| fixture("fio/3.33-fdatasync.json").repeat(n)),
-    ("fio's text", fio_text),
-    ("fio's text, interim reports", |n| fixture("fio/3.33-interim.txt").repeat(n.div_ceil(4))),
-    ("fio's text, servers", |n| fixture("fio/3.33-two-servers.txt").repeat(n.div_ceil(4))),
-    ("fio's text, groups", |n| fixture("fio/3.33-groups.txt").repeat(n.div_ceil(4))),
-    ("fio's terse lines", fio_terse),
-    ("ioping, many requests", ioping_requests),
-    ("dd", |n| fixture("foreign/dd-direct.txt").repeat(n * 8)),
-    ("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
-    ("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
-    ("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),
-    ("ioping, batch", |n| fixture("foreign/ioping-batch.txt").repeat(n * 8)),
-    ("ioping, raw", |n| fixture("foreign/ioping-raw.txt").repeat(n * 8)),
-    ("pg_test_fsync", |n| fixture("foreign/pg_test_fsync.txt").repeat(n * 2)),
-    ("sysbench", |n| fixture("foreign/sysbench-rndrw.txt").repeat(n * 2)),
-    ("unclosed braces", unclosed),
-    ("lists within lists", nested),
-    ("an endless text", endless_text),
-    ("reports that break off", broken_off),
+/// Settings of many jobs: no result, but `convert` takes them.
+fn job_file(n: usize) -> String {
+    (0..n * 60).fold("[global]\nrw=read\nsize=1m\n".to_string(), |mut all, i| {
+        writeln!(all, "[j{i}]\nbs=4k").unwrap();
+        all
+    })
+}
+
+/// Jobs of one name.
+fn job_file_of_namesakes(n: usize) -> String {
+    "[global]\nrw=read\nsize=1m\n".to_string() + &"[a]\nbs=4k\n".repeat(n * 60)
+}
+
+fn plan_file(n: usize) -> String {
+    (0..n * 20).fold("targets = ['f']\n".to_string(), |mut all, i| {
+        writeln!(all, "[[step]]\nname = 's{i}'\nrw = 'randread'\nruntime = '1s'").unwrap();
+        all
+    })
+}
+
+/// An input, and how much of it is kept.
+pub struct Input {
+    /// What it is.
+    pub name: &'static str,
+    /// Its text with so many rows.
+    pub rows: Rows,
+    /// The most rows that are kept of it, whatever its length.
+    pub kept: usize,
+    /// The most of them that become steps of a Record.
+    pub steps: usize,
+    /// Bytes of the longest one whose memory is told.
+    pub longest: f64,
+}
+
+/// Bytes of a large result.
+const RESULT: f64 = 100e6;
+
+const fn all(name: &'static str, rows: Rows) -> Input {
+    Input { name, rows, kept: usize::MAX, steps: usize::MAX, longest: RESULT }
+}
+
+/// A report of fio, of which no more jobs become steps.
+const fn jobs(name: &'static str, rows: Rows) -> Input {
+    Input { name, rows, kept: 100_000, steps: 4096, longest: RESULT }
+}
+
+/// Reports of which no more are kept than `foreign` and `explain` tell.
+const fn reports(name: &'static str, rows: Rows) -> Input {
+    Input { name, rows, kept: 1024, steps: 1024, longest: RESULT }
+}
+
+/// Plan and job files, and what may be one.
+const fn settings(name: &'static str, rows: Rows) -> Input {
+    Input { name, rows, kept: usize::MAX, steps: usize::MAX, longest: LONGEST_SETTINGS.0 as f64 }
+}
+
+/// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
+pub const INPUTS: [Input; 29] = [
+    all("a Record of many steps", record_of_steps),
+    all("a Record of many samples", record_of_samples),
+    // Eleven lists of fifty values are one row here: 32 million values are read.
+    Input { name: "a Record of zeros", rows: record_of_zeros, kept: 58_200, steps: 58_200, longest: RESULT },
+    all("a Record of many doubts", record_of_doubts),
+    jobs("fio's JSON", fio_json),
+    // Four jobs are one row here: 100,000 are kept.
+    Input {
+        name: "fio's JSON, small jobs",
+        rows: fio_json_of_small_jobs,
+        kept: 25_000,
+        steps: 1024,
+        longest: RESULT,
+    },
+    jobs("fio's JSON, servers", fio_json_of_servers),
+    all("fio's JSON, many reports", |n| fixture("fio/3.33-fdatasync.json").repeat(n)),
+    jobs("fio's text", fio_text),
+    all("fio's text, interim reports", |n| fixture("fio/3.33-interim.txt").repeat(n.div_ceil(4))),
+    all("fio's text, servers", |n| fixture("fio/3.33-two-servers.txt").repeat(n.div_ceil(4))),
+    all("fio's text, groups", |n| fixture("fio/3.33-groups.txt").repeat(n.div_ceil(4))),
+    jobs("fio's terse lines", fio_terse),
+    all("ioping, many requests", ioping_requests),
+    reports("dd", |n| fixture("foreign/dd-direct.txt").repeat(n)),
+    reports("DiskSpd", |n| fixture("foreign/diskspd-mix.txt").repeat(n)),
+    reports("DiskSpd, XML", |n| fixture("foreign/diskspd.xml").repeat(n)),
+    reports("Iometer", |n| fixture("foreign/iometer.csv").repeat(n)),
+    reports("ioping, batch", |n| fixture("foreign/ioping-batch.txt").repeat(n)),
+    reports("ioping, raw", |n| fixture("foreign/ioping-raw.txt").repeat(n)),
+    reports("pg_test_fsync", |n| fixture("foreign/pg_test_fsync.txt").repeat(n)),
+    reports("sysbench", |n| fixture("foreign/sysbench-rndrw.txt").repeat(n)),
+    settings("unclosed braces", unclosed),
+    settings("lists within lists", nested),
+    settings("an endless text", endless_text),
+    all("reports that break off", broken_off),
+    settings("a job file", job_file),
+    settings("a job file of namesakes", job_file_of_namesakes),
+    settings("a plan file", plan_file),
 ];

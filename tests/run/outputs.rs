@@ -304,10 +304,78 @@ fn a_folder_that_goes_away_loses_no_figure() {
     std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
     let ran = finish(child, err, seen).ended(1);
     assert!(ran.out.contains("p99.9"), "{}", ran.out);
+    assert_eq!(ran.err.matches("gone/r.json could not be saved").count(), 1, "said once: {}", ran.err);
     let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
     assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
     std::fs::remove_file(place).unwrap();
     assert!(std::fs::read_to_string(bench.path().join("elsewhere/r.csv")).unwrap().contains("randread"));
+}
+
+/// Starts a run whose Record goes to `there/r.json`, and does something to that folder once it is open.
+fn with_record_in_folder(bench: &Bench, meanwhile: impl FnOnce()) -> Ran {
+    bench.file("f.dat", 4);
+    let mut child =
+        bench.start(&["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "there/r.json"]);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    meanwhile();
+    finish(child, err, seen)
+}
+
+#[test]
+fn a_record_is_told_where_its_folder_is_now() {
+    let bench = Bench::new();
+    bench.folder("there");
+    let path = |name| bench.path().join(name);
+    let moved = || std::fs::rename(path("there"), path("here")).unwrap();
+    let ran = with_record_in_folder(&bench, moved).ended(0);
+    let told = path("here/r.json");
+    assert!(ran.err.contains(&format!("Record: {}", told.display())), "{}", ran.err);
+    assert_eq!(Record::load(&told).unwrap().steps.len(), 1);
+}
+
+#[test]
+fn a_record_that_goes_with_its_filesystem_is_in_a_second_place() {
+    let bench = Bench::new();
+    let Some(there) = Small::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
+    let detached = || assert!(Command::new("umount").arg("-l").arg(&there.0).status().unwrap().success());
+    let ran = with_record_in_folder(&bench, detached).ended(1);
+    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
+    std::fs::remove_file(place).unwrap();
+}
+
+#[test]
+fn a_report_of_fio_whose_folder_goes_away_is_in_a_second_place() {
+    let bench = Bench::new();
+    bench.folder("gone");
+    let mut child = bench.start(&[
+        "fio",
+        "--name=a",
+        "--size=64k",
+        "--rw=read",
+        "--runtime=2",
+        "--time_based",
+        "--output=gone/out",
+        "--record=r.json",
+    ]);
+    let err = BufReader::new(child.stderr.take().unwrap());
+    let began = std::time::Instant::now();
+    while !bench.path().join("gone/out").exists() {
+        assert!(began.elapsed().as_secs() < 60, "the report never began");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::fs::remove_dir_all(bench.path().join("gone")).unwrap();
+    let ran = finish(child, err, String::new()).ended(1);
+    let places = ran.err.split("it is in ").skip(1).map(|rest| rest.split(" and here:").next().unwrap());
+    let kept: String = places
+        .map(|place| {
+            let text = std::fs::read_to_string(place).unwrap();
+            std::fs::remove_file(place).unwrap();
+            text
+        })
+        .collect();
+    assert!(kept.contains("IOPS="), "{}", ran.err);
 }
 
 /// Starts a run of one step with all outputs in a folder, spoils the folder once they are open, and looks where the figures went.

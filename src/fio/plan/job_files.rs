@@ -3,7 +3,7 @@
 //! - Files are named by `filename`, or made up from `filename_format`, one set for each clone; `directory` goes in front.
 //! - A file that is shorter than what the job needs is laid out to that size; a device is used as far as it goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::super::job::Job;
@@ -68,13 +68,14 @@ impl Layout {
 pub(super) struct Files<'a> {
     look: &'a dyn Fn(&Path) -> PathKind,
     named: Vec<PathBuf>,
+    known: HashSet<PathBuf>,
     laid: BTreeMap<PathBuf, JobFile>,
     layouts: Vec<Layout>,
 }
 
 impl<'a> Files<'a> {
     pub(super) fn new(look: &'a dyn Fn(&Path) -> PathKind) -> Files<'a> {
-        Files { look, named: Vec::new(), laid: BTreeMap::new(), layouts: Vec::new() }
+        Files { look, named: Vec::new(), known: HashSet::new(), laid: BTreeMap::new(), layouts: Vec::new() }
     }
 
     /// The targets of the plan: everything that was named, once.
@@ -104,8 +105,8 @@ impl<'a> Files<'a> {
         obstacles: &mut Obstacles<'_>,
     ) -> Option<Vec<PathBuf>> {
         let paths = names(job, number, self.look);
-        let twice = paths.iter().enumerate().find(|(i, path)| paths[..*i].contains(path));
-        if let Some((_, path)) = twice {
+        let mut own = HashSet::new();
+        if let Some(path) = paths.iter().find(|path| !own.insert(*path)) {
             obstacles.fio_only(format!("filename={}", path.display()), "the file is named twice");
             return None;
         }
@@ -114,7 +115,7 @@ impl<'a> Files<'a> {
             return None;
         }
         for path in &paths {
-            if !self.named.contains(path) {
+            if self.known.insert(path.clone()) {
                 self.named.push(path.clone());
             }
         }

@@ -3,7 +3,7 @@
 //! fio (`run_threads` in backend.c) goes through the jobs in order. `stonewall` stops there until nothing runs, `wait_for` passes over the job
 //! until the other one has ended, and `startdelay` counts from the start of the whole run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use super::super::job::Job;
 use super::super::option_value::OptionValue;
@@ -15,7 +15,11 @@ use crate::unit::Nanos;
 #[derive(Default)]
 pub(super) struct JobOrder {
     names: BTreeSet<String>,
+    /// The last number that was added to a name.
+    numbers: HashMap<String, usize>,
     jobs: Vec<Earlier>,
+    /// Places of the jobs of a name among them.
+    places: HashMap<String, Vec<usize>>,
     /// Jobs before this stage.
     before: usize,
     /// Some job of this stage may begin at once.
@@ -23,7 +27,6 @@ pub(super) struct JobOrder {
 }
 
 struct Earlier {
-    name: String,
     /// Its step, where it has only one.
     step: Option<String>,
 }
@@ -51,8 +54,8 @@ impl JobOrder {
         }
         if let Some(name) = &wait_for {
             let option = format!("wait_for={name}");
-            match self.jobs.iter().filter(|e| e.name == *name).collect::<Vec<_>>()[..] {
-                [Earlier { step: Some(_), .. }] => {}
+            match self.places.get(name).map(Vec::as_slice).unwrap_or_default() {
+                [one] if self.jobs[*one].step.is_some() => {}
                 [_] => obstacles
                     .fio_only(option, "its clones are reported one by one, and volproof waits for one step"),
                 [] => obstacles.refused(option, "no job before it has that name"),
@@ -60,15 +63,19 @@ impl JobOrder {
             }
         }
         self.begins |= !delayed && wait_for.is_none();
-        self.jobs.push(Earlier { name: job.name.clone(), step: merged.then(String::new) });
+        self.places.entry(job.name.clone()).or_default().push(self.jobs.len());
+        self.jobs.push(Earlier { step: merged.then(String::new) });
     }
 
     /// A name for the next step of that job: no two steps have the same.
     pub(super) fn name(&mut self, job: &Job) -> String {
-        let names = std::iter::once(job.name.clone()).chain((1..).map(|n| format!("{}-{n}", job.name)));
-        let name = names.into_iter().find(|name| !self.names.contains(name)).expect("numbers do not end");
-        self.names.insert(name.clone());
-        if let Some(Earlier { step: Some(step), .. }) = self.jobs.last_mut() {
+        let mut name = job.name.clone();
+        while !self.names.insert(name.clone()) {
+            let number = self.numbers.entry(job.name.clone()).or_default();
+            *number += 1;
+            name = format!("{}-{number}", job.name);
+        }
+        if let Some(Earlier { step: Some(step) }) = self.jobs.last_mut() {
             step.clone_from(&name);
         }
         name
@@ -76,9 +83,9 @@ impl JobOrder {
 
     /// When the first step of that job begins, or another one.
     pub(super) fn start(&self, job: &Job, first: bool) -> Start {
-        let waited = job.text("wait_for").and_then(|name| self.jobs.iter().find(|e| e.name == name));
-        match waited {
-            Some(Earlier { step: Some(step), .. }) => Start::After(step.clone()),
+        let waited = job.text("wait_for").and_then(|name| self.places.get(&name)?.first());
+        match waited.map(|place| &self.jobs[*place]) {
+            Some(Earlier { step: Some(step) }) => Start::After(step.clone()),
             _ if first && (job.stonewall || self.jobs.len() == 1) => Start::AfterAll,
             _ => Start::WithPrevious,
         }

@@ -387,6 +387,8 @@ impl TextReader {
             output.jobs = groups;
         }
         own_headers(&headers, &mut output.jobs);
+        let summed = sums_of_unlike_jobs(&headers, &mut output.jobs);
+        output.notes.extend(summed);
         let names: HashSet<&str> = output.jobs.iter().map(|j| j.name.as_str()).collect();
         let groups: HashSet<u32> = output.jobs.iter().map(|j| j.group).collect();
         let without: Vec<&str> = headers
@@ -456,6 +458,29 @@ fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) {
         };
         job.header = own.map(|h| (*h).clone());
     }
+}
+
+/// A group with one row and several jobs (`group_reporting`): the row sums them up, and has of their headers what they share. Returns what
+/// is said of jobs that differ.
+fn sums_of_unlike_jobs(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) -> Vec<String> {
+    let mut of_group: HashMap<u32, Vec<&(String, u32, Header)>> = HashMap::new();
+    headers.iter().for_each(|header| of_group.entry(header.1).or_default().push(header));
+    let mut rows: HashMap<u32, usize> = HashMap::new();
+    jobs.iter().for_each(|job| *rows.entry(job.group).or_default() += 1);
+    let mut said = Vec::new();
+    for job in jobs.iter_mut().filter(|job| rows[&job.group] == 1 && job.members != 1) {
+        let Some([first, rest @ ..]) = of_group.get(&job.group).map(Vec::as_slice) else { continue };
+        if job.header.as_ref() != Some(&first.2) || rest.iter().all(|other| other.2 == first.2) {
+            continue;
+        }
+        job.header = Some(rest.iter().fold(first.2.clone(), |all, other| all.with(&other.2)));
+        said.push(format!(
+            "the row of {} sums up {} jobs that differ (group_reporting)",
+            job.name,
+            rest.len() + 1
+        ));
+    }
+    said
 }
 
 /// `fio-3.33`; in client mode `fio=fio-3.33` at the end of a host's line.

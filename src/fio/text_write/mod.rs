@@ -11,6 +11,7 @@ mod status_lines;
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::io;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -27,11 +28,20 @@ pub fn normal(output: &Output) -> String {
     before(output) + &results(output)
 }
 
+/// Writes the whole report row by row, since it may be long.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_to(output: &Output, out: &mut dyn io::Write) -> io::Result<()> {
+    out.write_all(before(output).as_bytes())?;
+    results_to(output, &mut |text| out.write_all(text.as_bytes()))
+}
+
 /// fio's lines before a run: one per job, its version, how many processes and threads start.
 pub fn before(output: &Output) -> String {
     let mut out = String::new();
     for job in &output.jobs {
-        if let Some(header) = &job.header {
+        if let Some(header) = job.header.as_ref().filter(|h| h.is_of_one_load()) {
             out.push_str(&job_line(&job.name, job.group, header, &scale(job, output)));
             if job.members > 1 {
                 out.push_str("...\n");
@@ -90,9 +100,23 @@ pub fn scale(job: &OutputRow, output: &Output) -> Scale {
 
 /// The results: a block per row, the status of each group, the disks.
 pub fn results(output: &Output) -> String {
-    let mut out = String::from("\n");
+    let mut all = String::new();
+    let written = results_to(output, &mut |text| {
+        all.push_str(text);
+        Ok(())
+    });
+    written.expect("a text takes everything");
+    all
+}
+
+/// Hands the results over part by part.
+fn results_to(output: &Output, each: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+    each("\n")?;
+    let mut out = String::new();
     for job in &output.jobs {
+        out.clear();
         row(job, output, &mut out);
+        each(&out)?;
     }
     let mut of_group: HashMap<u32, Vec<&OutputRow>> = HashMap::new();
     output.jobs.iter().for_each(|job| of_group.entry(job.group).or_default().push(job));
@@ -100,13 +124,12 @@ pub fn results(output: &Output) -> String {
     for number in 0..groups.min(output.jobs.len() as u32 * 2) {
         let rows = of_group.remove(&number).unwrap_or_default();
         let scale = rows.first().map_or_else(Scale::default, |job| scale(job, output));
-        out.push_str(&group::status(number, &rows, &scale));
+        each(&group::status(number, &rows, &scale))?;
     }
     if !output.disks.is_empty() {
-        out.push_str("\nDisk stats (read/write):\n");
-        out.extend(output.disks.iter().map(disk));
+        each("\nDisk stats (read/write):\n")?;
     }
-    out
+    output.disks.iter().try_for_each(|d| each(&disk(d)))
 }
 
 fn row(job: &OutputRow, output: &Output, out: &mut String) {

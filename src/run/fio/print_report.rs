@@ -109,7 +109,8 @@ impl Sink {
         let written = file.and_then(|mut file| {
             let written = file.write_all(text.as_bytes());
             self.file = Some(file);
-            written
+            written?;
+            self.to.found_again()
         });
         let Err(e) = written else { return };
         if e.kind() == io::ErrorKind::BrokenPipe {
