@@ -22,7 +22,7 @@ use super::write_pattern::{Data, PieceLayout};
 use super::{EngineError, Load, StepOutcome, Target, Watch, signal, thread};
 use crate::device::Root;
 use crate::observe::io_wq;
-use crate::plan::{CpuList, EngineKind};
+use crate::plan::{CpuList, EngineKind, Step};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -236,6 +236,17 @@ impl Helpers {
     }
 }
 
+/// A device that is only simulated cannot hang: its threads compute, for as long as a busy machine makes them.
+fn may_hang(step: &Step) -> bool {
+    step.simulate.is_none()
+}
+
+/// When a load that began is over, where that is known. Virtual time says nothing of the time on the wall.
+fn end_on_the_wall(step: &Step, began: Instant) -> Option<Instant> {
+    let timed = step.runtime.0 > 0 && step.simulate.is_none();
+    timed.then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime))
+}
+
 /// Watches running workers to their end.
 fn attend(
     load: &Load<'_>,
@@ -250,8 +261,7 @@ fn attend(
     let tick = Duration::from_millis(100);
     // When the load is over: known from the start with a runtime, else once its threads were told to stop. From then on a thread that still
     // waits is waiting for the device: it is woken to end its window.
-    let mut over =
-        (step.runtime.0 > 0).then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime));
+    let mut over = end_on_the_wall(step, began);
     let mut helpers = Helpers { at: began, time: Nanos(0) };
     let mut fresh = Vec::new();
     let mut last = began;
@@ -290,7 +300,7 @@ fn attend(
             let patience = patience(Nanos(control.longest.load(Ordering::Relaxed)));
             // The threads themselves wait for so long, and then have something to say.
             let due = Duration::from(patience) + Duration::from(flush) + Duration::from_secs(2);
-            if over.is_some_and(|t| now > t + due) {
+            if may_hang(step) && over.is_some_and(|t| now > t + due) {
                 outcome.stuck = (threads.len() - outcome.ends.len()) as u32;
                 outcome.patience = Nanos(due.as_nanos() as u64);
                 break;
@@ -307,4 +317,21 @@ fn attend(
         series.close(window.unwrap_or_default());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Simulated;
+
+    #[test]
+    fn a_simulated_device_never_hangs_however_busy_the_machine_is() {
+        let real = Step { runtime: Nanos::seconds(1), ..Step::default() };
+        let played = Step { simulate: Some(Simulated::default()), ..real.clone() };
+        let began = Instant::now();
+        assert!(may_hang(&real) && !may_hang(&played));
+        assert_eq!(end_on_the_wall(&real, began), Some(began + Duration::from_secs(1)));
+        assert_eq!(end_on_the_wall(&played, began), None);
+        assert_eq!(end_on_the_wall(&Step { runtime: Nanos(0), ..real }, began), None);
+    }
 }
