@@ -12,6 +12,7 @@ mod direction_summary;
 mod earlier;
 mod figure_range;
 mod from_report;
+mod headroom;
 mod intervention;
 mod known;
 mod load_answer;
@@ -44,6 +45,7 @@ pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer
 pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use from_report::StepNames;
+pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
 pub use known::Known;
 pub use load_answer::{LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};

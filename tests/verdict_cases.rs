@@ -6,8 +6,9 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use volproof::device::{Block, BlockFacts, CgroupLimit, Facts, Root, Usage};
+use volproof::doubts;
 use volproof::plan::EngineKind;
-use volproof::record::{Record, TargetRecord};
+use volproof::record::{Headroom, Record, TargetRecord};
 use volproof::unit::Bytes;
 
 /// A PL0 of 40 GiB: 1800 + 12 x 40 IOPS, 100 + 0.25 x 40 MB/s.
@@ -74,7 +75,9 @@ impl Ran {
             .find(heading)
             .unwrap_or_else(|| panic!("no '{heading}' in {}{}", self.stdout, self.stderr));
         let rest = &self.stdout[at..];
-        assert!(rest.lines().all(|l| l.chars().count() <= 80), "wider than 80 columns:\n{rest}");
+        // A word of a command is not divided.
+        let fits = |l: &str| l.chars().count() <= 80 || l.split_whitespace().count() == 1;
+        assert!(rest.lines().all(fits), "wider than 80 columns:\n{rest}");
         rest
     }
 
@@ -136,8 +139,16 @@ fn exactly_at_the_promise_passes() {
                     % bound: 97.5 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
+                    -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=300us,iops-cap=2280,jitter=200us --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       not tested    latency: 500 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
+                    -> volproof run --rw randwrite --bs 4KiB --iodepth 1 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=300us,iops-cap=2280,jitter=200us --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
     "#);
@@ -174,8 +185,16 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
+                    -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=300us,iops-cap=2052,jitter=200us --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       not tested    latency: 500 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
+                    -> volproof run --rw randwrite --bs 4KiB --iodepth 1 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=300us,iops-cap=2052,jitter=200us --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
     "#);
@@ -267,8 +286,16 @@ fn large_blocks_are_judged_by_bytes() {
                     100 % of the seconds delivered at least 90 % of the promise (95
                     % bound: 97.5 %); the provider promises no share of time
       not tested    IOPS: it shows below 49.4 KiB a block, and the steps used 256KiB
+                    -> volproof run --rw randread --bs 4KiB --iodepth 32 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=500us,bytes-cap=110MiB --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       not tested    latency: 500 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
+                    -> volproof run --rw randwrite --bs 4KiB --iodepth 1 --numjobs 1
+                       --runtime 300s --ramp 1s --simulate
+                       latency=500us,bytes-cap=110MiB --promise
+                       alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
       note          the provider's unit is in doubt (MB or MiB): only less than both
@@ -300,8 +327,18 @@ fn a_burst_is_told_apart_from_its_baseline() {
                     % bound: 97.0 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
+                    -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
+                       --runtime 300s --simulate
+                       latency=300us,burst-iops=4560,burst-ios=45600,iops-cap=2280,jitter=200us
+                       --promise alibaba:cloud_essd.PL0 --volume-size 40GiB
+                       --judge-simulated
       not tested    latency: 500 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
+                    -> volproof run --rw randwrite --bs 4KiB --iodepth 1 --numjobs 1
+                       --runtime 300s --simulate
+                       latency=300us,burst-iops=4560,burst-ios=45600,iops-cap=2280,jitter=200us
+                       --promise alibaba:cloud_essd.PL0 --volume-size 40GiB
+                       --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
     "#);
@@ -388,10 +425,37 @@ fn a_saturated_load_thread_makes_the_run_invalid() {
     assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
     let claim = &json["verdict"]["claims"][0];
     assert_eq!(claim["blocker"], "generator-limited");
-    insta::assert_snapshot!(claim["command"].as_str().unwrap(), @r#"volproof run /dev/vdb --rw randread --bs 4KiB --iodepth 32 --numjobs 2 --runtime 300s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated"#);
+    insta::assert_snapshot!(claim["command"].as_str().unwrap(), @r#"volproof run /dev/vdb --rw randread --bs 4KiB --iodepth 32 --numjobs 2 --runtime 300s --ramp 1s --promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated"#);
     // The promise of a smaller volume was kept in spite of it.
     let smaller = ["--promise", "alibaba:cloud_efficiency", "--volume-size", "20GiB", "--judge-simulated"];
     let (_, json) = lab.verdict(&ran.changed(busy), &smaller);
+    assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
+}
+
+#[test]
+fn a_rate_near_the_headroom_of_the_machine_fails_no_volume() {
+    let lab = Lab::new();
+    let ran = lab.run(&[("randread", &random(120), &capped(2052.0))], &PL0);
+    let with = |rate: f64| {
+        ran.changed(|r| {
+            on_a_disk(r, "");
+            r.steps[0].headroom = Some(Headroom { ios_per_second: rate, threads: 1, cpus: 2 });
+            let doubts = doubts::of_step(r, &r.steps[0]);
+            r.warnings.extend(doubts);
+        })
+    };
+    let (code, json) = lab.verdict(&with(2400.0), &[]);
+    assert_eq!((code, &json["verdict"]["outcome"]), (6, &Value::from("invalid")));
+    let claim = &json["verdict"]["claims"][0];
+    assert_eq!(claim["blocker"], "headroom");
+    insta::assert_snapshot!(claim["reason"].as_str().unwrap(), @r#"85.5 % of the headroom was used: this machine can drive 2,400 IOPS at most (1 load thread on 2 CPUs, with io_uring requests that do nothing; a real device takes more CPU time); a machine with more or faster CPUs, or larger blocks, tells the volume from the machine"#);
+    // The same limit is seen, and the machine is not excluded.
+    assert_eq!(finding(&json, "throttle")["confidence"], "likely");
+    let (code, json) = lab.verdict(&with(1e6), &[]);
+    assert_eq!((code, finding(&json, "throttle")["confidence"].as_str()), (1, Some("proven")));
+    // The promise of a smaller volume was kept in spite of it.
+    let smaller = ["--promise", "alibaba:cloud_efficiency", "--volume-size", "20GiB", "--judge-simulated"];
+    let (_, json) = lab.verdict(&with(2400.0), &smaller);
     assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
 }
 
@@ -425,12 +489,21 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                     4 in flight at 557 us each reach 7,181 IOPS by Little's law;
                     41,800 IOPS need 24
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1
-                       --runtime 300s --promise alibaba:cloud_essd.PL1 --volume-size
-                       800GiB --judge-simulated
+                       --runtime 300s --simulate latency=500us,jitter=100us
+                       --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
+                       --judge-simulated
       not tested    throughput: it shows above 8.57 KiB a block, and the steps used
                     4KiB
+                    -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
+                       --runtime 300s --simulate latency=500us,jitter=100us
+                       --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
+                       --judge-simulated
       not tested    latency: 200 us are promised (average, single path, random
                     write, 4 KiB), and no step runs that
+                    -> volproof run --rw randwrite --bs 4KiB --iodepth 1 --numjobs 1
+                       --runtime 300s --simulate latency=500us,jitter=100us
+                       --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
+                       --judge-simulated
       note          this size is promised 41,800 IOPS; the 50,000 of the type need
                     964 GiB
     "#);

@@ -5,7 +5,7 @@ use super::{Certainty, DiagnosisCase, Finding};
 use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
-pub(super) const SATURATED: f64 = 0.95;
+pub const SATURATED: f64 = 0.95;
 /// Shares of a CPU's time from which completions crowd it, and below which others are idle beside it.
 const CROWDED: f64 = 0.7;
 const AT_LEISURE: f64 = 0.5;

@@ -1,8 +1,11 @@
 //! Doubts about a test that another tool ran. Only what its report shows is told; codes are stable, and each doubt has advice.
 
+use std::path::Path;
+
 use super::{Case, Told};
 use crate::doubt::{Doubt, Severity};
-use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep, contradictions};
+use crate::plan::EngineKind;
+use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// More in flight than this is a queue, whose length sets the latency.
@@ -11,8 +14,11 @@ const DEEP: u64 = 8;
 const LONG: Nanos = Nanos::seconds(300);
 /// Figures that cannot be, told by name; more are counted.
 const IMPOSSIBLE_TOLD: usize = 6;
-/// Folders and devices that are memory, whatever they are called in the report.
-const MEMORY: [&str; 3] = ["/dev/shm/", "/run/shm/", "/dev/ram"];
+/// Folders and devices that are memory on every Linux of today, and folders below them where disks are mounted.
+const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
+const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
+/// Filesystems that are memory.
+const MEMORY_FILESYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
 /// From this share on, I/Os that were cut short or dropped spoil a rate: they count as whole ones, so that the rate is that much too high
 /// and the percentile of the same share is theirs. It is a twentieth of the tolerance of a promise.
 const SHORT_SHARE: f64 = 0.001;
@@ -67,11 +73,22 @@ pub(super) fn impossible(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
-/// The file or device is memory.
+/// The file or device is memory: by its filesystem where volproof measured, by its path where a report names no more.
 pub(super) fn in_memory(case: &Case<'_>) -> Option<Doubt> {
-    let t = on_a_device(case)?;
-    let targets = t.conditions.targets.as_ref()?;
-    let path = targets.iter().find(|t| MEMORY.iter().any(|m| t.to_string_lossy().starts_with(m)))?;
+    let begins = |path: &Path, with: &[&str]| with.iter().any(|m| path.to_string_lossy().starts_with(m));
+    let by_path = |path: &Path| begins(path, &MEMORY) && !begins(path, &ON_DISK);
+    let path = match &case.told {
+        Some(told) if told.conditions.is_null() => None,
+        Some(told) => told.conditions.targets.as_ref()?.iter().find(|path| by_path(path)),
+        None if case.step.engine.get() == Some(EngineKind::Null) => None,
+        None => {
+            let in_memory = |t: &&&TargetRecord| match t.facts.place() {
+                Some(place) => place.filesystem.as_deref().is_some_and(|f| MEMORY_FILESYSTEMS.contains(&f)),
+                None => by_path(&t.path),
+            };
+            case.targets.iter().find(in_memory).map(|t| &t.path)
+        }
+    }?;
     Some(Doubt::new(
         Severity::Blocker,
         "in-memory",

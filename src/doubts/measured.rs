@@ -4,6 +4,7 @@
 //! Each rule says nothing where its evidence is missing. docs/method.md gives the reasons of the limits.
 
 use super::Case;
+use crate::diagnose::SATURATED;
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
@@ -129,6 +130,38 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
         format!("{:.1} requests were in flight on average, not {}", step.in_flight_mean, asked),
         why,
     ))
+}
+
+/// From this share of its time on a CPU a load thread is told of; from `generator-limited` on, the finding says it.
+const BUSY: std::ops::Range<f64> = 0.8..SATURATED;
+
+/// The step came near what the machine can drive.
+///
+/// Above 80 % of the headroom the machine may have set the rate, so that a low rate is no failure of the volume. A busy load thread only adds
+/// waiting to the latencies: the depth that it kept in flight was the volume's to serve.
+pub(super) fn headroom(case: &Case<'_>) -> Option<Doubt> {
+    let (plan, step) = (case.plan?, case.step);
+    if let Some((h, share)) = step.headroom.as_ref().and_then(|h| Some((h, h.nearly_used(step.iops())?))) {
+        return Some(Doubt::new(
+            Severity::Blocker,
+            "headroom",
+            format!("{} % of the headroom was used: {}", significant(share * 100.0), h.words()),
+            "a machine with more or faster CPUs, or larger blocks, tells the volume from the machine",
+        ));
+    }
+    let busy = step.cpu.busiest_worker;
+    let polls = plan.iopoll || plan.sqpoll;
+    (BUSY.contains(&busy) && plan.direct && !polls && !is(step, EngineKind::Null)).then(|| {
+        Doubt::new(
+            Severity::Warning,
+            "headroom",
+            format!(
+                "the busiest load thread was on a CPU for {} % of the time: latencies hold that time, and the waiting for it",
+                significant(busy * 100.0)
+            ),
+            "spread the load over more threads (--numjobs with a lower --iodepth)",
+        )
+    })
 }
 
 /// Rate, latency and requests in flight do not agree: one of them was miscounted.

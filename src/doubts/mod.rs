@@ -65,6 +65,7 @@ const RULES: &[DoubtRule] = &[
     measured::unfinished,
     measured::shared,
     measured::depth,
+    measured::headroom,
     measured::little,
     measured::clock,
     measured::io_wq,

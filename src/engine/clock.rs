@@ -94,6 +94,21 @@ impl Timer {
     }
 }
 
+#[cfg(test)]
+impl Timer {
+    /// A TSC whose calibration is wrong: it runs fast by so many parts per million, and less so as time passes. The kernel's clock source
+    /// is read below `root`.
+    pub fn running_fast(root: &Path, ppm: f64) -> Timer {
+        const BACK: f64 = 10e9;
+        let from = Anchor::take();
+        std::thread::sleep(Duration::from_millis(50));
+        let to = Anchor::take();
+        let ticks_per_ns = (to.ticks - from.ticks) as f64 / (to.ns - from.ns) as f64;
+        let ticks = to.ticks - (BACK * ticks_per_ns / (1.0 + ppm / 1e6)) as u64;
+        Timer { root: root.into(), began: Anchor { ticks, ns: to.ns - BACK as u64 } }
+    }
+}
+
 /// The CPU's time stamp counter.
 #[derive(Clone, Copy, Debug)]
 pub struct Tsc {

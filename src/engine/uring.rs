@@ -102,7 +102,7 @@ pub struct RingOptions {
 }
 
 /// Opens a ring with the best flags this kernel takes.
-fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec<String>)> {
+pub(super) fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec<String>)> {
     let chain: &[&[&str]] = if options.sqpoll {
         &[&["SINGLE_ISSUER", "NO_SQARRAY"], &["SINGLE_ISSUER"], &[]]
     } else {

@@ -14,6 +14,9 @@ pub const SPOKEN: &str = "fio-3.33";
 
 /// The name of the program that measured, in reports of fio's forms.
 pub const MEASURED_BY: &str = concat!("volproof ", env!("CARGO_PKG_VERSION"));
+/// The same for a device that was only simulated.
+pub const SIMULATED_BY: &str =
+    concat!("volproof ", env!("CARGO_PKG_VERSION"), ", SIMULATED: nothing was measured of any volume");
 
 /// An answer, and whether what was asked for exists.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -98,6 +98,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         lost_ios: ends.iter().map(|e| u64::from(e.lost)).sum(),
         reported: None,
         stuck_workers: stuck,
+        headroom: None,
         accounting,
         open_loop: open_loop(step, series.len(), &ends, window, ios),
         targets: series

@@ -57,6 +57,31 @@ const BUFFERED: Key = Key {
     schema: bool::schema,
 };
 
+impl Step {
+    /// The step as options of a command line: those that differ from their defaults, and `always`, by field. Plan files can say more.
+    pub fn options(&self, always: &[&str]) -> Vec<String> {
+        let default = Step::default();
+        // A simulated device brings its engine along, and --buffered says the opposite of direct.
+        let implied = |field: &str| field == "direct" || (field == "engine" && self.simulate.is_some());
+        let typed = keys().filter(|key| key.place == KeyPlace::Both && !implied(key.field));
+        let mut words = Vec::new();
+        for key in typed {
+            let (own, usual) = ((key.show)(self), (key.show)(&default));
+            let Some(value) = own.filter(|v| always.contains(&key.field) || Some(v) != usual.as_ref()) else {
+                continue;
+            };
+            words.push(format!("--{}", key.name()));
+            match value {
+                Value::Bool(_) if key.is_switch() => {}
+                Value::Object(_) => words.extend(self.simulate.as_ref().map(ToString::to_string)),
+                Value::String(text) => words.push(text.replace(' ', "")),
+                other => words.push(other.to_string()),
+            }
+        }
+        words
+    }
+}
+
 /// The key that a user means by a name.
 fn find(name: &str) -> Option<&'static Key> {
     keys().find(|key| key.is_called(name))

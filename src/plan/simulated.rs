@@ -1,6 +1,7 @@
 //! The simulated device: what a plan file says under `[step.simulate]` and the command line after `--simulate`, with the same
 //! keys in both.
 
+use std::fmt::{Display, Formatter};
 use std::str::FromStr;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -165,6 +166,25 @@ impl FromStr for Simulated {
     }
 }
 
+impl Display for Simulated {
+    /// The text that `--simulate` takes: every key that differs from its default.
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let keys = |device: &Simulated| match serde_json::to_value(device) {
+            Ok(Value::Object(table)) => table,
+            _ => Map::new(),
+        };
+        let default = keys(&Simulated::default());
+        let mut given: Vec<_> =
+            keys(self).into_iter().filter(|(key, value)| default.get(key) != Some(value)).collect();
+        given.sort_by_key(|(key, _)| key != "latency");
+        let words = given.into_iter().map(|(key, value)| match value {
+            Value::String(text) => format!("{key}={text}"),
+            number => format!("{key}={}", number.to_string().trim_end_matches(".0")),
+        });
+        f.write_str(&words.collect::<Vec<_>>().join(","))
+    }
+}
+
 fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
     let known = known();
     if let Some(key) = table.keys().find(|k| !known.contains(&k.replace('_', "-"))) {
@@ -214,6 +234,8 @@ mod tests {
             (Nanos::micros(200), Some(20_000.0), Some(Nanos::seconds(10)))
         );
         assert_eq!(d.uneven.noise, 0.05);
+        assert_eq!(d.to_string().parse::<Simulated>().unwrap(), d);
+        assert_eq!("latency=1ms".parse::<Simulated>().unwrap().to_string(), "latency=1ms");
         let toml = toml::to_string(&d).unwrap();
         assert!(toml.contains("iops-cap = 20000") && !toml.contains('_'), "{toml}");
         assert_eq!(toml::from_str::<Simulated>(&toml).unwrap(), d);

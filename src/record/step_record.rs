@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::direction_summary::is_zero;
-use super::{Accounting, DirectionSummary, FioRun, Intervention, Known, ReportedStep};
+use super::{Accounting, DirectionSummary, FioRun, Headroom, Intervention, Known, ReportedStep};
 use crate::observe::Evidence;
 use crate::plan::EngineKind;
 use crate::sample::{Depth, Direction, Series};
@@ -95,6 +95,10 @@ pub struct StepRecord {
     pub lost_ios: u64,
     /// Load threads that never came back from the kernel.
     pub stuck_workers: u32,
+    /// How many I/Os a second the machine itself could drive, measured before the step. Absent for simulated devices, for reports of other
+    /// tools, without io_uring, and in Records from before it was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
     /// The engine's account of its clock and of the time that its latencies leave out. Absent for imports, for steps that the installed fio
     /// ran, and in Records from before it was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::layout::{label, table, wrap};
 use crate::doubt::{Doubt, Severity};
 use crate::plan::{EngineWord, Plan, Start, Step};
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
+use crate::record::{DirectionSummary, Headroom, LatencySummary, Record, State, StepRecord};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -195,7 +195,7 @@ pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
 pub(super) fn footnotes(table: &str) -> String {
     let mut out = String::new();
     if table.contains(" ~") {
-        out += &wrap("  ~ ", "differs too much from second to second to be quoted");
+        out += &wrap("  ~ ", "differs too much from second to second to be quoted, or a stall is in it");
     }
     if table.contains(" >") {
         out += &wrap("  > ", "arrivals that never completed: known only to be longer");
@@ -348,7 +348,13 @@ fn begins(step: &Step) -> String {
 }
 
 /// A plan in words, before any I/O: `plan`.
-pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Option<Bytes>) -> String {
+pub fn plan(
+    plan: &Plan,
+    targets: &[(String, Bytes)],
+    to_write: Bytes,
+    fill: Option<Bytes>,
+    headrooms: &[Option<Headroom>],
+) -> String {
     let mut out = format!("plan {}\n", plan.name);
     for (name, size) in targets {
         out.push_str(&wrap("target   ", &format!("{name} ({size})")));
@@ -385,6 +391,19 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], to_write: Bytes, fill: Opt
     out.push('\n');
     if let Some(fill) = fill {
         out.push_str(&format!("fill     {fill} of incompressible data first\n"));
+    }
+    let measured: Vec<String> = plan
+        .steps
+        .iter()
+        .zip(headrooms)
+        .filter_map(|(step, headroom)| Some(format!("{} {}", step.name, headroom.as_ref()?.rate())))
+        .collect();
+    if !measured.is_empty() {
+        let told = format!(
+            "this machine drives at most so many IOPS, with io_uring requests that do nothing: {}",
+            measured.join(", ")
+        );
+        out.push_str(&wrap("headroom ", &told));
     }
     let seconds = plan.duration().as_seconds();
     if plan.changes_data() {

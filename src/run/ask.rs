@@ -5,6 +5,7 @@ use super::{Failure, Words, measure_and_publish, plans, print, targets};
 use crate::cli::{CourseArgs, SloArgs, SweepArgs};
 use crate::course;
 use crate::device::Root;
+use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Preset, Question};
@@ -62,6 +63,7 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         overwrite_shared: how.consent.shared(),
         tune: how.tune,
         earlier: earlier.map(Box::new),
+        headrooms: Some(Headrooms::default()),
         ..Options::default()
     };
     if how.dry_run {

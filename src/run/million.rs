@@ -16,9 +16,10 @@ use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
+use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
-use crate::record::Record;
+use crate::record::{Headroom, Record};
 use crate::report::layout::wrap;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
@@ -50,7 +51,10 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     let topology = topology(&words.target);
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
+    let mut headrooms = Headrooms::default();
+    let headroom = headrooms.of(&plan.steps[0], 1);
     let mut options = Options {
+        headrooms: Some(headrooms),
         destroy: args.consent.destroy.clone(),
         overwrite_shared: args.consent.shared(),
         tune: args.tune,
@@ -62,7 +66,10 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     }
     let foreword = match args.simulate {
         Some(_) => String::new(),
-        None => differences(&words, jobs, topology.as_ref(), args.tune),
+        None => {
+            differences(&words, jobs, topology.as_ref(), args.tune)
+                + &headroom.map_or_else(String::new, |h| told(&h))
+        }
     };
     let printed = Printed { before: foreword, after: answer };
     measure_and_publish(plan, options, &args.claim, &args.output, None, Vec::new(), printed)
@@ -214,6 +221,17 @@ fn differences(
         text += &wrap("  - ", &point);
     }
     text + "\n"
+}
+
+/// The headroom, and whether it leaves room for a million.
+fn told(headroom: &Headroom) -> String {
+    let enough = match headroom.nearly_used(MILLION) {
+        None => "",
+        Some(_) => {
+            ". A million here would say as much of this machine as of the volume: use a machine with more CPUs"
+        }
+    };
+    wrap("Headroom  ", &format!("{}{enough}", headroom.words())) + "\n"
 }
 
 /// The line that the procedure is about.

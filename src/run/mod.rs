@@ -5,6 +5,8 @@
 //! is in [`pipeline`].
 
 mod ask;
+#[cfg(all(test, target_arch = "x86_64"))]
+mod clock_drift;
 pub mod fio;
 mod leftover;
 mod million;
@@ -31,7 +33,7 @@ use crate::cli::{Cli, CliCommand, OutputArgs, PlanArgs, ReportArgs, RunArgs, She
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
-use crate::engine::Timer;
+use crate::engine::{Headrooms, Timer};
 use crate::exit::Exit;
 use crate::explain;
 use crate::guard::{self, GuardError};
@@ -256,7 +258,10 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         .map(|s| (s.ramp.0 + s.runtime.0) as f64 / 1e9)
         .sum();
     let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
-    let printed = print(&text::plan(&plan, &named, writes, (fill > 0).then_some(Bytes(fill))))?;
+    let mut headrooms = Headrooms::default();
+    let headrooms = plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len())).collect::<Vec<_>>();
+    let fill = (fill > 0).then_some(Bytes(fill));
+    let printed = print(&text::plan(&plan, &named, writes, fill, &headrooms))?;
     let consent = &args.consent;
     surveyed
         .iter()
@@ -327,6 +332,7 @@ fn run(args: &RunArgs) -> Result<Exit, Failure> {
         overwrite_shared: args.what.consent.shared(),
         tune: args.tune,
         until_conclusive: args.until_conclusive,
+        headrooms: Some(Headrooms::default()),
         ..Options::default()
     };
     let plan = plans::from_args(&args.what)?;

@@ -25,13 +25,13 @@ use crate::course;
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::doubts;
-use crate::engine::{EngineChoice, Timer, Trace, clock_source};
+use crate::engine::{EngineChoice, Headrooms, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{
-    AbortedStep, Claimed, Intervention, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord,
+    AbortedStep, Claimed, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord,
 };
 use crate::sample::Interval;
 use crate::ui::{EndOrder, Ui};
@@ -62,6 +62,8 @@ pub struct Options {
     pub earlier: Option<Box<EarlierRun>>,
     /// There may be more pinned workers than CPUs to pin them to; else that is refused.
     pub share_cpus: bool,
+    /// The headroom of each load is measured before it, unless it is here already; absent where nobody is told.
+    pub headrooms: Option<Headrooms>,
 }
 
 /// Who asks for the work, and hears how it goes.
@@ -245,6 +247,9 @@ impl Running<'_> {
 
     /// Everything from the first change to the last step.
     fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
+        // Of a course the steps that are to come are not known.
+        let known = if self.record.plan.question.is_some() { 0 } else { self.record.plan.steps.len() };
+        (0..known).for_each(|number| drop(self.headroom(number)));
         for target in surveyed {
             let setting = ready::ReadySetting {
                 root: &self.root,
@@ -399,7 +404,7 @@ impl Running<'_> {
             record.warnings.extend(doubts);
         }
         if record.steps.len() > first {
-            verdict::seal(record);
+            verdict::seal_steps(record, first);
             course::seal(record);
             self.front.ui().measured(record, first);
             self.front.measured(record);
@@ -431,7 +436,17 @@ impl Running<'_> {
         Ok(ends.map(|(_, why)| State::Failed(why.clone())))
     }
 
+    /// The headroom of a step of the plan; measured once for each load.
+    fn headroom(&mut self, number: usize) -> Option<Headroom> {
+        let interrupted = self.interrupted();
+        let plan = &self.record.plan;
+        let step = &plan.steps[number];
+        let headrooms = self.options.headrooms.as_mut().filter(|_| !interrupted)?;
+        headrooms.of(step, plan.targets_of(step).len())
+    }
+
     fn measure(&mut self, range: Range<usize>) -> Result<stage::Done, Failure> {
+        let headrooms: Vec<_> = range.clone().map(|number| self.headroom(number)).collect();
         let setting = stage::StageSetting {
             root: &self.root,
             timer: self.timer,
@@ -443,7 +458,12 @@ impl Running<'_> {
             interrupts: self.interrupts,
             resumed: self.resumed,
         };
-        stage::run(&setting, range, self.front)
+        let mut done = stage::run(&setting, range.clone(), self.front)?;
+        for step in &mut done.steps {
+            let place = self.record.plan.steps[range.clone()].iter().position(|s| s.name == step.name);
+            step.headroom = place.and_then(|place| headrooms[place].clone());
+        }
+        Ok(done)
     }
 
     /// How long a step is to be measured instead, when its verdict is not decided. Steps that run together have none.

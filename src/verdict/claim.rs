@@ -16,7 +16,8 @@ use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 7] = [
+pub(super) const ONLY_SLOWS: [&str; 8] = [
+    "headroom",
     "generator-limited",
     "own-cgroup-limit",
     "cpu-steal",
@@ -100,7 +101,10 @@ impl Judge<'_> {
         let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
         let outcome = window::outcome(w.answer);
         let reason = match (outcome, w.reasons.is_empty()) {
-            (Outcome::Fail, true) => self.why_it_failed(rates.least.binding, &w),
+            (Outcome::Fail, true) => {
+                let why = self.why_it_failed(rates.least.binding, &w);
+                reach::deep_enough(self, &rates.least).map_or(why.clone(), |more| format!("{why}; {more}"))
+            }
             _ => w.reasons.join("; "),
         };
         let short_of = w.finding.value < w.finding.limit;

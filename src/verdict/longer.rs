@@ -1,6 +1,6 @@
 //! How long a step must be measured for a verdict that its own length left open.
 
-use super::judged_anew;
+use super::seal_steps;
 use crate::doubt::Doubt;
 use crate::record::{Record, StepRecord};
 use crate::unit::Nanos;
@@ -13,9 +13,11 @@ pub fn longer(record: &Record, done: &StepRecord, doubts: &[Doubt], most: Nanos)
     let step = record.plan_step(&done.name)?;
     record.claimed.as_ref()?;
     let mut with = record.clone();
+    let first = with.steps.len();
     with.steps.push(done.clone());
     with.warnings.extend(doubts.iter().cloned());
-    let more = judged_anew(&with).1?.more_seconds(&done.name)?;
+    seal_steps(&mut with, first);
+    let more = with.verdict?.more_seconds(&done.name)?;
     // An estimate from a short run is rough: a step that is measured again is at least half as long again.
     let wanted =
         done.window_ns.0.saturating_add(Nanos::seconds(more).0).max(done.window_ns.0 / 2 * 3).min(most.0);

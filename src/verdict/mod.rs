@@ -35,7 +35,8 @@ pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
 /// Findings of each step and the verdict by the rules, whatever the Record holds.
 pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     let found = diagnose::of_record(record);
-    let verdict = to_judge(record).map(|c| of(record, c, &found));
+    let verdict =
+        to_judge(record).map(|c| of(record, c, &found, claims_of(record, c, &record.steps, &found)));
     (found, verdict)
 }
 
@@ -44,24 +45,46 @@ fn to_judge(record: &Record) -> Option<&Claimed> {
     record.claimed.as_ref().filter(|_| record.plan.question.is_none())
 }
 
-/// Puts findings and verdict into a Record. Whoever adds a step or doubt to a Record, or names another promise, seals it again.
+/// Puts findings and verdict into a Record. Whoever changes a step or doubt of a Record, or names another promise, seals it again.
 pub fn seal(record: &mut Record) {
     let (found, verdict) = judged_anew(record);
     record.findings = Some(found.into_iter().flat_map(|d| d.findings).collect());
     record.verdict = verdict;
 }
 
-/// Judges a Record against a promise; `found` are the diagnoses of its steps.
-fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Verdict {
+/// Seals the steps from `first` on, which a sealed Record was given: no other step is looked into again, so that a long plan is judged in
+/// time linear in its steps. What steps say of each other (limits across block sizes) is told when the whole is sealed at the end.
+pub fn seal_steps(record: &mut Record, first: usize) {
+    let sealed = record.findings.is_some() && record.verdict.is_some() == to_judge(record).is_some();
+    if first == 0 || !sealed {
+        return seal(record);
+    }
+    let found: Vec<Diagnosis> =
+        record.steps[first..].iter().map(|step| diagnose::of_step(record, step)).collect();
+    if let (Some(claimed), Some(verdict)) = (to_judge(record), &record.verdict) {
+        let known = verdict.claims.iter().cloned();
+        let claims = known.chain(claims_of(record, claimed, &record.steps[first..], &found)).collect();
+        record.verdict = Some(of(record, claimed, &found, claims));
+    }
+    record.findings.get_or_insert_default().extend(found.into_iter().flat_map(|d| d.findings));
+}
+
+/// The claims of some steps; `found` are their diagnoses.
+fn claims_of(record: &Record, claimed: &Claimed, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
-    for step in &record.steps {
+    for step in steps {
         let conditions = record.conditions(step);
         let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
         let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis };
         claims.extend(judge.rate());
         claims.extend(judge.latency());
     }
+    claims
+}
+
+/// The verdict that claims come to; `found` are diagnoses of the steps of a report.
+fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
     let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
     let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
@@ -104,5 +127,42 @@ fn against(claimed: &Claimed) -> String {
     match &claimed.promise.instance {
         Some(i) => format!("{} on {}", volumes.join(" + "), i.name),
         None => volumes.join(" + "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnose::LOOKED_INTO;
+    use crate::plan::{Plan, Step};
+    use crate::record::{Known, Report, ReportForm, ReportProgram};
+    use crate::unit::Nanos;
+
+    /// A Record is begun from a report, which then goes.
+    fn report() -> Report {
+        let (tool, program, form) = (String::new(), ReportProgram::default(), ReportForm::Json);
+        Report { tool, program, form, written: Known::Unknown, partial: None, runs: None, notes: Vec::new() }
+    }
+
+    fn step(i: usize) -> StepRecord {
+        StepRecord { name: format!("s{i}"), window_ns: Nanos::seconds(1), ..StepRecord::default() }
+    }
+
+    #[test]
+    fn a_long_plan_is_sealed_in_time_linear_in_its_steps() {
+        const STEPS: usize = 200;
+        let mut record = Record { report: None, ..Record::of_report(report(), Default::default()) };
+        let planned = |i| Step { name: format!("s{i}"), ..Step::default() };
+        record.plan = Plan { steps: (0..STEPS).map(planned).collect(), ..Plan::none() };
+        let before = LOOKED_INTO.get();
+        for i in 0..STEPS {
+            record.steps.push(step(i));
+            seal_steps(&mut record, i);
+        }
+        assert_eq!(LOOKED_INTO.get() - before, STEPS, "each step is looked into once");
+        let by_step = record.findings.clone();
+        seal(&mut record);
+        assert!(by_step.as_ref().is_some_and(|f| f.len() >= STEPS), "every step is too short: {by_step:?}");
+        assert_eq!(record.findings, by_step);
     }
 }

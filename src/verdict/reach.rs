@@ -21,6 +21,8 @@ const ALIKE: u64 = 2;
 /// So many times the depth that the promise needs, and so many in flight, are enough for any volume: what is slower still is slow.
 const PLENTY: u64 = 8;
 const PLENTY_DEPTH: u64 = 256;
+/// The first deeper step has so many in flight at least. Where that was not enough either, the next one is the one that decides.
+const FIRST_RUNG: u64 = 32;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
 const DEPTH_OF_A_JOB: u64 = 128;
 const RATE_OF_A_JOB: f64 = 100_000.0;
@@ -50,7 +52,7 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
             command: command(
                 judge.record,
                 judge.claimed,
-                &Step { rate_iops: None, rate_bw: None, ..deeper(plan, promised.iops, Nanos::millis(1)) },
+                &Step { rate_iops: None, rate_bw: None, ..deeper(plan, promised.iops, Nanos::millis(1), 0) },
             ),
         });
     }
@@ -58,7 +60,7 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         return None;
     }
     let depth = step.in_flight_asked.get()?.max(1.0) as u64;
-    let own = own_latency(judge, depth, promised.iops)?;
+    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised.iops)?;
     let needed = depth_needed(promised.iops, own);
     if depth >= needed {
         return None;
@@ -69,8 +71,22 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
             grouped(rate_reachable(depth, own)?.round() as u64),
             grouped(promised.iops.round() as u64),
         ),
-        command: command(judge.record, judge.claimed, &deeper(plan, promised.iops, own)),
+        command: command(judge.record, judge.claimed, &deeper(plan, promised.iops, own, decides)),
     })
+}
+
+/// Why more in flight would give no more, where the step or another one shows that.
+pub fn deep_enough(judge: &Judge<'_>, promised: &AtBlock) -> Option<String> {
+    if judge.step.open_loop.is_some() {
+        return None;
+    }
+    let depth = judge.step.in_flight_asked.get()?.max(1.0) as u64;
+    if one_ceiling(judge) {
+        return Some("half as many requests in flight gave the same rate".into());
+    }
+    let known = own_latency(judge, depth, promised.iops)?;
+    (depth >= plenty(judge.claimed, promised.iops) && depth >= depth_needed(promised.iops, known.latency))
+        .then(|| format!("{depth} requests in flight are enough for any volume of this promise"))
 }
 
 /// Another step with twice or half the depth did no more: the rate does not depend on the depth.
@@ -89,11 +105,31 @@ fn one_ceiling(judge: &Judge<'_>) -> bool {
     })
 }
 
+/// The latency of the volume by itself.
+struct OwnLatency {
+    latency: Nanos,
+    /// Where requests may have waited for each other without showing it: so many in flight decide whether they did. Else 0.
+    decides: u64,
+}
+
+/// The largest latency that counts as a volume's own where latencies show waiting.
+fn ceiling(claimed: &Claimed) -> Nanos {
+    latency_promised(claimed).map_or(SLOWEST, |p| Nanos(p.0.saturating_mul(TIMES_PROMISED)))
+}
+
+/// So many requests in flight that a volume which is slower still is slow.
+fn plenty(claimed: &Claimed, promised: f64) -> u64 {
+    PLENTY.saturating_mul(depth_needed(promised, ceiling(claimed))).max(PLENTY_DEPTH)
+}
+
 /// The latency of the volume without what a throttle or a queue adds.
 ///
 /// In a closed loop rate and latency are one figure, so that a high latency alone does not tell a slow volume from a queue. Where
 /// all I/Os took about as long, none shows a shorter latency: the depth may have set the rate, and only a deeper step tells.
-fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<Nanos> {
+///
+/// On a queue that is served at a constant rate each deeper step shows the same again: after the first rung the depth is asked for that
+/// decides.
+fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<OwnLatency> {
     let summary = Summary::of(judge.record, judge.step);
     let median = summary.near_quantile(0.5);
     let measured = match (Modes::of(&summary), judge.diagnosis.find("throttle")) {
@@ -101,16 +137,19 @@ fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<Nanos> {
         (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
         _ => median?,
     };
-    let ceiling = latency_promised(judge.claimed).map_or(SLOWEST, |p| Nanos(p.0 * TIMES_PROMISED));
+    let ceiling = ceiling(judge.claimed);
     let alike =
         Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
-    let plenty = depth >= PLENTY.saturating_mul(depth_needed(promised, ceiling)).max(PLENTY_DEPTH);
-    Some(if alike && !plenty { measured } else { measured.min(ceiling) })
+    let plenty = plenty(judge.claimed, promised);
+    Some(match alike && depth < plenty {
+        true => OwnLatency { latency: measured, decides: if depth >= FIRST_RUNG { plenty } else { 0 } },
+        false => OwnLatency { latency: measured.min(ceiling), decides: 0 },
+    })
 }
 
-/// The step with enough in flight for a rate, on as many threads as that takes.
-fn deeper(plan: &Step, rate: f64, own: Nanos) -> Step {
-    let wanted = (depth_needed(rate, own) * 3 / 2).max(32).next_power_of_two();
+/// The step with enough in flight for a rate, and `least` of them, on as many threads as that takes.
+fn deeper(plan: &Step, rate: f64, own: Nanos, least: u64) -> Step {
+    let wanted = (depth_needed(rate, own) * 3 / 2).max(FIRST_RUNG).max(least).next_power_of_two();
     let jobs = wanted.div_ceil(DEPTH_OF_A_JOB).max((rate / RATE_OF_A_JOB).ceil() as u64).clamp(1, 64);
     Step {
         iodepth: wanted.div_ceil(jobs).next_power_of_two() as u32,
@@ -172,14 +211,16 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
                 (_, false) => format!("the steps used {}", distinct(ran().map(Step::blocks).collect())),
             };
             let own = latency_promised(claimed).unwrap_or(Nanos::millis(1)).max(Nanos::millis(1));
-            let step =
-                deeper(&Step { bs: BlockSizes::one(block), bs_write: None, ..base }, rates.least.iops, own);
+            let step = deeper(
+                &Step { bs: BlockSizes::one(block), bs_write: None, ..base },
+                rates.least.iops,
+                own,
+                0,
+            );
             (format!("it shows {side} {knee} a block, and {words}"), step)
         }
     };
-    // The command would drive the real target.
-    let simulated = plan.simulate.is_some();
-    Some(Untested { metric, reason, command: (!simulated).then(|| command(record, claimed, &step)) })
+    Some(Untested { metric, reason, command: Some(command(record, claimed, &step)) })
 }
 
 fn distinct(mut words: Vec<String>) -> String {
@@ -191,22 +232,17 @@ fn distinct(mut words: Vec<String>) -> String {
 /// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
 fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
     let mut words = vec!["volproof".to_string(), "run".into()];
-    words.extend(record.plan.targets.iter().map(|t| shell(&t.display().to_string())));
-    let mut option = |name: &str, value: String| words.extend([name.to_string(), value]);
-    option("--rw", step.rw.to_string());
-    if step.rw.directions().len() > 1 {
-        option("--rwmix", step.rwmix.to_string());
-    }
-    option("--bs", step.bs.to_string().replace(' ', ""));
-    option("--iodepth", step.iodepth.to_string());
-    option("--numjobs", step.numjobs.to_string());
-    option("--runtime", Nanos(step.runtime.0.max(QUOTABLE.0)).exact());
+    words.extend(record.plan.targets_of(step).iter().map(|t| t.display().to_string()));
+    // The step is measured for its time and not for an amount, and its threads may be more than the CPUs that were named.
+    let runtime = Nanos(step.runtime.0.max(QUOTABLE.0));
+    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, ..step.clone() };
+    words.extend(asked.options(&["rw", "bs", "iodepth", "numjobs", "runtime"]));
     if let Some(size) = record.plan.file_size {
-        option("--file-size", size.exact());
+        words.extend(["--file-size".into(), size.exact()]);
     }
     if record.plan.overwrite {
         words.push("--overwrite".into());
     }
-    words.extend(claimed.options.iter().map(|w| shell(w)));
-    words.join(" ")
+    words.extend(claimed.options.iter().cloned());
+    words.iter().map(|word| shell(word)).collect::<Vec<_>>().join(" ")
 }

@@ -132,6 +132,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         end_flush_max_ns: Nanos(0),
         lost_ios: 0,
         stuck_workers: 0,
+        headroom: None,
         accounting: None,
         open_loop: None,
         targets: vec![StepTarget {

@@ -432,3 +432,21 @@ fn names_are_trimmed_as_fio_trims_them_and_files_are_not_trimmed_at_all() {
         .says(&["only block devices"]);
     assert!(std::fs::read(bench.path().join("a")).unwrap().iter().any(|b| *b != 0), "it is untouched");
 }
+
+#[test]
+fn a_simulated_device_takes_no_file_and_says_what_it_is() {
+    let bench = Bench::new();
+    let name = "--filename=/no/such/folder/f";
+    let words = ["fio", "--name=a", "--rw=randwrite", "--size=1g", "--iodepth=8", "--ioengine=libaio", name];
+    let more = ["--time_based", "--runtime=20", "--simulate", "latency=1ms,iops-cap=500", "--record=r.json"];
+    let ran = bench.run(&[&words[..], &more].concat()).ended(0);
+    assert!(ran.out.contains("SIMULATED: nothing was measured of any volume"), "{}", ran.out);
+    assert!(ran.out.contains("write: IOPS=500"), "{}", ran.out);
+    assert!(!bench.path().join("f").exists());
+    let record = volproof::record::Record::load(&bench.path().join("r.json")).unwrap();
+    assert!(record.is_simulated() && record.plan.targets.is_empty());
+    let json = bench.run(&[&words[..], &more, &["--output-format=json"]].concat()).ended(0).out;
+    assert!(json.contains("SIMULATED"), "{json}");
+    let needs = bench.run(&[&words[..], &more, &["--verify=md5"]].concat()).ended(1);
+    needs.says(&["the installed fio has no simulated device", "verify=md5"]);
+}

@@ -2,9 +2,11 @@
 //!
 //! Volumes are steps of plan files, run by the binary in virtual time with fixed seeds, and judged by `verdict --json`.
 
+mod commands;
 mod sentences;
 mod table;
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -94,23 +96,68 @@ impl Said {
     }
 }
 
-/// Runs volumes, several to a plan, and returns what was said of each.
-pub fn judge(volumes: &[Volume]) -> Vec<Said> {
-    let dir = tempfile::tempdir().unwrap();
-    let entry = |(kind, more): &(&str, &str)| {
-        format!(
-            "[[volume]]\nprovider = \"alibaba\"\ntype = \"lab.{kind}\"\nname = \"Lab\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
-             capacity_gib = [20, 100]\niops = {PROMISED}\nthroughput = 100\nthroughput_unit = \"MB/s\"\nunit_bytes = 1000000\n\
-             unit_certain = true\n{more}source = \"the lab\"\nas_of = \"2026-11\"\nconfidence = \"high\"\n\n"
-        )
-    };
-    std::fs::write(dir.path().join("lab.toml"), TYPES.iter().map(entry).collect::<String>()).unwrap();
-    let run = |args: &[&str]| {
-        let out =
-            Command::new(env!("CARGO_BIN_EXE_volproof")).args(args).current_dir(dir.path()).output().unwrap();
+/// A folder with the catalogue of the made-up provider, where volumes are run and judged.
+pub struct Lab(tempfile::TempDir);
+
+impl Lab {
+    /// A new folder.
+    pub fn new() -> Lab {
+        let dir = tempfile::tempdir().unwrap();
+        let entry = |(kind, more): &(&str, &str)| {
+            format!(
+                "[[volume]]\nprovider = \"alibaba\"\ntype = \"lab.{kind}\"\nname = \"Lab\"\nmedia = \"ssd\"\nstatus = \"current\"\n\
+                 capacity_gib = [20, 100]\niops = {PROMISED}\nthroughput = 100\nthroughput_unit = \"MB/s\"\nunit_bytes = 1000000\n\
+                 unit_certain = true\n{more}source = \"the lab\"\nas_of = \"2026-11\"\nconfidence = \"high\"\n\n"
+            )
+        };
+        std::fs::write(dir.path().join("lab.toml"), TYPES.iter().map(entry).collect::<String>()).unwrap();
+        Lab(dir)
+    }
+
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// What the program says, on standard output and on standard error.
+    pub fn run(&self, args: &[&str]) -> (String, String) {
+        let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(args)
+            .current_dir(self.folder())
+            .output()
+            .unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (text(out.stdout), text(out.stderr))
-    };
+    }
+
+    /// `verdict --json` of a Record.
+    pub fn verdict(&self, record: &str) -> Value {
+        let (text, errors) = self.run(&["verdict", record, "--json"]);
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{errors}"))
+    }
+
+    /// Runs steps of one type as one plan, and judges them.
+    fn measured(&self, kind: &str, steps: &str) -> Value {
+        std::fs::write(self.folder().join("plan.toml"), steps).unwrap();
+        let kind = format!("alibaba:lab.{kind}");
+        let promise =
+            ["--promise", &kind, "--volume-size", "50GiB", "--catalog", "lab.toml", "--judge-simulated"];
+        let first = ["run", "--plan", "plan.toml", "--json", "r.json", "--seed", "7"];
+        let more = ["-q", "--continue-on-error", "--offline"];
+        let _ = std::fs::remove_file(self.folder().join("r.json"));
+        self.run(&[&first[..], &more, &promise].concat());
+        self.verdict("r.json")
+    }
+
+    /// What is said of one volume, in full.
+    pub fn judged(&self, volume: &Volume) -> Value {
+        self.measured(volume.kind, &volume.step(0))
+    }
+}
+
+/// Runs volumes, several to a plan, and returns what was said of each.
+pub fn judge(volumes: &[Volume]) -> Vec<Said> {
+    let lab = Lab::new();
     let mut said: Vec<Option<Said>> = volumes.iter().map(|_| None).collect();
     for kind in TYPES.map(|t| t.0) {
         // A step with one request in flight is no test of the rate where another step is one: it gets a plan of its own.
@@ -119,26 +166,7 @@ pub fn judge(volumes: &[Volume]) -> Vec<Said> {
             (0..volumes.len()).filter(|i| volumes[*i].kind == kind).partition(alone);
         for part in deep.chunks(6).chain(lone.chunks(1)) {
             let plan: String = part.iter().map(|i| volumes[*i].step(*i)).collect();
-            std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
-            let kind = format!("alibaba:lab.{kind}");
-            let promise =
-                ["--promise", &kind, "--volume-size", "50GiB", "--catalog", "lab.toml", "--judge-simulated"];
-            let first = [
-                "run",
-                "--plan",
-                "plan.toml",
-                "--json",
-                "r.json",
-                "--seed",
-                "7",
-                "-q",
-                "--continue-on-error",
-                "--offline",
-            ];
-            let (_, err) = run(&[&first[..], &promise].concat());
-            let (text, errors) = run(&["verdict", "r.json", "--json"]);
-            let all: Value =
-                serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}{errors}{err}"));
+            let all = lab.measured(kind, &plan);
             for i in part {
                 let name = format!("v{i}");
                 let of_step = |list: &Value, key: &str| {

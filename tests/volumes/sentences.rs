@@ -8,7 +8,7 @@ use super::{PROMISED, Said, Volume, judge};
 const VOLUMES: usize = 240;
 
 /// A volume with a few troubles drawn at random.
-fn random(rng: &mut Xoshiro256PlusPlus, i: usize) -> Volume {
+pub fn random(rng: &mut Xoshiro256PlusPlus, i: usize) -> Volume {
     let mut pick = |n: u64| rng.next_u64() % n;
     let kind = ["plain", "timed", "bursty"][i % 3];
     let seconds = [60, 70, 90, 120][pick(4) as usize];

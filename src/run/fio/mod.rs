@@ -44,6 +44,7 @@ use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Native, Obstacle, PathKind};
 use crate::fio::{argv, cmdhelp};
 use crate::output::{self, FileIdentity, OutputFile};
+use crate::plan::{EngineKind, Simulated};
 use crate::record::Record;
 use live::Screen;
 use print_report::Seen;
@@ -105,18 +106,37 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     }
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
-    match converted(&command, &look, seed) {
-        Ok(native) => {
+    match (converted(&command, &look, seed), &own.simulate) {
+        (Ok(native), Some(device)) => {
+            let native = simulated(native, device).map_err(input)?;
+            run(&root, &command, &own, native, &job_files.into_inner())
+        }
+        (Err(needs), Some(_)) => Err(hand_over::refusal("the installed fio has no simulated device", &needs)),
+        (Ok(native), None) => {
             guarded(&root, &command, &own, &look)?;
             run(&root, &command, &own, native, &job_files.into_inner())
         }
-        Err(needs) => {
+        (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
             guarded(&root, &command, &own, &look)?;
             Err(hand_over::to_installed(&rest, &needs))
         }
     }
+}
+
+/// The same jobs on a simulated device: no file is made and no device is opened.
+fn simulated(native: Native, device: &Simulated) -> Result<Native, String> {
+    let mut plan = native.plan;
+    plan.targets.clear();
+    for step in &mut plan.steps {
+        (step.engine, step.fio, step.simulate) = (EngineKind::Null, false, Some(device.clone()));
+        step.targets.clear();
+    }
+    if let Some(problem) = plan.problem() {
+        return Err(problem);
+    }
+    Ok(Native { plan, files: Vec::new(), layouts: Vec::new(), ..native })
 }
 
 /// `--parse-only`: fails where the run would for what is asked; consents and outputs are not looked at.
@@ -248,6 +268,7 @@ fn run(
         laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),
         others_go_on: true,
         share_cpus: true,
+        headrooms: None,
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use super::messages;
 use crate::doubt::{Doubt, Severity};
-use crate::fio::cmdhelp::{MEASURED_BY, SPOKEN};
+use crate::fio::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
 use crate::fio::of_record::{self, Unified};
@@ -61,7 +61,7 @@ impl Sink {
     pub fn begin(&mut self, command: &Command, native: &Native) {
         let before = Output {
             version: SPOKEN.into(),
-            measured_by: Some(MEASURED_BY),
+            measured_by: Some(measured_by(native)),
             global_options: globals(command),
             jobs: command.jobs.iter().map(announced).collect(),
             ..Output::default()
@@ -254,6 +254,12 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// The name of this program, which says where no volume was measured.
+fn measured_by(native: &Native) -> &'static str {
+    let simulated = native.plan.steps.iter().any(|step| step.simulate.is_some());
+    if simulated { SIMULATED_BY } else { MEASURED_BY }
+}
+
 /// The report: steps as the rows of the jobs they stand for.
 pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
     let steps = &native.plan.steps;
@@ -270,7 +276,7 @@ pub fn output(command: &Command, native: &Native, seen: &Seen<'_>) -> Output {
     let ran = Nanos(seen.ran.as_nanos() as u64);
     let output = of_record::report(globals(command), rows.collect(), &seen.evidence, Timestamp::now(), ran);
     let disks = if command.jobs.iter().any(|job| job.flag("disk_util")) { output.disks } else { Vec::new() };
-    Output { version: SPOKEN.into(), measured_by: Some(MEASURED_BY), disks, ..output }
+    Output { version: SPOKEN.into(), measured_by: Some(measured_by(native)), disks, ..output }
 }
 
 /// The parts of a row that are not measured: fio takes them from the first job of a group, but for the options.

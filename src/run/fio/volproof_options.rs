@@ -4,8 +4,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
+use crate::plan::Simulated;
+
 /// Options of volproof that stand between those of fio.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct VolproofOptions {
     /// `--destroy SERIAL`: consents to overwrite block devices.
     pub destroy: Vec<String>,
@@ -15,6 +17,8 @@ pub struct VolproofOptions {
     pub record: Option<PathBuf>,
     /// `--tune`: set the kernel's knobs for the devices and put them back; fio touches none.
     pub tune: bool,
+    /// `--simulate KEY=VALUE,...`: play a device in virtual time, for every job.
+    pub simulate: Option<Simulated>,
     /// `--quiet-doubts`: keep doubts about the result to ourselves.
     pub quiet_doubts: bool,
 }
@@ -25,6 +29,7 @@ volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other
   --overwrite=shared\tOverwrite also files that others have open
   --record=FILE\t\tWrite volproof's Record of the run here
+  --simulate=KEY=VALUE,...\tPlay a device in virtual time, and use no file or device
   --tune\t\tSet the kernel's knobs for the devices, and put them back
   --quiet-doubts\tSay nothing of doubts about the result
 ";
@@ -52,6 +57,11 @@ impl VolproofOptions {
                 ),
                 "overwrite" if value.is_some_and(|v| v == "shared") => own.overwrite_shared = true,
                 "record" => own.record = Some(needed()?.into()),
+                "simulate" => {
+                    let words = needed()?;
+                    let device = words.to_string_lossy().parse().map_err(|e| format!("--simulate: {e}"))?;
+                    own.simulate = Some(device);
+                }
                 "tune" => own.tune = true,
                 "quiet-doubts" => own.quiet_doubts = true,
                 _ => rest.push(argument.clone()),
@@ -118,6 +128,10 @@ mod tests {
         assert_eq!(consents.left_to_fio(), Ok(()));
         assert_eq!(rest, ["--name=a", "job.fio", "-"]);
         assert_eq!(take(&["--overwrite=1"]).unwrap().1, ["--overwrite=1"], "an option of fio");
+        let played = take(&["--simulate", "latency=1ms,iops-cap=500", "--name=a"]).unwrap();
+        assert_eq!(played.0.simulate.unwrap().iops_cap, Some(500.0));
+        assert_eq!(played.1, ["--name=a"]);
+        assert!(take(&["--simulate=latency"]).unwrap_err().contains("--simulate: 'latency' is no KEY=VALUE"));
         assert!(take(&["--destroy"]).unwrap_err().contains("requires an argument"));
         assert_eq!(take(&["--name=destroy", "destroy"]).unwrap().0, VolproofOptions::default());
     }

@@ -1,0 +1,201 @@
+//! Headroom: how many I/Os a second this machine can send and reap for a load, found with requests that do nothing.
+//!
+//! The load's own loop runs on a ring of `IORING_OP_NOP`: the kernel completes each request at once, without block layer, driver and
+//! device. A loop without any system call (the null engine) was tried first and is some ten times faster than any real I/O can be, so
+//! that no volume comes near it. The figure is still an upper bound: block layer and driver cost CPU time as well.
+//!
+//! I/Os are counted against the CPU time of the load threads and not against the clock on the wall, so that other processes
+//! do not change the figure.
+
+use std::io;
+
+use io_uring::{EnterFlags, IoUring, opcode};
+
+use super::backend::{Backend, IoRequest};
+use super::buffers::Buffers;
+use super::clock::{Clock, Monotonic};
+use super::drive::drive;
+use super::uring::{RingOptions, open};
+use super::{Load, Target};
+use crate::plan::{EngineKind, Step};
+use crate::record::Headroom;
+use crate::sample::Direction;
+use crate::unit::{Bytes, Nanos};
+
+/// The share of a step's runtime that its headroom takes, as a divisor, and the bounds of that time.
+const PART: u64 = 100;
+const SHORTEST: Nanos = Nanos::millis(20);
+const LONGEST: Nanos = Nanos::millis(500);
+/// The size of a target that does not exist.
+const SIZE: Bytes = Bytes::gib(1024);
+
+/// Headrooms that were measured, so that each load is measured once.
+#[derive(Clone, Debug, Default)]
+pub struct Headrooms(Vec<(Step, usize, Option<Headroom>)>);
+
+impl Headrooms {
+    /// The headroom for a step on so many targets; none for a step that the null engine or the installed fio does, and where io_uring
+    /// cannot be used.
+    pub fn of(&mut self, step: &Step, targets: usize) -> Option<Headroom> {
+        if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() {
+            return None;
+        }
+        let probe = of_nops(step);
+        // Another runtime makes no other load.
+        let alike = |other: &Step| Step { runtime: probe.runtime, ..other.clone() } == probe;
+        if let Some((.., known)) = self.0.iter().find(|(step, n, _)| *n == targets && alike(step)) {
+            return known.clone();
+        }
+        let found = measured(&probe, targets);
+        self.0.push((probe, targets, found.clone()));
+        found
+    }
+}
+
+/// The same load for a moment, without what waits: a rate, flushes, an end by amount.
+fn of_nops(step: &Step) -> Step {
+    Step {
+        rw: step.rw,
+        rwmix: step.rwmix,
+        bs: step.bs.clone(),
+        bs_write: step.bs_write.clone(),
+        iodepth: step.iodepth,
+        numjobs: step.numjobs,
+        distribution: step.distribution.clone(),
+        norandommap: step.norandommap,
+        round_robin: step.round_robin,
+        compressible: step.compressible,
+        compress_chunk: step.compress_chunk,
+        refill: step.refill,
+        scramble: step.scramble,
+        buffer_pattern: step.buffer_pattern.clone(),
+        cpus: step.cpus.clone(),
+        cpus_shared: step.cpus_shared,
+        runtime: Nanos(step.runtime.0 / PART).clamp(SHORTEST, LONGEST),
+        ..Step::default()
+    }
+}
+
+fn measured(probe: &Step, targets: usize) -> Option<Headroom> {
+    let cpus = match &probe.cpus {
+        Some(list) => list.0.clone(),
+        None => Vec::new(),
+    };
+    let count = if cpus.is_empty() {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    } else {
+        cpus.len()
+    };
+    let targets = vec![Target { clearance: None, size: SIZE }; targets.max(1)];
+    let load = Load {
+        step: probe,
+        engine: EngineKind::IoUring,
+        targets: &targets,
+        seed: 0,
+        continue_on_error: false,
+        cpus: &cpus,
+        gate: None,
+    };
+    let depth = probe.iodepth;
+    let start = |_| Monotonic.now() + Nanos::millis(1).0;
+    let factory = |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic));
+    // What a load needs and cannot have here, its own start says with more words.
+    let outcome = drive(&load, None, &mut |_| true, start, factory).ok()?;
+    let streams = outcome.series.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
+    let ios: u64 = streams.map(|stream| stream.track.total().ios).sum();
+    let busy: u64 = outcome.ends.iter().map(|e| e.cpu.user.0 + e.cpu.system.0).sum();
+    let threads = outcome.ends.len();
+    (ios > 0 && busy > 0).then(|| Headroom {
+        ios_per_second: ios as f64 / (busy as f64 / 1e9) * threads.min(count) as f64,
+        threads: threads as u32,
+        cpus: count as u32,
+    })
+}
+
+/// A ring whose requests do nothing.
+struct Nops {
+    ring: IoUring,
+    queued: u32,
+    /// Length of the I/O of each slot, which stands for the result.
+    lengths: Vec<u32>,
+}
+
+impl Nops {
+    fn new(depth: u32) -> io::Result<Nops> {
+        let (ring, _) = open(depth, RingOptions::default())?;
+        // The load's own ring is registered too; without that a call takes longer.
+        let _ = ring.submitter().register_ring_fd();
+        Ok(Nops { ring, queued: 0, lengths: vec![0; depth as usize] })
+    }
+}
+
+impl Backend for Nops {
+    #[inline(always)]
+    fn fill(&mut self, slots: &[u32], mut next: impl FnMut(u32) -> IoRequest) {
+        let mut queue = self.ring.submission();
+        for slot in slots {
+            let request = next(*slot);
+            self.lengths[request.slot as usize] = request.length;
+            let nop = opcode::Nop::new().build().user_data(u64::from(request.slot));
+            // SAFETY: the request names no memory.
+            let pushed = unsafe { queue.push(&nop) };
+            debug_assert!(pushed.is_ok(), "the ring has an entry for every slot");
+        }
+        self.queued += slots.len() as u32;
+    }
+
+    #[inline(always)]
+    fn submit_and_wait(&mut self, want: u32, _timeout: Option<Nanos>) -> io::Result<()> {
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: no argument is passed, and the flags are those of a plain submit with a wait.
+        match unsafe { self.ring.submitter().enter::<libc::sigset_t>(self.queued, want, flags, None) } {
+            Ok(taken) => self.queued -= (taken as u32).min(self.queued),
+            Err(e) if e.raw_os_error() == Some(libc::EINTR) => {
+                self.queued = self.ring.submission().len() as u32;
+            }
+            Err(e) => return Err(e),
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn ready(&mut self) -> u32 {
+        self.ring.completion().len() as u32
+    }
+
+    #[inline(always)]
+    fn completions(&mut self) -> impl Iterator<Item = (u32, i64)> {
+        let Nops { ring, lengths, .. } = self;
+        ring.completion().map(|done| {
+            let slot = done.user_data() as u32;
+            (slot, i64::from(lengths[slot as usize]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Simulated;
+
+    #[test]
+    fn each_load_is_measured_once_and_only_where_it_is_real() {
+        let step = Step { iodepth: 8, numjobs: 2, ..Step::default() };
+        let mut all = Headrooms::default();
+        let Some(first) = all.of(&step, 1) else {
+            return println!("skipped: io_uring cannot be used here");
+        };
+        assert!(first.ios_per_second > 0.0 && first.threads == 2 && first.cpus > 0, "{first:?}");
+        // A measurement of its own would hardly give the same figure to the last digit.
+        let longer = Step { runtime: Nanos::seconds(300), rate_iops: Some(5.0), ..step.clone() };
+        assert_eq!(all.of(&longer, 1), Some(first));
+        assert_eq!(all.0.len(), 1);
+        all.of(&Step { iodepth: 16, ..step.clone() }, 1);
+        assert_eq!(all.0.len(), 2);
+        let null = Step { engine: EngineKind::Null, ..step.clone() };
+        let played = Step { simulate: Some(Simulated::default()), ..null.clone() };
+        let by_fio = Step { fio: true, ..step };
+        assert!([null, played, by_fio].iter().all(|s| all.of(s, 1).is_none()));
+        assert_eq!(all.0.len(), 2);
+    }
+}
