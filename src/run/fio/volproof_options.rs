@@ -29,7 +29,7 @@ volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other
   --overwrite=shared\tOverwrite also files that others have open
   --record=FILE\t\tWrite volproof's Record of the run here
-  --simulate=KEY=VALUE,...\tPlay a device in virtual time, and use no file or device
+  --simulate=KEY=VALUE,...\tPlay a device in virtual time
   --tune\t\tSet the kernel's knobs for the devices, and put them back
   --quiet-doubts\tSay nothing of doubts about the result
 ";
