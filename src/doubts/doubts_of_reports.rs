@@ -145,6 +145,19 @@ pub(super) fn buffered(case: &Case<'_>) -> Option<Doubt> {
     };
     // Each write waits for its flush, so the rate is that of the disk; reads may still come from memory.
     let durable = flush == Some(1) && t.summary.reads == Some(false);
+    // One flush behind the last write, which the time of the run contains.
+    let at_end =
+        flush.is_some_and(|n| n > 1 && f64::from(n) >= t.report.ios()) && t.summary.reads == Some(false);
+    if at_end {
+        return Some(Doubt::new(
+            Severity::Warning,
+            "buffered",
+            format!(
+                "{through}: writes ended in memory first, and the time contains one flush at the end, so that the rate is that of memory and disk together"
+            ),
+            format!("add {option} for the rate of the disk alone"),
+        ));
+    }
     Some(Doubt::new(
         match synced {
             _ if durable => Severity::Note,

@@ -88,7 +88,13 @@ impl DdReader {
         let seen = std::mem::take(self);
         let mut report = ForeignReport::new(ReportProgram::Dd, "dd", ReportForm::Text);
         if totals.is_none() && seen.written.is_none() {
-            report.partial = Some("it breaks off before dd's last line".into());
+            let why = match seen.read {
+                Some(_) => "it breaks off before dd's last line",
+                None => {
+                    "the lines 'records in' and 'records out' are missing, so that this may be a line of status=progress: copy them too"
+                }
+            };
+            report.partial = Some(why.into());
         } else if totals.is_none() {
             report.notes.push("it has no time, so no rate can be told: this dd prints none".into());
         }

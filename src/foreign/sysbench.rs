@@ -144,7 +144,9 @@ impl SysbenchRun {
             _ => {
                 let name = key.strip_prefix("approx.").unwrap_or(key).trim();
                 let share = name.strip_suffix("percentile").map(|p| p.trim().trim_end_matches("th"));
-                if let (Some(p), Some(ns)) = (share.and_then(printed::percentile), milliseconds()) {
+                // Two decimals: 0.00 ms is some time below 5 us.
+                let printed = milliseconds().filter(|ns| *ns > 0.0);
+                if let (Some(p), Some(ns)) = (share.and_then(printed::percentile), printed) {
                     self.latency.percentiles.insert(p, Nanos(ns as u64));
                 }
             }
@@ -230,7 +232,11 @@ impl SysbenchRun {
         let moved: f64 = figures.iter().flatten().map(ReportedFigures::count).sum();
         let events = self.events.map(|n| n as f64);
         let only_data = events.is_some_and(|n| (n - moved).abs() <= 1.0 + 0.01 * n);
-        let has_latency = self.latency.mean > 0.0;
+        let queued = self.mode.as_deref().is_some_and(|mode| mode.starts_with("asynchronous"));
+        if queued {
+            notes.push("in asynchronous mode sysbench tells how long a request took to be queued, which is no latency of it and is left out".into());
+        }
+        let has_latency = self.latency.mean > 0.0 && !queued;
         let one = figures.iter().flatten().count() == 1;
         for (at, mut f) in figures.into_iter().enumerate().filter_map(|(at, f)| Some((at, f?))) {
             if one && only_data && has_latency {
