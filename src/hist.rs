@@ -276,7 +276,7 @@ struct Filled(u64);
 
 impl Filled {
     const INDEX: u32 = 12;
-    /// Counts end here: 52 days of a billion samples a second.
+    /// The largest count: 52 days of a billion samples a second.
     const MOST: u64 = u64::MAX >> Filled::INDEX;
 
     fn new(index: usize, count: u64) -> Filled {

@@ -1,6 +1,6 @@
-//! Whether a catalogue agrees with itself. The shipped one is checked by a test, a user's when it is read.
+//! Checks that a catalogue is consistent. A test checks the shipped one; a user's catalogue is checked when it is read.
 //!
-//! This looks at form and consistency alone; whether the published examples come out is the business of the tests.
+//! Only form and consistency are checked here. Tests check that the published examples come out.
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ impl Catalogue {
         let mut seen = BTreeSet::new();
         for v in &self.volumes {
             if !seen.insert(v.id()) {
-                faults.push(format!("{}: stands there twice", v.id()));
+                faults.push(format!("{}: is listed twice", v.id()));
             }
             if self.provider(&v.provider).is_none() {
                 faults.push(format!("{}: no [[provider]] has the id '{}'", v.id(), v.provider));
@@ -45,7 +45,7 @@ impl Catalogue {
             if let Some(by) = &v.superseded_by
                 && self.volume(&v.provider, by).is_none()
             {
-                faults.push(format!("{}: superseded by '{by}', which is not there", v.id()));
+                faults.push(format!("{}: superseded by '{by}', which the catalogue does not have", v.id()));
             }
             faults.extend(volume_faults(v).into_iter().map(|f| format!("{}: {f}", v.id())));
         }

@@ -1,8 +1,8 @@
 //! The catalogue: the providers' statements about their volumes and instances, as data.
 //!
-//! The shipped file is part of the binary and is parsed on first use, so a command that promises nothing pays nothing.
-//! A user's own file has the same form; its entries replace those of the same name or are added. Nothing here computes
-//! a promise, and no figure of a provider stands in code.
+//! The shipped file is part of the binary. It is parsed on first use, so that commands without a promise do not spend time on it. A user's
+//! own file has the same form; its entries replace those of the same name or are added. Nothing here computes a promise, and no figure of a
+//! provider stands in code.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use super::entry::{BlockTable, InstanceExample, InstanceFamily, LocalStorage, Pr
 #[serde(deny_unknown_fields, default)]
 pub struct Catalogue {
     schema_version: Option<u32>,
-    /// When the file was last gone through.
+    /// When the file was last reviewed.
     pub as_of: Option<String>,
     /// Providers.
     #[serde(rename = "provider")]

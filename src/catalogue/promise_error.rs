@@ -1,4 +1,4 @@
-//! Why a promise cannot be told, each with what would work instead.
+//! Why a promise cannot be computed, each reason with what would work instead.
 
 use super::formula::plain;
 use super::promised_level::Range;
@@ -39,7 +39,7 @@ fn size(gib: f64) -> String {
     }
 }
 
-/// Why a promise cannot be told.
+/// Why a promise cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum PromiseError {
     /// No provider of this name.
@@ -94,7 +94,7 @@ pub enum PromiseError {
         /// The largest.
         hi: f64,
     },
-    /// The type promises what is bought, and nothing was said.
+    /// The type promises what was bought, and the request does not say how much that is.
     #[error("{id} promises the {} you buy: give {} N, {} to {} at {} GiB",
             dimension.name(), dimension.option(), plain(range.lo), plain(range.hi), plain(*gib))]
     NotChosen {
@@ -122,8 +122,8 @@ pub enum PromiseError {
         /// The bounds of the choice.
         range: Range,
     },
-    /// The type does not sell this dimension separately.
-    #[error("{id} sells no {} apart: {}; leave {} out", dimension.name(),
+    /// The type does not sell this dimension on its own.
+    #[error("{id} does not sell {} on its own: {}; leave {} out", dimension.name(),
             if *by { "give the number of units with --throughput" } else { "its promise follows from the size" },
             dimension.option())]
     NotSold {
@@ -177,7 +177,7 @@ pub enum PromiseError {
         /// The full name.
         id: String,
     },
-    /// A block size of nothing.
+    /// A block size of 0.
     #[error("a block size of 0 has no promise: give --bs 4KiB or more")]
     NoBlock,
 }

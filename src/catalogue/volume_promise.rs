@@ -1,4 +1,4 @@
-//! The promise a test is held against: one volume or several, on an instance or not, at any block size.
+//! The promise that a test is held against: one volume or several, on an instance or not, at any block size.
 //!
 //! IOPS are per second, throughput is in bytes per second here; where the provider's unit is in doubt there are two
 //! readings, and every question takes the reading it is asked in. A figure for both directions is shared by reads and
@@ -189,7 +189,7 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// Tells the promise of what was asked for.
+    /// The promise of a request.
     pub fn of(catalogue: &Catalogue, request: &PromiseRequest) -> Result<Promise, PromiseError> {
         let at = request.at.as_deref();
         if request.block == Some(Bytes(0)) {

@@ -1,14 +1,14 @@
 //! The two limits of a volume: A I/Os a second and B bytes a second. The rate at a block size is min(A, B / block size).
 //!
-//! Fitted by least squares of logarithms, so that each block size weighs the same. A limit that no measured block size meets is not told:
+//! Fitted by least squares of logarithms, so that each block size weighs the same. A limit that no measured block size reaches is left out:
 //! it is only known to be higher.
 
 use crate::record::{CapFit, CapResidual};
 use crate::unit::Bytes;
 
-/// A block size that lies beyond the knee by less than this share does not show the other limit.
+/// A block size must lie beyond the knee by more than this share to show the other limit.
 const CLEAR: f64 = 0.1;
-/// The limits explain a point that lies this near to them.
+/// The limits explain a point whose rate differs from theirs by at most this share.
 const NEAR: f64 = 0.05;
 
 /// Fits the limits to the most I/Os a second at each block size, ascending; `promised` says what is promised at a size. None for fewer
@@ -31,7 +31,7 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
     let error = |(a, b): (f64, f64)| logs.iter().map(|(size, x)| (x - a.min(b - size)).powi(2)).sum::<f64>();
     let (a, b) = splits.min_by(|p, q| error(*p).total_cmp(&error(*q)))?;
     let (mut a, mut b) = (a.exp(), b.exp());
-    // One point that noise holds a little below the others is no limit of its own.
+    // One point a little below the others is noise and no limit.
     if last.1 > (1.0 - CLEAR) * a {
         b = f64::INFINITY;
         a = mean(&logs.iter().map(|(_, x)| *x).collect::<Vec<_>>())?.exp();

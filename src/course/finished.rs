@@ -29,7 +29,7 @@ pub struct FinishedStep {
     pub in_flight: f64,
     /// Latencies of each second by direction: response times under a rate, else service latencies.
     pub latencies: Vec<(Direction, Vec<Sparse>)>,
-    /// The rate that was offered was completed; true without a rate.
+    /// Whether the volume completed the offered rate; true without a rate.
     pub sustained: bool,
     /// Service latencies of all I/Os.
     pub service: Histogram,

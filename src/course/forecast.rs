@@ -6,11 +6,11 @@ use crate::unit::Nanos;
 /// The time of a course, without preparation of the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Forecast {
-    /// Steps, if nothing ends it early.
+    /// Steps, if nothing ends the course early.
     pub worst_steps: usize,
     /// Time of these.
     pub worst: Nanos,
-    /// Steps of a volume that reaches its limit at a depth of 32.
+    /// Steps for a volume that reaches its limit at a depth of 32.
     pub likely_steps: usize,
     /// Time of these.
     pub likely: Nanos,
@@ -46,7 +46,7 @@ pub fn within(sweep: Sweep, limit: Nanos) -> Result<Sweep, String> {
                 worst(&short).clock()
             ));
         }
-        // The ends stay: they are what was asked for.
+        // The ends of the range stay, since the user named them.
         let last = longest.values.len() - 1;
         let mut place = 0..;
         longest.values.retain(|_| place.next().is_some_and(|i| i % 2 == 0 || i == last));

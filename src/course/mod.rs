@@ -23,7 +23,7 @@ use crate::record::{CourseAnswer, Record};
 
 /// A course of steps.
 pub trait Course {
-    /// One step of each kind that may come: whatever is wrong with the input is found in these, before anything is touched.
+    /// One step of each kind that the course may ask for. Checking these finds every mistake of the input before any target is touched.
     fn possible(&self) -> Vec<Step>;
 
     /// The next step; none at the end.
@@ -32,7 +32,7 @@ pub trait Course {
     /// The answer so far, held against a promise where there is one; none before the first step has finished.
     fn answer(&self, finished: &[FinishedStep], promise: Option<&Promise>) -> Option<CourseAnswer>;
 
-    /// How long it takes.
+    /// How long the course takes.
     fn forecast(&self) -> Forecast;
 }
 
@@ -49,7 +49,7 @@ pub fn next(record: &Record) -> Option<Step> {
     of(record.plan.question.as_ref()?).next(&finished::of_record(record))
 }
 
-/// Puts the answer into a Record. Whoever adds a step to a Record with a question seals it again.
+/// Puts the answer into a Record. After a further step, `seal` has to be called again.
 pub fn seal(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
     let promise = record.claimed.as_ref().map(|claimed| &claimed.promise);

@@ -53,7 +53,7 @@ impl LoadSearch {
                     self.figure
                 ),
                 Some(refused) => {
-                    format!("No load was found with a {limit}: {} IOPS already has more.", rate(refused))
+                    format!("No load was found with a {limit}: {} IOPS already exceeds it.", rate(refused))
                 }
                 None => "No load has been tried yet.".into(),
             };
@@ -64,18 +64,18 @@ impl LoadSearch {
         };
         let mut text = match answer.refused_per_second {
             Some(refused) => format!(
-                "{} IOPS surely has a {limit} ({sure}), {} IOPS does not surely",
+                "{} IOPS keeps a {limit} ({sure}), {} IOPS is not shown to keep it",
                 rate(holds),
                 rate(refused)
             ),
             None => format!(
-                "{} IOPS has a {limit} ({sure}), and so may more: it is all that the depth of the search allows",
+                "{} IOPS keeps a {limit} ({sure}), and more may keep it too: it is all that the depth of the search allows",
                 rate(holds)
             ),
         };
         if let Some(depth) = &answer.depth {
             let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
-            text += &format!("; depth {}{jobs} is the smallest that gives it", depth.iodepth);
+            text += &format!("; depth {}{jobs} is the smallest that reaches it", depth.iodepth);
         }
         text + "."
     }
@@ -85,8 +85,8 @@ impl LoadSearch {
         let Some(most) = most else { return notes };
         if !answer.monotone {
             notes.push(
-                "not monotone: a load failed that another trial of it, or of a higher load, had kept. Credits or a neighbour do that: give a longer \
-                 --confirm to see what holds for good"
+                "not monotone: a load failed although another trial of the same or of a higher load kept the limit. Burst credits or a neighbour cause that: give a longer \
+                 --confirm to see which load holds for long"
                     .into(),
             );
         }

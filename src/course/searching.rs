@@ -1,9 +1,10 @@
 //! The search for the most load that keeps a limit of the response time, as a course. Its answer is in `search_answer`.
 //!
-//! Loads are offered in open loop, so that a response counts from the moment at which a client would have asked (method page, §5.3). The
-//! search bisects on what is sure: a load holds when its whole interval keeps the limit. Short trials go on until one of them is unsure;
-//! then each trial is as long as the percentile and the confirmation need, and what is still unsure is refused. So the load that is found
-//! is one that a long trial confirmed. Where a long trial refuses a load that a short one kept (credits), short ones that hold count no more.
+//! Loads are offered in open loop, so that a response counts from the moment at which a client would have asked (docs/method.md, "Closed
+//! and open loop"). The search is a bisection. A load holds when the whole confidence interval of its figure keeps the limit, and is
+//! refused when the whole interval breaks it. Trials are short until one of them is undecided. From then on each trial is as long as the
+//! percentile and the confirmation need, and a load that is still undecided is refused. So the load that is found has passed a long trial.
+//! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 
@@ -18,19 +19,19 @@ use crate::unit::{Nanos, total};
 
 /// The bracket is narrow enough when its ends differ by this share.
 const NARROW: f64 = 0.01;
-/// Above the most of the closed loop by this share no load is tried.
+/// No load is tried above this multiple of the closed loop's rate.
 pub(super) const CEILING: f64 = 1.1;
-/// Below this share of the most the search gives up.
+/// Below this share of the closed loop's rate the search gives up.
 const FLOOR: f64 = 0.005;
-/// A trial has so many I/Os beyond its percentile, and a confirmation five times as many.
+/// A trial has this many I/Os beyond its percentile, and a confirmation has five times as many.
 pub(super) const BEYOND: f64 = 20.0;
-/// A percentile that needs a longer trial is refused.
+/// A percentile that would need a longer trial than this is refused.
 pub(super) const LONGEST: Nanos = Nanos::seconds(3600);
 /// The longest confirmation.
 const LONGEST_CONFIRMATION: Nanos = Nanos::seconds(4 * 3600);
-/// A depth gives a load when its rate is no lower than this share of it.
+/// A depth is enough for a load when its rate reaches this share of the load.
 const GIVES: f64 = 0.99;
-/// The search ends after so many trials in any case.
+/// The search ends after this many trials.
 const MOST_TRIALS: usize = 40;
 
 /// How the latencies of a step stand to the limit.
@@ -44,10 +45,10 @@ pub(super) struct LimitSeen {
     pub(super) outcome: TrialOutcome,
 }
 
-/// Where a search stands.
+/// The next action of a search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Stand {
-    /// A load is to be tried for so long.
+    /// Try this load for this long.
     Try(f64, Nanos),
     /// The load holds and is confirmed.
     Found(f64),
@@ -85,7 +86,7 @@ impl Course for LoadSearch {
         match self.stand(&trials, most.iops) {
             Stand::Try(rate, time) => {
                 let long = self.confirmation(rate);
-                // A short trial is worth its time only where a long one can follow it.
+                // A short trial is worth its time only where the budget allows a long one after it.
                 let all = if time < long { total([time.0, self.base.ramp.0, long.0]) } else { time.0 };
                 if fits(Nanos(all)) && time <= LONGEST {
                     return Some(trial(rate, time));
@@ -127,7 +128,7 @@ fn share_interval(k: f64, n: f64) -> (f64, f64) {
     (low, high)
 }
 
-/// A rate that people can type again.
+/// The rate, rounded to a number that people can type.
 fn rounded(rate: f64) -> f64 {
     let digits = 3 - (rate.max(1e-3).log10().floor() as i32);
     if digits <= 0 { rate.round() } else { (rate * 10f64.powi(digits)).round() / 10f64.powi(digits) }

@@ -14,11 +14,11 @@ use crate::stats::moments::{mean, student, variance};
 use crate::stats::spread::quantile;
 use crate::unit::{Bytes, grouped, significant};
 
-/// Depth that reaches this share of the most is enough.
+/// The smallest depth that reaches this share of the highest rate is enough.
 const ENOUGH: f64 = 0.95;
-/// Rates that differ by less than this over shares of reads have one limit for both.
+/// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
-/// A volume that changes by more than this between the first and the last run drifts.
+/// A volume whose rate changes by more than this share between the first and the last runs drifts.
 const DRIFT: f64 = 0.03;
 
 /// The rate at a point and its error, from all its runs: the greater of the error within runs and that between them.
@@ -37,7 +37,7 @@ fn pooled_rate(runs: &[&FinishedStep]) -> (f64, Option<f64>) {
     (mean(&rates), half)
 }
 
-/// The points that show the volume; all of them where none does.
+/// The points that show what the volume can do; all points where none does.
 fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
     let sound: Vec<_> = points.iter().copied().filter(|(_, p)| p.spoilt_by.is_empty()).collect();
     if sound.is_empty() { points.to_vec() } else { sound }
@@ -120,7 +120,7 @@ impl Sweep {
         }
     }
 
-    /// The points by the values of all options but those left out, in the order of the axes.
+    /// The points, grouped by the values of all options but those of `without`, in the order of the axes.
     fn groups<'a>(
         &self,
         points: &'a [(Values, SweepPoint)],
@@ -165,7 +165,7 @@ impl Sweep {
         fits.collect()
     }
 
-    /// The most at each value of each axis but depth, where there is more than that axis.
+    /// The highest rate at each value of each axis but depth, in a sweep of more than one axis.
     fn best(&self, points: &[(Values, SweepPoint)]) -> Vec<AxisBest> {
         let mut best = Vec::new();
         for (place, axis) in self.axes.iter().enumerate().filter(|(_, a)| a.option != AxisOption::Iodepth) {
@@ -205,7 +205,7 @@ impl Sweep {
         match top {
             Some(d) if d.at_edge => {
                 text += &format!(
-                    " that was seen, and it lies at the edge of the range: depth {} may not be the end",
+                    " that was seen, at the edge of the range: a depth above {} may give more",
                     d.most_at
                 );
             }
@@ -262,7 +262,7 @@ impl Sweep {
         }
         if self.place(AxisOption::Bs).is_some() && self.depth_axis().is_none() {
             notes.push(format!(
-                "depth was {} at every point, and whether more of it gives more was not measured: add --iodepth 1..256",
+                "depth was {} at every point; whether more depth gives more was not measured: add --iodepth 1..256",
                 u64::from(self.base.iodepth) * u64::from(self.base.numjobs)
             ));
         }
@@ -291,7 +291,7 @@ impl Sweep {
         if !changes.is_empty() && mean(&changes).abs() > DRIFT {
             let percent = 100.0 * (mean(&changes).exp() - 1.0);
             notes.push(format!(
-                "the volume changed while it was measured: the last runs are {} % {} than the first",
+                "the volume changed during the sweep: the last runs are {} % {} than the first",
                 significant(percent.abs()),
                 if percent > 0.0 { "faster" } else { "slower" }
             ));
@@ -329,7 +329,7 @@ fn depth_answer(
     })
 }
 
-/// Largest less smallest over their mean.
+/// The difference between the largest and the smallest rate, as a share of their mean.
 fn spread_of(best: &[AxisBest], option: AxisOption) -> Option<f64> {
     let rates: Vec<f64> = best.iter().filter(|b| b.option == option).map(|b| b.iops).collect();
     let (low, high) = (rates.iter().copied().reduce(f64::min)?, rates.iter().copied().reduce(f64::max)?);

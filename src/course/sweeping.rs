@@ -15,7 +15,7 @@ use crate::record::CourseAnswer;
 use crate::stats::spread::quantile;
 use crate::unit::Nanos;
 
-/// A rate that grows by less than this over two doublings of depth does not grow.
+/// A rate that grows by less than this share over two doublings of depth has levelled off.
 pub(super) const GROWTH: f64 = 0.05;
 /// The depth at which most volumes reach their limit, for the likely time.
 const LIKELY_DEPTH: u64 = 32;
@@ -57,7 +57,7 @@ impl Course for Sweep {
     fn forecast(&self) -> Forecast {
         let all = self.points();
         let depth = self.depth_axis();
-        // Two doublings beyond the depth that is enough show that more gives no more.
+        // Two doublings beyond the sufficient depth show that more depth does not raise the rate.
         let likely =
             |p: &&Values| depth.is_none_or(|d| p[d] * u64::from(self.base.numjobs) <= 4 * LIKELY_DEPTH);
         let time = |steps: usize| Nanos(steps as u64 * self.step_time().0);
@@ -67,8 +67,8 @@ impl Course for Sweep {
     }
 }
 
-/// More depth only adds waiting: over the last two doublings the rate grew by no more than its error, and the latency in proportion to
-/// the depth.
+/// Whether more depth only adds waiting: over the last two doublings the rate grew by no more than its error, and the latency grew in
+/// proportion to the depth.
 fn levelled(measured: &[&FinishedStep]) -> bool {
     let Some((last, before)) = measured.split_last() else { return false };
     let depth = |f: &FinishedStep| f.step.depth_per_target();
@@ -83,7 +83,7 @@ fn levelled(measured: &[&FinishedStep]) -> bool {
     !before[from + 1..].iter().chain([last]).any(grew) && waits
 }
 
-/// In random order.
+/// The items in random order.
 fn shuffled<T>(mut items: Vec<T>, seed: u64) -> Vec<T> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     for i in (1..items.len()).rev() {
@@ -102,7 +102,8 @@ impl Sweep {
         self.place(AxisOption::Iodepth)
     }
 
-    /// The first runs: for each combination of the other options, in random order, the depths upwards. Without depths all points at random.
+    /// The first runs. The combinations of the other options come in random order, and within each the depths ascend. In a sweep without
+    /// depths all points come in random order.
     fn climbs(&self) -> Vec<Vec<Values>> {
         let points = self.points();
         let depths = self.depth_axis().map_or(1, |d| self.axes[d].values.len());

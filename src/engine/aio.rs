@@ -76,12 +76,12 @@ pub struct Aio {
     depth: usize,
     /// Filled and not yet taken by the kernel.
     queued: Vec<*mut Iocb>,
-    /// Filled and not yet taken as completions.
+    /// Requests that are prepared or in flight.
     busy: u32,
-    /// Completions outside of the shared ring: taken by `io_getevents`, or of requests that the kernel refused.
+    /// Completions that did not come through the shared ring: from `io_getevents`, or made here for requests that the kernel refused.
     early: Vec<IoEvent>,
     ring: Option<SharedRing>,
-    /// The operation that a flush is.
+    /// The operation of a flush: `FDSYNC` or `FSYNC`.
     flush: u16,
     targets: Vec<Arc<Clearance>>,
 }
@@ -89,7 +89,7 @@ pub struct Aio {
 // SAFETY: the pointers are to memory of this value alone, and it is moved to another thread as a whole.
 unsafe impl Send for Aio {}
 
-/// The completions that the kernel shows without a system call, valid until `io_destroy`.
+/// The kernel's ring of completions, which is read without a system call and is valid until `io_destroy`.
 #[derive(Clone, Copy)]
 struct SharedRing {
     header: *const Ring,
@@ -98,7 +98,7 @@ struct SharedRing {
 }
 
 impl SharedRing {
-    /// The ring of a context for `depth` requests; none when this kernel's ring is not the one known here.
+    /// The ring of a context for `depth` requests; none when this kernel's ring has another layout.
     fn of(context: u64, depth: u32) -> Option<SharedRing> {
         let header: *const Ring = std::ptr::with_exposed_provenance(context as usize);
         // SAFETY: the context is the address of the ring that the kernel mapped for this process; these fields never change.
@@ -188,8 +188,8 @@ pub fn refusal() -> Option<String> {
     }
 }
 
-/// The kernel has no room for a request now, and a completion of one of the `others` that were sent before makes room: they come
-/// first, and the request is sent again. Without others it would wait for nothing.
+/// Whether the kernel had no room for a request and one of the `others` in flight will make room when it completes. The request is then
+/// sent again after that completion. With no others in flight, nothing would ever make room.
 fn refused_for_now(code: i32, others: u32) -> bool {
     matches!(code, libc::EAGAIN | libc::EINTR) && others > 0
 }
@@ -226,7 +226,7 @@ impl Aio {
         self.ring.map_or(0, |ring| ring.waiting().1)
     }
 
-    /// Sends what is queued, if anything; requests that the kernel refuses one by one become completions with their error.
+    /// Sends the queued requests, if any. A request that the kernel refuses becomes a completion with its error.
     #[inline(always)]
     fn send(&mut self) -> io::Result<()> {
         let mut sent = 0;

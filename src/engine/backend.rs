@@ -40,7 +40,7 @@ impl Batch {
     /// which costs more than the call.
     const MOST: usize = 32;
 
-    /// For targets; the page cache takes a whole depth at once, since no device waits.
+    /// The batches of direct or buffered I/O. Buffered I/O goes out a whole depth at a time, since no device waits for it.
     pub fn new(direct: bool, depth: usize) -> Batch {
         if direct {
             Batch { first: Batch::FIRST, most: Batch::MOST }
@@ -49,7 +49,7 @@ impl Batch {
         }
     }
 
-    /// Of `queued` requests, those to send now that `in_flight` are with the device.
+    /// How many of `queued` requests to send now, while `in_flight` others are at the device.
     #[inline(always)]
     pub fn next(self, queued: usize, in_flight: usize) -> usize {
         queued.min(in_flight.clamp(self.first, self.most))
@@ -59,7 +59,8 @@ impl Batch {
 /// A way to do I/O. One thread calls `fill`, `submit_and_wait`, `ready` and `completions` in this order, over and over. Before
 /// `submit_and_wait`, further `fill`s may follow a `submit`.
 pub trait Backend {
-    /// `fill` does its one request from beginning to end: depth 1, no batches, and the request is stamped when it is complete.
+    /// `fill` carries its one request out completely: the depth is 1, there are no batches, and the request is stamped when it has
+    /// completed.
     const SINGLE: bool = false;
 
     /// Takes a request from `next` for each of these free slots. The device need not see them before `submit`.
@@ -83,14 +84,15 @@ pub trait Backend {
     /// How many completions can be reaped now.
     fn ready(&mut self) -> u32;
 
-    /// The completions that are there, as `(slot, result)`: bytes moved, or a negative error number. Those that are not taken stay. An
-    /// iterator and no callback: what the loop does for each completion is then always compiled into the loop.
+    /// The completions that are there, as `(slot, result)`: bytes moved, or a negative error number. Completions that the caller does not
+    /// take stay queued. This is an iterator rather than a callback, so that the compiler always inlines the loop's work for each
+    /// completion.
     fn completions(&mut self) -> impl Iterator<Item = (u32, i64)>;
 
-    /// Threads of the kernel do the requests of this backend, on CPUs that its own thread may need too.
+    /// Tells the backend that kernel threads (io-wq) execute its requests, on CPUs that the load thread may need too.
     fn kernel_threads(&mut self) {}
 
-    /// From now on a flush is an `fdatasync`, or an `fsync`. Devices that tell no difference need not know.
+    /// Makes later flushes an `fdatasync` (true) or an `fsync`. A backend to which both are the same ignores it.
     fn datasync(&mut self, _yes: bool) {}
 
     /// The features agreed on with the kernel, for the Record: `registered buffers`, `DEFER_TASKRUN` and the like.

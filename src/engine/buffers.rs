@@ -1,8 +1,8 @@
 //! Memory for I/O: one page-aligned region per worker, cut into a slot per request in flight.
 //!
-//! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each
-//! write every 512-byte sector gets a number that was never used before, except in the part of each 4 KiB that stays as it is. What
-//! else writes may carry is in [`data`](super::write_pattern).
+//! Writes carry data that neither compresses nor repeats: the region is filled once with random bytes, and before each write every 512-byte
+//! sector gets a number that was never used before, except in the part of each 4 KiB that stays as it is. The other kinds of data are in
+//! [`write_pattern`](super::write_pattern).
 
 use std::io;
 use std::ptr::NonNull;
@@ -50,13 +50,13 @@ impl Buffers {
         let base = NonNull::new(base.cast::<u8>()).expect("mmap never returns null");
         // SAFETY: the range was mapped above. Huge pages only spare page-table walks: a refusal is harmless.
         let _ = unsafe { madvise(base.as_ptr().cast(), length, Advice::LinuxHugepage) };
-        // Every page is there before the first I/O; the kernel would have made small ones on its own (MAP_POPULATE) before the advice.
-        // SAFETY: as above, and nobody else knows the region yet.
+        // Writing allocates every page before the first I/O. MAP_POPULATE would have allocated small pages, before the advice about huge
+        // pages. SAFETY: as above, and nobody else knows the region yet.
         unsafe { base.as_ptr().write_bytes(0, length) };
         Ok(Buffers { base, length, stride, serial: 0 })
     }
 
-    /// Fills everything with random bytes, and with what the layout says between them.
+    /// Fills all buffers with random bytes, and with the fixed bytes that the layout puts between them.
     pub fn randomise(&mut self, rng: &mut Xoshiro256PlusPlus, layout: &PieceLayout) {
         // SAFETY: the region is mapped, written by nobody else, and no request is in flight yet.
         let all = unsafe { std::slice::from_raw_parts_mut(self.base.as_ptr(), self.length) };
@@ -79,7 +79,7 @@ impl Buffers {
         let base = self.address(slot);
         let mut at = 0;
         while at + SECTOR <= length as usize {
-            // In a chunk, sectors wholly inside the fixed part stay.
+            // A sector wholly inside the fixed part of its 4 KiB stays as it is.
             if at % 4096 + SECTOR > last {
                 self.serial = self.serial.wrapping_add(0x9e37_79b9_7f4a_7c15);
                 // SAFETY: at + SECTOR <= length <= stride, inside this slot, which the kernel does not use: it is being filled.

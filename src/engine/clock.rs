@@ -24,7 +24,7 @@ pub trait Clock: Clone {
     fn ns(&self, ticks: u64) -> u64;
     /// Nanoseconds as ticks.
     fn ticks(&self, ns: Nanos) -> u64;
-    /// Lets time pass up to `until` (ticks), without a system call when it is near.
+    /// Waits until `until` (ticks): sleeps while that is far away, and spins without a system call when it is near.
     fn idle_until(&self, until: u64);
     /// One turn of a waiting loop.
     fn pause(&self) {

@@ -32,8 +32,8 @@ enum SetUp {
     Failed(String),
 }
 
-/// Starts the workers, watches them to their end, and gathers their reports. For each worker, `factory` returns the function that makes
-/// the worker's backend and clock on its own thread. `start_at` returns the ticks at which all begin: at a common instant, or soon.
+/// Starts the workers, watches them to their end, and gathers their reports. For each worker, `factory` returns the function that makes the
+/// worker's backend and clock on its own thread. `start_at` returns the time, in ticks, at which all workers begin.
 pub(super) fn drive<B, C, F>(
     load: &Load<'_>,
     gate: Option<Pass<'_>>,
@@ -206,7 +206,7 @@ fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
     }
 }
 
-/// How busy the threads of the kernel were that do requests of the load threads (io-wq), up to a time.
+/// The CPU time of the kernel threads (io-wq) that execute requests of the load threads, at the last look.
 struct Helpers {
     at: Instant,
     time: Nanos,
@@ -216,10 +216,11 @@ impl Helpers {
     /// The time between two looks: the kernel counts in steps of 10 ms.
     const PAUSE: Duration = Duration::from_millis(200);
 
-    /// Above this share of one CPU they do the requests; below, they only took those that would have blocked.
+    /// Above this share of one CPU, kernel threads execute the load's requests. Below it, they execute only the few that would have
+    /// blocked.
     const SHARE: f64 = 0.1;
 
-    /// Tells the load threads once it is so.
+    /// Tells the load threads once the share since the last look is above [`Helpers::SHARE`].
     fn look(&mut self, now: Instant, threads: &[libc::pid_t], control: &Control) {
         let passed = now - self.at;
         if passed < Helpers::PAUSE || control.kernel_threads.load(Ordering::Relaxed) {
@@ -259,8 +260,8 @@ fn attend(
     let began = Instant::now();
     let step = load.step;
     let tick = Duration::from_millis(100);
-    // When the load is over: known from the start with a runtime, else once its threads were told to stop. From then on a thread that still
-    // waits is waiting for the device: it is woken to end its window.
+    // The end of the load: known from the start where there is a runtime, and otherwise the moment when the threads were told to stop. A
+    // thread that still waits then is waiting for the device, and is woken so that it ends its window.
     let mut over = end_on_the_wall(step, began);
     let mut helpers = Helpers { at: began, time: Nanos(0) };
     let mut fresh = Vec::new();
@@ -273,7 +274,7 @@ fn attend(
             }
             Ok(Message::End(end)) => outcome.ends.push(*end),
             Err(RecvTimeoutError::Timeout) => {}
-            // A worker ended without a word.
+            // A worker ended without a report: it panicked.
             Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked),
         }
         let now = Instant::now();
@@ -298,7 +299,7 @@ fn attend(
             }
             let flush = if step.end_fsync && !stopped { END_FLUSH } else { Nanos(0) };
             let patience = patience(Nanos(control.longest.load(Ordering::Relaxed)));
-            // The threads themselves wait for so long, and then have something to say.
+            // The load threads wait this long themselves, and then report what is missing.
             let due = Duration::from(patience) + Duration::from(flush) + Duration::from_secs(2);
             if may_hang(step) && over.is_some_and(|t| now > t + due) {
                 outcome.stuck = (threads.len() - outcome.ends.len()) as u32;

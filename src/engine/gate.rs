@@ -3,12 +3,12 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long after the last load is set up all of them begin: time enough to wake the threads that watch them.
+/// The time from the last load's set-up to the common start: enough to wake the threads that watch the loads.
 const AHEAD: Duration = Duration::from_millis(2);
 
-/// Loads that are to start at the same instant meet here: none sends anything before all are set up. Each of them is run by a thread
-/// of its own. One that will not come after all, because something went wrong before it could be run, has to be withdrawn;
-/// a load that fails while it is set up withdraws by itself.
+/// The common start of several loads, each run by a thread of its own: no load sends an I/O before all of them are set up. A load that
+/// fails during its set-up withdraws by itself. A load that fails before [`run`](super::run) is called must be withdrawn by the caller,
+/// since the others would wait for it.
 pub struct Gate {
     state: Mutex<GateState>,
     changed: Condvar,
@@ -20,17 +20,17 @@ struct GateState {
 }
 
 impl Gate {
-    /// For so many loads.
+    /// A gate for this many loads.
     pub fn new(loads: usize) -> Gate {
         Gate { state: Mutex::new(GateState { awaited: loads, start: None }), changed: Condvar::new() }
     }
 
-    /// A load will not come.
+    /// Withdraws a load that will not start.
     pub fn withdraw(&self) {
         drop(self.arrive());
     }
 
-    /// One more has come or will not come; the last one sets the time.
+    /// Counts a load that has arrived or was withdrawn. The last one sets the time of the start.
     fn arrive(&self) -> MutexGuard<'_, GateState> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.awaited = state.awaited.saturating_sub(1);

@@ -47,10 +47,10 @@ impl Region {
 /// One block size of one direction.
 #[derive(Clone, Debug)]
 struct SizeShare {
-    /// Drawn when a draw from 0..2^32 is below this and not below the one before.
+    /// This size is chosen when a random number of 0..2^32 is below this value, and not below that of the size before it.
     below: u64,
     length: u32,
-    /// Distance of random offsets.
+    /// Random offsets are multiples of this many bytes.
     unit: u64,
     offsets: Offsets,
 }
@@ -64,7 +64,7 @@ pub trait Source {
     /// cached pages to be dropped at the end of a pass.
     const SPECIAL: bool = false;
 
-    /// The length of all I/Os, with [`Source::ONLY`].
+    /// The length of all I/Os; asked only of sources that have [`Source::ONLY`].
     fn length(&self) -> u32 {
         0
     }
@@ -144,9 +144,9 @@ pub struct Generator {
     /// Position of each direction, for sequential patterns.
     position: [u64; 2],
     sequential: bool,
-    /// Added to the end of a sequential I/O, as a number modulo 2^64.
+    /// The distance from the end of a sequential I/O to the start of the next one, modulo 2^64.
     stride: u64,
-    /// Where sequential I/O goes on behind an end of its part.
+    /// Where sequential I/O goes on after it has reached the end of its region.
     again: u64,
     writes_per_flush: u32,
     writes_since_flush: u32,
@@ -193,7 +193,7 @@ impl Generator {
         }
     }
 
-    /// This generator's I/Os from a source of their own, when they are plain random reads.
+    /// A faster source of the same I/Os, when this generator draws plain random reads and nothing else.
     pub fn reads(&self) -> Option<Reads> {
         match (self.sizes[0].as_slice(), &self.sizes[1]) {
             ([SizeShare { length, unit, offsets: Offsets::Permuted(blocks), .. }], mixed)

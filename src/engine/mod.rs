@@ -51,7 +51,7 @@ pub use worker::DRAIN;
 /// Where a load goes.
 #[derive(Clone)]
 pub struct Target {
-    /// Checked and open; the null engine alone does without.
+    /// The target, checked and open. Only the null engine works without one.
     pub clearance: Option<Arc<Clearance>>,
     /// Usable size.
     pub size: Bytes,
@@ -67,7 +67,7 @@ impl Target {
 /// Why a step could not run.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// A program that does the I/O for us could not.
+    /// The program that does the I/O in place of our workers (fio) failed.
     #[error("{0}")]
     Program(String),
     /// The engine does not exist here, and no other may take its place.
@@ -179,7 +179,7 @@ pub struct StepOutcome {
     pub drift_ppm: Option<f64>,
     /// From the start of the workers' threads to their first I/O.
     pub set_up: Nanos,
-    /// The user ended it early.
+    /// The user ended the step early.
     pub interrupted: bool,
     /// The run of the installed fio, where fio did the I/O instead of our workers.
     pub fio: Option<FioRun>,
@@ -195,17 +195,17 @@ pub struct Watch<'a> {
 
 /// Runs a step. `watch` is called about every 100 ms from this thread; it ends the load by returning false.
 ///
-/// Several threads may run loads at the same time, with one `timer`. They share nothing else but a signal handler that does
-/// nothing and goes to load threads of their own alone; see [`Gate`] for a common start.
+/// Several threads may run loads at the same time, with one `timer`. Beside the timer they share only the handler of the signal that wakes
+/// waiting load threads. See [`Gate`] for a common start.
 ///
 /// # Errors
-/// Nothing was sent to any target when an error is returned.
+/// When the load cannot be set up, and then no I/O was sent to any target; or when a load thread panicked.
 pub fn run(
     load: &Load<'_>,
     timer: &Timer,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Result<StepOutcome, EngineError> {
-    // However this ends, the other loads at the gate do not wait for this one in vain.
+    // Dropping the pass withdraws this load from the gate, so that an error here does not keep the other loads waiting.
     let gate = load.gate.map(gate::Pass::new);
     let step = load.step;
     let real = load.engine != EngineKind::Null;
@@ -226,13 +226,13 @@ pub fn run(
             .try_for_each(|t| advise(t, Advice::DontNeed, "cached pages cannot be dropped"))?;
     }
     if !step.direct {
-        // What an earlier step was advised holds for the open file until other advice is given.
+        // The advice of an earlier step stays with the open file until other advice replaces it.
         let advice = match step.fadvise {
             None => Advice::Normal,
             Some(Fadvise::Random) => Advice::Random,
             Some(Fadvise::Sequential) => Advice::Sequential,
         };
-        load.targets.iter().try_for_each(|t| advise(t, advice, "the order of I/O cannot be told"))?;
+        load.targets.iter().try_for_each(|t| advise(t, advice, "the kernel cannot be advised of the order of I/O"))?;
     }
     if let Some(plan) = &step.simulate {
         let start = |_| 1;
@@ -301,7 +301,7 @@ fn with_clock<C: Clock + Copy + Send + 'static>(
     }
 }
 
-/// A failed I/O in words: what was returned, and where it helps what to do.
+/// A failed I/O in words: its error and, where something can be done, what to do.
 pub fn explain(failure: &FailedIo) -> String {
     if failure.result >= 0 {
         return format!(

@@ -77,7 +77,7 @@ impl Device {
         }
     }
 
-    /// When a request that is served from `start` on completes.
+    /// The completion time of a request whose service begins at `start`.
     fn end(&mut self, start: u64, offset: u64) -> u64 {
         let draw = |rng: &mut Xoshiro256PlusPlus, n: u64| {
             ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u64
@@ -101,7 +101,7 @@ impl Device {
 struct Speed {
     uneven: Uneven,
     rng: Xoshiro256PlusPlus,
-    /// The second whose noise is known, and that noise in deviations.
+    /// The second for which noise was drawn, and that noise in standard deviations.
     second: u64,
     noise: f64,
 }
@@ -156,7 +156,7 @@ struct Bucket {
     most: u64,
     /// Length of a period.
     length: u64,
-    /// The period in which it last let something through, and how many tokens that took.
+    /// The last period in which a request was let through, and how many of that period's tokens are used.
     period: u64,
     taken: u64,
     /// Tokens of this period at the rate and at the burst rate, and the fractions of tokens that later periods get.
@@ -204,7 +204,7 @@ impl Bucket {
         (self.base + self.credits).min(self.high).max(self.base)
     }
 
-    /// When a request of `tokens` that comes now is let through.
+    /// The time at which the bucket lets through a request of `tokens` that arrives now.
     fn admitted(&mut self, now: u64, tokens: u64, speed: &mut Speed) -> u64 {
         if self.period == 0 && self.base == 0 && self.high == 0 {
             self.fill(speed);

@@ -90,7 +90,7 @@ pub enum Offsets {
 /// A part of the region with a share of the accesses.
 #[derive(Clone, Debug)]
 pub struct Zone {
-    /// Taken when a draw from 0..2^32 is below this and not below the one before.
+    /// This zone is chosen when a random number of 0..2^32 is below this value, and not below that of the zone before it.
     below: u64,
     first: u64,
     blocks: Box<Offsets>,

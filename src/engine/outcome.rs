@@ -5,7 +5,7 @@ use crate::hist::Histogram;
 use crate::sample::{CpuTime, Depth, Direction, PerDirection};
 use crate::unit::Nanos;
 
-/// Errors that are kept with their place; more are only counted.
+/// How many failed I/Os a worker keeps with offset and error. Later ones are only counted.
 const ERRORS_KEPT: usize = 10;
 
 /// An I/O that failed.
@@ -61,7 +61,7 @@ impl Trace {
     #[inline(always)]
     pub(super) fn keep(&mut self, io: Traced) {
         if self.ios.len() < self.room {
-            // The one allocation of the loop; when the list is large, growing it moves pages and not bytes.
+            // The only allocation of the loop. Growing a large list remaps its pages and copies nothing.
             self.ios.push(io);
         } else {
             self.left_out += 1;

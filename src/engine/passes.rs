@@ -1,6 +1,5 @@
-//! Cached pages that are dropped again each time a job has gone over its part of the targets (`invalidate`). Without that a buffered
-//! load that is longer than one pass measures memory from the second one on. fio 3.33 does the same whenever a job begins anew
-//! over its files (`loops`, `time_based`).
+//! Drops the cached pages of the targets each time a job has gone over its part of them (`invalidate`). Without that, a buffered load
+//! measures memory from its second pass on. fio 3.33 does the same whenever a job begins anew over its files (`loops`, `time_based`).
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -17,12 +16,12 @@ pub struct Passes {
     parts: Vec<(Arc<Clearance>, Region)>,
     /// Bytes of a pass.
     length: u64,
-    /// Bytes until it ends.
+    /// Bytes left of the present pass.
     left: u64,
 }
 
 impl Passes {
-    /// Of a job with these parts of these targets; none when nothing is to be dropped or nothing is cached.
+    /// The passes of a job over these regions of these targets. None when the step keeps cached pages, or does direct I/O.
     pub fn of(step: &Step, targets: &[Target], regions: &[Region]) -> Option<Passes> {
         if !step.invalidate || step.direct {
             return None;
@@ -33,7 +32,7 @@ impl Passes {
         Some(Passes { parts, length, left: length })
     }
 
-    /// So many bytes were moved.
+    /// Counts bytes that were moved, and drops the cached pages at the end of a pass.
     #[inline(always)]
     pub fn complete(&mut self, bytes: u32) {
         self.left = self.left.saturating_sub(u64::from(bytes));
@@ -42,7 +41,7 @@ impl Passes {
         }
     }
 
-    /// Advice that cannot be given is no reason to end a load: it was taken when the load began.
+    /// A refused advice does not end the load: the kernel accepted the same advice when the load began.
     #[cold]
     fn begin_anew(&mut self) {
         self.left = self.length;

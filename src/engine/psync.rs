@@ -15,11 +15,11 @@ use crate::unit::Nanos;
 /// The synchronous backend; depth 1.
 pub struct Psync {
     targets: Vec<Arc<Clearance>>,
-    /// The first of them.
+    /// The descriptor of the first target.
     fd: RawFd,
     buffer: *mut u8,
     datasync: bool,
-    /// Of the last request.
+    /// The result of the last request.
     result: i64,
 }
 

@@ -1,12 +1,13 @@
 //! Waking load threads that wait in the kernel: a signal whose handler does nothing makes the call return.
 //!
-//! SIGURG, since it is ignored by default and used by nothing here; without SA_RESTART, so that the wait is not taken up again.
+//! The signal is SIGURG, which is ignored by default and which nothing else here uses. It is handled without SA_RESTART, so that the kernel
+//! does not resume the wait.
 
 use std::sync::Once;
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// Interrupts the waits of these threads. A thread that is gone is no harm.
+/// Interrupts the waits of these threads. A thread that has ended is skipped.
 pub fn wake(threads: &[libc::pid_t]) {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {

@@ -142,7 +142,7 @@ pub(super) fn open(depth: u32, options: RingOptions) -> io::Result<(IoUring, Vec
                 )));
             }
             Ok(ring) => return Ok((ring, names)),
-            // Flags the kernel does not know; anything else will not go away.
+            // The kernel does not know one of the flags: the next set is tried. Any other error would come again.
             Err(e) if e.raw_os_error() == Some(libc::EINVAL) => last = e,
             Err(e) => return Err(e),
         }
@@ -193,7 +193,8 @@ impl Uring {
         let fixed_file = flags.iter().any(|f| f == "registered file");
         let (base, length) = buffers.region();
         let stride = length / depth as usize;
-        // One range per slot where possible: a request inside a longer one goes the slow way of a bio with many pages.
+        // One registered buffer per slot where possible: for a request inside a longer buffer the kernel takes a slower path (a bio with
+        // many pages).
         let per_range = (depth as usize).div_ceil(REGISTERED_MAX);
         let ranges: Vec<libc::iovec> = (0..(depth as usize).div_ceil(per_range))
             .map(|i| {
@@ -216,7 +217,8 @@ impl Uring {
             .map(|slot| {
                 let at = buffers.address(slot);
                 let range = (slot as usize / per_range) as u16;
-                // The file is index 0 of the registered ones, or itself; `file!` spares four times two variants.
+                // A request names the file by index 0 of the registered files, or by its descriptor. The macro writes both variants of each
+                // operation.
                 macro_rules! entry {
                     ($op:ident $(, $range:expr)?) => {
                         if fixed_file {
@@ -252,7 +254,7 @@ impl Uring {
 }
 
 impl Uring {
-    /// Takes note of what a call has sent.
+    /// Counts the requests that a call has sent.
     #[inline(always)]
     fn sent(&mut self, result: io::Result<usize>) -> io::Result<()> {
         match result {

@@ -42,7 +42,7 @@ pub use slot::{Slot, between};
 
 /// One load thread.
 ///
-/// Backend and buffers are freed only once nothing is in flight, and leaked before: see its `Drop`.
+/// Its `Drop` frees backend and buffers when nothing is in flight, and leaks them otherwise.
 pub struct Worker<B: Backend, C: Clock> {
     id: u32,
     clock: C,
@@ -64,7 +64,7 @@ pub struct Worker<B: Backend, C: Clock> {
     window: LoadWindow,
     /// Share of written data that no stamp changes, percent.
     fixed: u32,
-    /// A flush is still to come after the load.
+    /// The step ends with a flush, which is still to be done.
     end_fsync: bool,
     continue_on_error: bool,
     control: Arc<Control>,
@@ -202,7 +202,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Counts the requests in flight up to now. Where the clock has gone back, so much is taken off again.
+    /// Adds to `occupancy` the requests in flight times the ticks since the last call. Where the clock has gone back, the product is
+    /// negative.
     #[inline(always)]
     fn settle(&mut self, now: u64) {
         let busy = (self.slots.len() - self.idle) as u64;
@@ -220,14 +221,14 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         sum as i64
     }
 
-    /// The amount of I/O is not used up.
+    /// True until the amount of I/O is used up.
     #[inline(always)]
     fn more(&self) -> bool {
         self.bytes_left > 0
     }
 
-    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does its request
-    /// here gets a stamp of the last moment, and the request is returned: it needs no slot.
+    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does one request at
+    /// a time carries it out here. That request is stamped at the last moment and returned, and needs no slot.
     #[inline(always)]
     fn fill<S: Source, const OPEN: bool>(
         &mut self,
@@ -285,7 +286,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         lone
     }
 
-    /// Takes what has completed; false when the window has ended. `lone` is the request of a backend that does one at a time.
+    /// Takes the completions; false when the window has ended. `lone` is the request of a backend that does one at a time.
     #[inline(always)]
     fn collect<S: Source, const OPEN: bool>(&mut self, lone: &Slot) -> bool {
         let n = if B::SINGLE { 1 } else { self.backend.ready() };
@@ -376,7 +377,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         true
     }
 
-    /// I/Os failed: that ends the load, unless errors are to be counted alone or a signal interrupted the call.
+    /// Ends the load after failed I/Os, unless the step only counts errors or a signal interrupted the call.
     #[cold]
     #[inline(never)]
     fn failed(&mut self, now: u64) {
@@ -388,7 +389,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// A wait ended without a completion: a time-out, or a signal that says to look at the time and the flag.
+    /// Handles a wait that ended without a completion: by its time-out, or by the signal that asks this thread to look at the time and at
+    /// the stop flag.
     #[cold]
     fn nothing(&mut self, now: u64) {
         if now >= self.next_event {

@@ -25,7 +25,7 @@ impl PieceLayout {
     /// The layout of a step.
     pub fn of(step: &Step) -> PieceLayout {
         let chunk = match step.fixed_share() {
-            // A pattern goes on to the end of a write.
+            // Where everything is fixed, the pattern fills a write to its end.
             100 => usize::MAX,
             _ => step.compress_chunk.map_or(CHUNK, |chunk| chunk.0.max(1) as usize),
         };
@@ -58,9 +58,10 @@ pub struct Data {
 }
 
 impl Data {
-    /// That of a worker, when the step asks for it.
+    /// The data of one worker, when the step asks for unique data.
     pub fn new(step: &Step, seed: u64) -> Option<Data> {
-        // Other numbers than those of the buffers. Workers begin at random places of 2^64: their numbers do not meet.
+        // `!seed` gives numbers other than those in the buffers. Each worker starts at a random number of 2^64, so that no two workers use
+        // the same numbers.
         let number = Xoshiro256PlusPlus::seed_from_u64(!seed).next_u64();
         step.refills().then(|| Data { layout: PieceLayout::of(step), number })
     }

@@ -10,7 +10,8 @@ use super::{Step, WordError};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
-/// Bytes that are written over and over: `0xdeadbeef`, `"text"`, a whole number, or several of these in a row, as fio reads them.
+/// A pattern of bytes that fills written data, repeated: `0xdeadbeef`, `"text"`, a whole number, or several of these in a row, as fio reads
+/// them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferPattern(Vec<u8>);
 

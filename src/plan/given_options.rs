@@ -94,7 +94,7 @@ pub struct StepOptions {
 }
 
 impl StepOptions {
-    /// The option of that field was given.
+    /// Whether the option of that field was given.
     pub fn has(&self, field: &str) -> bool {
         self.given.iter().any(|(key, _)| key.field == field)
     }
@@ -110,7 +110,7 @@ impl StepOptions {
         }
     }
 
-    /// Two options of which the later one changes what the earlier one says; `dashes` stand before their names.
+    /// The message about two options of which the later one overrides the earlier one; `dashes` stand before their names.
     fn contradiction(&self, dashes: &str) -> Option<String> {
         self.given.iter().enumerate().find_map(|(i, (key, value))| {
             let mut step = Step::default();

@@ -73,7 +73,7 @@ impl Key {
         self.value.is_empty()
     }
 
-    /// The name is one of this key's, in either spelling.
+    /// Whether a name is one of this key's names, in either spelling.
     pub(super) fn is_called(&self, name: &str) -> bool {
         let name = name.replace('-', "_");
         self.field == name || self.aliases.iter().any(|alias| alias.replace('-', "_") == name)
@@ -87,7 +87,7 @@ impl Key {
         (self.read)(&mut Step::default(), value)
     }
 
-    /// A Record of this step holds the key.
+    /// Whether a Record of this step holds the key.
     fn is_kept(&self, value: &Value, default: &Step) -> bool {
         self.place == KeyPlace::Both || (self.show)(default).as_ref() != Some(value)
     }
@@ -401,7 +401,7 @@ pub(super) fn each_key<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Keys(find, put))
 }
 
-/// An unknown key: what to do instead of one that was removed, else the nearest one.
+/// The message about an unknown key: the way out for a removed key, otherwise the nearest name.
 fn unknown(name: &str) -> String {
     if let Some(instead) = removed::instead(name) {
         return format!("'{name}' is no key of a step any more: {instead}");

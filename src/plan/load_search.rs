@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Pattern, Step, WordError};
 use crate::unit::{Nanos, text, total};
 
-/// How much load keeps a limit of the response time.
+/// The question how much load keeps a limit of the response time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSearch {
@@ -23,7 +23,7 @@ pub struct LoadSearch {
     #[serde(with = "text")]
     #[schemars(with = "String")]
     pub limit: Nanos,
-    /// The load that was found is confirmed for so long at least.
+    /// The load that was found is confirmed for at least this long.
     #[serde(with = "text")]
     #[schemars(with = "String")]
     pub confirm: Nanos,
@@ -96,7 +96,7 @@ impl LoadSearch {
         Step { name: "unloaded".into(), iodepth: 1, numjobs: 1, ..self.closed() }
     }
 
-    /// As much in flight as may be: the most load of all.
+    /// The load at the greatest allowed depth, which gives the highest rate.
     pub fn most(&self) -> Step {
         Step { name: "most".into(), ..self.closed() }
     }
@@ -106,7 +106,7 @@ impl LoadSearch {
         Step { name, rate_iops: Some(per_second), runtime, ..self.base.clone() }
     }
 
-    /// So many requests of each job in flight.
+    /// The load in closed loop at this depth.
     pub fn at_depth(&self, iodepth: u32) -> Step {
         Step { name: format!("depth-{iodepth}"), iodepth, ..self.closed() }
     }
@@ -147,7 +147,7 @@ impl LoadSearch {
         }
     }
 
-    /// The unloaded latency, the most, two trials and a confirmation.
+    /// The time of the shortest search: one request in flight, the greatest depth, two trials and a confirmation.
     fn shortest(&self) -> Nanos {
         Nanos(total([5 * self.base.ramp.0, 4 * self.base.runtime.0, self.confirm.0]))
     }

@@ -70,7 +70,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// No plan: what another tool measured was not planned by volproof.
+    /// The plan of a Record of another tool's report: empty.
     pub fn none() -> Plan {
         Plan {
             name: String::new(),
@@ -85,17 +85,17 @@ impl Plan {
         }
     }
 
-    /// It plans nothing.
+    /// Whether this is [`Plan::none`].
     pub fn is_none(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// Some step changes data on the targets.
+    /// Whether some step changes data on the targets.
     pub fn changes_data(&self) -> bool {
         self.steps.iter().any(|s| s.rw.changes_data() && s.engine != EngineKind::Null)
     }
 
-    /// The plan needs no target at all: every step runs on the null engine.
+    /// Whether the plan needs no target: every step runs on the null engine.
     pub fn needs_no_target(&self) -> bool {
         self.steps.iter().all(|s| s.engine == EngineKind::Null)
     }

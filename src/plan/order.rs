@@ -18,7 +18,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// One step after another, which is left unsaid.
+    /// Whether this is the default, which a Record leaves out.
     pub fn is_after_all(&self) -> bool {
         *self == Start::AfterAll
     }

@@ -1,5 +1,5 @@
-//! Everything that plans and Records held once, in one list. A plan that uses such a key is refused by its name, with a way out; a stored
-//! Record is read where the field holds nothing.
+//! The keys that earlier versions of plans and Records had, in one list. A plan that uses such a key is refused by the key's name, with a
+//! way out. A stored Record is read if the field is empty.
 
 use serde_json::{Map, Value};
 
@@ -27,7 +27,7 @@ macro_rules! fio {
 
 /// The way out for a least rate.
 const RATE: &str = "leave it out and look at the rate of the result, or at the verdict of a promise";
-/// Results have no way out: they are told as refused.
+/// A Record's field of results: there is no way out, and the Record is refused.
 const RESULT: &str = "";
 
 /// Where each field was, its name in plan files, and what to do instead.
@@ -70,10 +70,10 @@ fn find(holder: Holder, key: &str) -> Option<&'static str> {
     REMOVED.iter().find(|(of, name, _)| *of == holder && *name == key).map(|(.., instead)| *instead)
 }
 
-/// Takes the removed fields out of a stored object where they hold nothing.
+/// Takes removed fields out of a stored object where they are empty.
 ///
 /// # Errors
-/// The first of them that holds something.
+/// The first removed field that is not empty.
 pub fn take_out(holder: Holder, object: &mut Map<String, Value>) -> Result<usize, String> {
     let is_removed = |key: &str| find(holder, key).is_some();
     let idle = |value: &Value| match value {

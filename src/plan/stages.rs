@@ -20,7 +20,7 @@ impl Plan {
         stages
     }
 
-    /// How long a stage takes as planned; what only the amount of I/O ends is not known and counts as nothing.
+    /// How long a stage takes as planned. The time of a step that only its amount of I/O ends is not known and counts as 0.
     pub fn stage_length(&self, stage: Range<usize>) -> Nanos {
         let steps = &self.steps[stage];
         let mut over: HashMap<&str, u64> = HashMap::new();

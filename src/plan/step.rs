@@ -131,7 +131,7 @@ impl Step {
         self.rate_iops.or_else(|| self.rate_bw.map(|b| b.0 as f64 / self.mean_block()))
     }
 
-    /// An amount of I/O ends each job, if the time does not do so before.
+    /// Whether an amount of I/O ends each job, unless the runtime ends it before.
     pub fn ends_by_amount(&self) -> bool {
         self.io_size.is_some()
     }
@@ -180,7 +180,7 @@ impl Step {
         }
     }
 
-    /// Workers of the whole step on so many targets.
+    /// Workers of the whole step on this many targets.
     pub fn workers(&self, targets: usize) -> u32 {
         if self.round_robin { self.numjobs } else { self.numjobs * targets as u32 }
     }

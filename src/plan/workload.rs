@@ -16,7 +16,7 @@ use crate::unit::{Bytes, text};
 #[error("{0}")]
 pub struct WordError(pub String);
 
-/// Bytes passed over after each sequential I/O: the next one begins so much behind its end, or before it when negative.
+/// The gap between sequential I/Os: the next one begins this many bytes after the end of the one before, or before that end when negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stride(pub i64);
 
@@ -45,7 +45,7 @@ impl FromStr for Stride {
     }
 }
 
-/// Which I/Os, in which order (`--rw`).
+/// The kind and order of I/Os (`--rw`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// Sequential reads.

@@ -28,10 +28,10 @@ pub struct LoadAnswer {
     /// I/Os a second with as many in flight as allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_iops: Option<f64>,
-    /// The highest load that surely kept the limit, with all trials of its length.
+    /// The highest load that holds: the whole interval kept the limit, in all trials of that length.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holds_per_second: Option<f64>,
-    /// The lowest load above it that did not surely keep the limit.
+    /// The lowest load above that one which does not hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_per_second: Option<f64>,
     /// How long the load that holds was confirmed; absent where it was not.
@@ -59,9 +59,9 @@ pub struct LoadTrial {
     pub offered_per_second: f64,
     /// I/Os a second that completed.
     pub achieved_per_second: f64,
-    /// How long it ran.
+    /// How long the trial ran.
     pub runtime_ns: Nanos,
-    /// The figure that is limited, of the direction that is nearest to the limit.
+    /// The limited figure, of the direction that is nearest to the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_ns: Option<Nanos>,
     /// Share of I/Os above the limit; absent where the mean is limited.
@@ -73,22 +73,22 @@ pub struct LoadTrial {
     /// Upper end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above_high: Option<f64>,
-    /// What it shows.
+    /// The outcome of the trial.
     pub outcome: TrialOutcome,
-    /// Codes of findings and doubts because of which it does not show the volume.
+    /// Codes of findings and doubts because of which the trial does not show what the volume can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoilt_by: Vec<String>,
 }
 
-/// What a trial shows of its load.
+/// The outcome of a trial of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialOutcome {
-    /// The limit was surely kept.
+    /// The whole interval keeps the limit.
     Holds,
-    /// The limit was surely not kept.
+    /// The whole interval is above the limit.
     Fails,
-    /// The volume did not complete what was offered: a backlog grew.
+    /// The volume did not complete the offered load: a backlog grew.
     Overload,
     /// The interval does not decide.
     Unsure,

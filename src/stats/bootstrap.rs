@@ -20,7 +20,7 @@ use crate::unit::{Nanos, total};
 pub const REPLICATES: usize = 1000;
 /// Blocks are put together from at most this many units; longer runs use units of several seconds.
 const UNITS: usize = 600;
-/// Any number will do, as long as it stays the same.
+/// An arbitrary number that must not change.
 const SEED: u64 = 0x766f_6c70_726f_6f66;
 
 /// 95 % intervals of the given percentiles (shares in `0..1`), in their order. `None` below ten seconds or without samples.
@@ -40,7 +40,7 @@ pub fn intervals(seconds: &[Sparse], shares: &[f64]) -> Option<Vec<(Nanos, Nanos
             table.add(start, block, &mut counts);
         }
         let total = total(counts.iter().copied());
-        // A resampled run in which nothing completed says nothing about latencies.
+        // A resampled run in which nothing completed has no latencies.
         if total > 0 {
             for (share, columns) in shares.iter().zip(&mut found) {
                 columns.push(column(&counts, total, *share));

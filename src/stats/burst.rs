@@ -12,11 +12,11 @@ use super::moments::mean;
 use super::rate::per_second;
 use crate::sample::PER_SECOND;
 
-/// A fall of the level by less than this is no end of a burst.
+/// The end of a burst is a fall of the level by at least this share.
 const FALL: f64 = 0.10;
-/// Change points are sought in at most so many values.
+/// Change points are searched in at most this many values.
 const LONGEST: usize = 600;
-/// A first window that adds less than this to the rate is not worth a word.
+/// A first window that adds less than this share to the rate is ignored.
 const WORTH: f64 = 0.001;
 
 /// A burst at the start of a run.
@@ -85,7 +85,7 @@ impl BurstSeen {
         let base = *sorted.get(sorted.len() / 2)? as f64;
         let (low, high) =
             (sorted[sorted.len() / 20] as f64, sorted[sorted.len() - 1 - sorted.len() / 20] as f64);
-        // Bins of an uneven series say nothing about a first one.
+        // Where the later bins vary, a high first bin is not evidence of a full quota.
         if later.len() < 10 || base <= 0.0 || high - low > 0.2 * base {
             return None;
         }

@@ -1,13 +1,12 @@
 //! Change points: where a series moves to another level.
 //!
-//! E-divisive (Matteson and James 2014) proposes the split, Student's test accepts it, as in Hunter (Fleming and others
-//! 2023, arXiv 2301.03034): no random permutations, so the same series always gives the same points. Candidates pass at ten
-//! times the accepted p; then the least sure is dropped and its neighbours judged again, until all that are left pass.
+//! E-divisive (Matteson and James 2014) proposes the split, Student's test accepts it, as in Hunter (Fleming and others 2023, arXiv
+//! 2301.03034): no random permutations, so the same series always gives the same points. Candidates pass at ten times the accepted p; then
+//! the point with the highest p is dropped and its neighbours are judged again, until all remaining points pass.
 //!
-//! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation
-//! time of what is left around the two levels. Slow noise within a run would look like changes of level; false alarms are
-//! simulated in `tests/stats/steady.rs`.
-//! Values have no unit here.
+//! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation time of the
+//! residuals around the two levels. Slow noise within a run would look like changes of level; false alarms are simulated in
+//! `tests/stats/steady.rs`. Values have no unit here.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -66,7 +65,7 @@ fn split(series: &[f64], start: usize, end: usize, shortest: usize, p_value: f64
     split(series, at, end, shortest, p_value, found);
 }
 
-/// Drops the least sure point until all are significant, then the smallest until all are large enough.
+/// Drops the point with the highest p until all are significant, then the smallest change until all are large enough.
 ///
 /// Points keep the p they had before small ones were dropped: a small change that stays inside a level would look like
 /// correlation and hide the large one beside it.

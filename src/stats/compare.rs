@@ -22,7 +22,7 @@ pub const FEWEST_PAIRS: usize = 6;
 pub const NOISE: f64 = 0.01;
 /// Pairs up to which all sign flips are tried; beyond, as many random ones.
 const ENUMERATED: usize = 16;
-/// More pairs than this are no advice.
+/// More pairs than this are never advised.
 const MOST_PAIRS: usize = 1000;
 /// Probability with which the smallest detectable difference would be found.
 const POWER: f64 = 0.80;

@@ -19,9 +19,9 @@ use crate::unit::Nanos;
 
 /// A shorter gap is no stall, in bins.
 const SHORTEST: usize = 5;
-/// A stall is so many times as long as the gaps that are usual.
+/// A stall is this many times as long as the usual gaps.
 const TIMES: usize = 3;
-/// Share of the gaps that are usual.
+/// This share of all gaps, the shortest ones, counts as usual.
 const USUAL: f64 = 0.98;
 /// Below this share of the median rate a second is a brown-out.
 const HALF: f64 = 0.5;
@@ -83,7 +83,7 @@ impl LoadGrid {
                 .chain([s.in_flight_ns.len()])
                 .max()
                 .unwrap_or(0);
-            // A day of silence is believed without samples; a forged window is not a reason to take all memory.
+            // A window without samples is taken as at most a day of silence, so that a forged length cannot exhaust the memory.
             let whole = ((s.window_ns.0 / GRID.0) as usize).min(kept.max(DAY));
             load.ios.resize(load.ios.len().max(whole), 0);
             load.in_flight.resize(load.ios.len(), 0.0);
@@ -147,7 +147,7 @@ impl LoadGrid {
     }
 
     fn brown_outs(&self, part: std::ops::Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
-        // Where gaps are usual, single seconds say nothing.
+        // Where long gaps are usual, the rate of a single second is no evidence of a brown-out.
         if usual >= SHORTEST {
             return Vec::new();
         }

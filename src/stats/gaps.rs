@@ -14,19 +14,19 @@ use crate::sample::PER_SECOND;
 const OFTEN: f64 = 0.05;
 /// A shorter gap than this, in bins, is left to the percentiles.
 const SHORTEST: f64 = 1.5;
-/// A device answers no more at once than was in flight, plus what it takes up again within the bin.
+/// A device completes at once no more than this multiple of the requests in flight: those, and a few that it takes up again within the bin.
 const BATCH: f64 = 1.1;
-/// A batch is done within so many bins.
+/// A batch completes within this many bins.
 const AT_ONCE: f64 = 2.0;
-/// A quota comes once in so many bins at most: rates are promised by the second.
+/// The longest period of a quota, in bins: rates are promised by the second.
 const QUOTA: f64 = PER_SECOND as f64;
 /// A quota is used up within this share of its period, or within a bin and what straddles the next one.
 const OPEN: f64 = 1.0 / 3.0;
 const ONE_BIN: f64 = 1.5;
-/// So many of the distances between quotas differ by a bin at most.
+/// This share of the distances between quotas must be equal to within a bin.
 const REGULAR: f64 = 0.8;
 
-/// Bins with completions and the gap after them; the first one may be a gap alone.
+/// Bins with completions and the gap after them; the first cycle may be a gap alone.
 #[derive(Clone, Debug)]
 struct Cycle {
     /// First bin of the cycle.
@@ -91,14 +91,14 @@ impl Gaps {
         long().map(|c| c.gap.clone()).collect()
     }
 
-    /// Half of the cycles at least are what was in flight, answered at once.
+    /// Whether in at least half of the cycles the device completed, at once, the requests in flight.
     fn is_slow_device(&self) -> bool {
         let batch = |c: &&Cycle| c.ios as f64 <= BATCH * self.in_flight.max(1.0) && c.busy <= AT_ONCE;
         let busy = || self.cycles.iter().filter(|c| c.ios > 0);
         busy().count() > 0 && 2 * busy().filter(batch).count() >= busy().count()
     }
 
-    /// The cycles begin at the same distance and are busy for a part of it.
+    /// Whether the cycles begin at equal distances and are busy for a part of each.
     fn is_quota(&self) -> bool {
         let distances: Vec<f64> =
             self.cycles.windows(2).map(|pair| (pair[1].start - pair[0].start) as f64).collect();

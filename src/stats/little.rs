@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::unit::Nanos;
 
-/// Largest deviation that is no error.
+/// The largest deviation that does not count as a miscount.
 const TOLERANCE_PCT: f64 = 2.0;
 /// A depth counts as reached from this share on.
 const REACHED: f64 = 0.95;
@@ -39,7 +39,7 @@ pub struct Little {
     pub deviation_pct: f64,
     /// The deviation that the window allows: 2 %. Where requests at the edges of the window were not counted, one mean latency is added.
     pub allowed_pct: f64,
-    /// The law holds.
+    /// Whether the law holds.
     pub holds: bool,
 }
 
@@ -66,14 +66,14 @@ impl Little {
     }
 }
 
-/// Requests in flight on average, of a rate a second and a mean latency in nanoseconds.
+/// Mean requests in flight at a rate a second with a mean latency in nanoseconds.
 pub fn in_flight(per_second: f64, mean_ns: f64) -> f64 {
     per_second * mean_ns / 1e9
 }
 
 /// Requests that must be in flight for a rate at a latency: 1,000,000 per second at 640 us need 640.
 pub fn depth_needed(per_second: f64, latency: Nanos) -> u64 {
-    // A rounding error just above a whole number asks for no request more.
+    // A rounding error just above a whole number must not ask for one more request.
     (per_second * latency.as_seconds() - 1e-9).ceil().max(1.0) as u64
 }
 

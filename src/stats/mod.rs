@@ -1,4 +1,4 @@
-//! Statistics of one run: how sure a figure is, and which figures may be printed at all.
+//! Statistics of one run: how precise a figure is, and which figures may be printed at all.
 //!
 //! Input is the output of an engine, reduced to plain slices: counts on the 100 ms grid of [`crate::sample`], and one
 //! latency histogram a second. Everything here is a pure function, so a stored Record gives the same answer again.

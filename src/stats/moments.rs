@@ -1,4 +1,4 @@
-//! Mean, variance, correlation and Student's quantile: the bricks of the other modules. No units.
+//! Mean, variance, correlation and Student's quantile: which the other modules build on. No units.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 

@@ -1,9 +1,8 @@
-//! Latency percentiles: which of them may be printed, and how sure each is.
+//! Latency percentiles: which of them may be printed, and how precise each is.
 //!
-//! I/Os of one second share their fate, so a million of them say less about the tail than a million independent draws.
-//! The design effect (Kish) is measured from the histograms kept every second and turns the number of I/Os into an
-//! effective number. A percentile is printed only when at least [`ABOVE`] effective samples lie above it; the largest
-//! latency is always printed as such, never as a percentile.
+//! I/Os of one second resemble each other, so a million of them say less about the tail than a million independent draws. The design effect
+//! (Kish) is measured from the histograms kept every second and turns the number of I/Os into an effective number. A percentile is printed
+//! only when at least [`ABOVE`] effective samples lie above it; the largest latency is always printed as such, never as a percentile.
 //!
 //! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
 
@@ -30,7 +29,7 @@ pub struct Percentile {
     pub share: f64,
     /// Upper bound of the bucket that holds the percentile, so that it is never under-reported.
     pub value_ns: Nanos,
-    /// How many independent I/Os the sample is worth for this percentile.
+    /// The number of independent I/Os that would give this percentile with the same precision.
     pub effective_samples: f64,
     /// The 95 % interval of the percentile; absent below ten seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -26,7 +26,7 @@ const PERIOD_CORRELATION: f64 = 0.3;
 const PERIOD_PROMINENCE: f64 = 0.15;
 /// A run shorter than this has no interval that should be quoted.
 pub const MINUTE: f64 = 60.0;
-/// A run of so many times its memory has an interval worth having.
+/// A run of this many times its memory has a useful interval.
 const ENOUGH: f64 = 16.0;
 
 /// Rate of one run, with its error.
@@ -39,7 +39,8 @@ pub struct Estimate {
     /// The 95 % interval; absent where [`Estimate::too_short`] says that none holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<RateBounds>,
-    /// How many independent seconds the window is worth (at most its length). Absent without an interval.
+    /// The number of independent seconds that would give the mean with the same precision (at most the window's length). Absent without an
+    /// interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective_seconds: Option<f64>,
     /// Standard deviation of one-second counts over their mean. Absent below two seconds and when nothing was counted.
@@ -223,8 +224,8 @@ pub fn unit(period: Option<usize>) -> usize {
 
 /// Period of the series in bins: the shortest lag whose correlation peak comes close to the highest one.
 ///
-/// All multiples of a period peak alike, and noise decides which of them is highest, so the shortest that reaches 90 % of
-/// the highest is the period. A beat of exactly one bin (100 ms) cannot be seen on this grid and needs no care.
+/// All multiples of a period peak alike, and noise decides which of them is highest, so the shortest that reaches 90 % of the highest is
+/// the period. A period of exactly one bin (100 ms) cannot be seen on this grid and does not matter.
 pub fn period(bins: &[u64]) -> Option<usize> {
     let x: Vec<f64> = bins.iter().map(|&n| n as f64).collect();
     let longest = LONGEST_PERIOD.min(x.len() / 4);

@@ -16,19 +16,20 @@ use super::moments::{autocorrelation, mean, student};
 pub const FREQUENCIES: usize = 8;
 /// A shorter series has no standard error.
 pub const FEWEST: usize = 10;
-/// A series must last so many times its memory, or its mean has no interval.
+/// A series must last this many times its memory, or its mean has no interval.
 const MEMORIES: f64 = 3.0;
 /// A correlation of neighbours above this value cannot be told from 1.
 const HIGHEST: f64 = 0.999;
 
-/// How sure the mean of a series is.
+/// The precision of the mean of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// Standard error of the mean, with [`FREQUENCIES`] degrees of freedom.
     pub standard_error: f64,
-    /// Values that share their fate: the length of the series over this is the number of independent values. At least 1.
+    /// The number of neighbouring values that count as one: the length of the series over this is the number of independent values. At
+    /// least 1.
     pub memory: f64,
-    /// The series is long enough for its memory; otherwise the standard error is too small by an unknown factor.
+    /// Whether the series is long enough for its memory; otherwise the standard error is too small by an unknown factor.
     pub holds: bool,
 }
 

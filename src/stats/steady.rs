@@ -35,7 +35,7 @@ const LONGEST: usize = 600;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SteadyWindow {
-    /// Both rules hold.
+    /// Whether both rules hold.
     pub snia_pass: bool,
     /// Largest minus smallest round.
     pub range_pct: f64,
@@ -164,7 +164,7 @@ pub struct Assessment {
 pub fn assess(bins: &[u64]) -> Option<Assessment> {
     let steadiness = Steadiness::of(bins);
     let cut = steadiness.warmup.cut_bins as usize;
-    // Below a second per fifth the rule has nothing to say, and the estimate is too short anyway.
+    // With less than a second per fifth the rule cannot be applied, and the estimate is too short anyway.
     let moved = bins.len() - cut >= ROUNDS * PER_SECOND as usize && !steadiness.steady();
     let rate = |cut: usize| {
         let mut estimate = Estimate::after(cut, bins)?;

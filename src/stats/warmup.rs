@@ -1,11 +1,10 @@
-//! Where warm-up ends: MSER-5 (White 1997, "An effective truncation heuristic for bias reduction in simulation output"),
-//! held to what a warm-up is: a transient at the start that ends.
+//! Where warm-up ends: MSER-5 (White 1997, "An effective truncation heuristic for bias reduction in simulation output"), limited to a
+//! transient at the start that ends.
 //!
-//! The series is put into groups of five bins (half a second), and the cut is where the mean of the rest has the smallest
-//! squared standard error. That point alone says nothing of what lies before it: a stall early in the run moves the cut behind
-//! it. So a cut must pay clearly, takes at most a tenth of the window and 60 s, holds no silence, and its level does not come
-//! back later. A run whose best cut lies beyond those limits is not steady, and nothing of it is cut. Works on counts of the
-//! 100 ms grid; cuts nothing itself.
+//! The series is put into groups of five bins (half a second), and the cut is where the mean of the rest has the smallest squared standard
+//! error. That point alone does not show a warm-up: a stall early in the run also moves the cut behind the stall. So a cut must reduce the
+//! error clearly, takes at most a tenth of the window and 60 s, holds no silence, and its level does not come back later. A run whose best
+//! cut lies beyond those limits is not steady, and nothing of it is cut. Works on counts of the 100 ms grid; cuts nothing itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +17,11 @@ const GROUP: usize = 5;
 const LONGEST_SHARE: usize = 10;
 /// ... and a minute.
 const LONGEST: usize = 60 * PER_SECOND as usize / GROUP;
-/// A cut pays when it leaves at most this share of the squared error; noise alone leaves more.
+/// A cut is worth it when at most this share of the squared error remains; noise alone leaves more.
 const PAYS: f64 = 0.75;
-/// A cut within the limits is as good as the best one when its squared error is at most so much larger.
+/// A cut within the limits is as good as the best one when its squared error is at most this many times as large.
 const AS_GOOD: f64 = 1.25;
-/// A cut that moves the mean by less than this share is not worth a word: a device that never varies has a first bin too.
+/// A cut that moves the mean by less than this share is ignored: a device that never varies has a first bin too.
 const WORTH: f64 = 0.001;
 /// Less than this share of the later rate is silence.
 const SILENCE: f64 = 0.05;
@@ -35,7 +34,7 @@ pub struct Warmup {
     pub cut_bins: u64,
     /// Length of the cut in seconds.
     pub cut_seconds: f64,
-    /// False when the run changes at its start for longer than a warm-up may last: there is no steady part to speak of.
+    /// False when the start of the run changes for longer than a warm-up may last: the run then has no steady part.
     pub settled: bool,
 }
 

@@ -109,7 +109,7 @@ pub(super) fn read(tree: &Tree) -> Result<Cpus, TopoError> {
             return Err(TopoError::Unreadable { path, why: "missing: is /sys mounted?".into() });
         }
     };
-    // `offline` also lists CPUs that could be plugged in some day; only `present` ones exist.
+    // `offline` also lists CPUs that the machine has no hardware for but could get; only `present` ones exist.
     let offline = set("present")?.unwrap_or_default().without(&online);
     let partitions = tree.value::<CpuSet>("sys/fs/cgroup/cpuset.cpus.isolated")?.unwrap_or_default();
     let isolated = set("isolated")?.unwrap_or_default().or(&partitions);
@@ -131,7 +131,7 @@ pub(super) fn read(tree: &Tree) -> Result<Cpus, TopoError> {
         let dir = format!("{CPU}/cpu{id}");
         let core = match tree.value::<CpuSet>(format!("{dir}/topology/core_cpus_list"))? {
             Some(core) => Some(core),
-            // The name before Linux 5.3.
+            // The file's name before Linux 5.3.
             None => tree.value(format!("{dir}/topology/thread_siblings_list"))?,
         };
         each.push(Cpu {

@@ -121,8 +121,8 @@ fn rows(text: &str) -> Vec<InterruptRow<'_>> {
         .collect()
 }
 
-/// Which interrupts are a disk's: those of its PCI function, and those that carry the name of one of its device folders
-/// (virtio over MMIO has no PCI function).
+/// Finds the interrupts of a disk: those of its PCI function, and those that carry the name of one of its device folders (virtio over MMIO
+/// has no PCI function).
 struct InterruptOwner {
     numbers: Vec<u32>,
     names: Vec<String>,

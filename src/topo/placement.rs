@@ -72,7 +72,7 @@ pub enum PlaceError {
     },
     /// Cgroup and affinity mask leave nothing that is online.
     #[error(
-        "no usable CPU: online are {online}, but the cpuset and affinity mask of this process leave none of them"
+        "no usable CPU: {online} are online, but the cpuset and the affinity mask of this process exclude all of them; check taskset and cpuset.cpus"
     )]
     NoCpu {
         /// CPUs that run.
@@ -258,13 +258,13 @@ fn reasons(topology: &Topology, lanes: &[Lane], seats: &[Seat], busy: Option<u32
             reasons.push(format!("{disk}: no worker for {text}; {} workers in all", seats.len()));
         }
         if lane.slots.iter().all(|s| s.queue.is_none()) {
-            reasons.push(format!("{disk} has no hardware queues: any CPU serves it alike"));
+            reasons.push(format!("{disk} has no hardware queues: the choice of CPU makes no difference"));
         }
     }
     if let Some(cpu) = busy {
         let count = grouped(topology.irqs.others.get(&cpu).copied().unwrap_or(0));
         let used = seats.iter().any(|s| s.cpus.contains(cpu));
-        let how = if used { "needed all the same" } else { "left free" };
+        let how = if used { "still used" } else { "left free" };
         reasons.push(format!("CPU {cpu} took most interrupts of other devices ({count}): {how}"));
     }
     reasons

@@ -86,7 +86,7 @@ impl QueueKind {
     }
 }
 
-/// Disks that cannot be followed further are a loop in a broken tree; real stacks are three or four deep.
+/// The search for the disks beneath a device ends at this depth: real stacks are three or four deep, and a damaged tree may have a loop.
 const DEEPEST: usize = 16;
 
 pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<QueueTarget>, Vec<Disk>), TopoError> {

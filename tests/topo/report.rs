@@ -118,7 +118,7 @@ fn one_queue() {
       worker   0 on CPU 0     first on queue 0, own core
       worker   1 on CPU 1     round 2 on queue 0, own core, takes most other
                               interrupts
-      - CPU 1 took most interrupts of other devices (8,313): needed all the same
+      - CPU 1 took most interrupts of other devices (8,313): still used
 
     What test100w.sh would choose for vda
       --cpus_allowed=1,
@@ -315,7 +315,7 @@ fn multipath() {
       worker   2 on CPU 2     first on queue 2, own core, local node 0
       worker   3 on CPU 3     first on queue 3, own core, local node 0, takes most
                               other interrupts
-      - CPU 3 took most interrupts of other devices (20): needed all the same
+      - CPU 3 took most interrupts of other devices (20): still used
 
     What test100w.sh would choose for nvme0n1
       --cpus_allowed=(nothing)
@@ -470,6 +470,6 @@ fn nine_disks() {
       - vdh: no worker for queues 0,1; 4 workers in all
       - vdi: no worker for queues 0,1; 4 workers in all
       - vdj: no worker for queues 0,1; 4 workers in all
-      - zram0 has no hardware queues: any CPU serves it alike
+      - zram0 has no hardware queues: the choice of CPU makes no difference
     ");
 }

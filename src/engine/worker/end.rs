@@ -1,5 +1,5 @@
-//! The end of a load: what is in flight is waited for, what came too late is told apart, and nothing the kernel may still
-//! write to is given back.
+//! The end of a load: waits for the requests in flight, counts late completions apart, and frees no memory that the kernel may still write
+//! to.
 
 use std::io;
 use std::mem::ManuallyDrop;
@@ -22,8 +22,8 @@ pub const DRAIN: Nanos = Nanos::seconds(10);
 /// SCSI and NVMe, with retries).
 const DRAIN_MOST: Nanos = Nanos::seconds(120);
 
-/// The time to wait for requests in flight after the end, from `longest`, the longest latency of the load. So a slow device, or a token
-/// bucket with a long period, is not taken for a device that hangs.
+/// The time to wait for requests in flight after the end, from `longest`, the longest latency of the load. The time grows with that
+/// latency, so that a slow device, or a token bucket with a long period, is not taken for a device that hangs.
 pub fn patience(longest: Nanos) -> Nanos {
     Nanos(longest.0.saturating_mul(3)).clamp(DRAIN, DRAIN_MOST)
 }
@@ -32,7 +32,7 @@ pub fn patience(longest: Nanos) -> Nanos {
 pub const END_FLUSH: Nanos = Nanos::seconds(600);
 
 impl<B: Backend, C: Clock> Worker<B, C> {
-    /// Waits for what is in flight. When the amount of I/O ended the load these completions still count.
+    /// Waits for the requests in flight. When the amount of I/O ended the load, their completions still count.
     pub(super) fn drain<S: Source, const OPEN: bool>(&mut self) -> io::Result<()> {
         while !self.closed && self.idle < self.slots.len() {
             self.backend.submit_and_wait(1, None)?;
@@ -139,7 +139,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Arrivals of the window without a completion waited at least until now.
+    /// Records that arrivals of the window without a completion have waited at least until now.
     pub(super) fn censor(&mut self, mut schedule: Schedule, mut next: u64) {
         let now = self.clock.now();
         let Some(open) = &mut self.outcome.open else { return };
@@ -161,7 +161,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// Gives ring, buffers and targets back, and only then says what there is to say: whoever hears it may unmount the target.
+    /// Frees ring, buffers and targets, and only then sends the report: whoever receives it may unmount the target.
     pub(super) fn finish(mut self) {
         self.outcome.trace = self.trace.take();
         self.outcome.lost = (self.slots.len() - self.idle) as u32;

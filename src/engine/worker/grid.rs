@@ -40,7 +40,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         }
     }
 
-    /// The ramp is over: from here on it counts.
+    /// Begins the window when the ramp is over.
     pub(super) fn open_window(&mut self) {
         self.clear();
         self.outside = -self.age_in_flight(self.origin);
@@ -57,7 +57,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.counted = [(0, 0); 4];
     }
 
-    /// The window ends here; harmless when it already has.
+    /// Ends the window at `at`; does nothing when it has ended already.
     #[cold]
     pub(super) fn close(&mut self, at: u64) {
         if self.closed {
@@ -135,7 +135,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             in_flight: self.clock.ns((std::mem::take(&mut self.occupancy) as i64).max(0) as u64),
             second,
         };
-        // Nobody listens when the watching thread has given up on us: then there is nobody to tell.
+        // Sending fails only when the watching thread has given up on this worker.
         let _ = self.messages.send(Message::Interval(interval));
     }
 }

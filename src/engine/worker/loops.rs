@@ -46,7 +46,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     pub(super) fn open_loop<S: Source>(&mut self, mut source: S, mut schedule: Schedule) -> io::Result<()> {
         let spin = self.clock.ticks(SPIN);
         let mut next = self.begin + self.clock.ticks(schedule.next());
-        // When a slot became free after all had been taken: arrivals from before then waited for the device, not for us.
+        // `freed` is when a slot became free after all had been in use. Arrivals before that time waited for the device, and not for this
+        // thread.
         let (mut freed, mut lone) = (self.begin, EMPTY);
         while !self.closed && self.more() {
             let now = self.clock.now();

@@ -37,7 +37,7 @@ pub(super) struct Tally {
     pub(super) bytes: [u64; 4],
 }
 
-/// Ticks from one stamp to a later one. An earlier one is counted, and no time has passed then.
+/// Ticks between two stamps. Where `now` is before `sent`, that is counted in `backwards` and the result is 0.
 #[cold]
 pub fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
     now.checked_sub(sent).unwrap_or_else(|| {
