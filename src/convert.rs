@@ -18,8 +18,8 @@ use crate::foreign;
 use crate::input;
 use crate::plan::{Plan, parse_file};
 use crate::record::Record;
+use crate::report::csv;
 use crate::report::html::repeat::plan_toml;
-use crate::report::text;
 use crate::result_file::{self, LoadError};
 use crate::unit::Bytes;
 
@@ -195,7 +195,7 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
                 "it says what is to be done and holds no result: run it first, with volproof run --plan or volproof fio"
             )
         }
-        (Form::Csv, ConvertSource::Record(record)) => text::csv(&record),
+        (Form::Csv, ConvertSource::Record(record)) => csv::csv(&record),
         (Form::Record, ConvertSource::Record(record)) => return Ok(Converted::Record(record)),
         (form, ConvertSource::Reports(outputs)) => return Ok(Converted::Reports(outputs, form)),
         (form, ConvertSource::Record(record)) => {

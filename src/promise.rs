@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
+use crate::catalogue::Promise;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::entry::Volume;
 use crate::catalogue::promised_level::Choice;
 use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
-use crate::catalogue::volume_promise::Promise;
 use crate::device::cloud::{self, CloudVolume, Machine};
 use crate::device::{self, Block, Root};
 use crate::report::promise as report;

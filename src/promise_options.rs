@@ -8,11 +8,11 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use crate::catalogue::Promise;
 use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
-use crate::catalogue::volume_promise::Promise;
 use crate::device::{Root, cloud};
 use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::catalogue::volume_promise::Promise;
+use crate::catalogue::Promise;
 use crate::device::Facts;
 use crate::doubt::Doubt;
 use crate::environment::Environment;

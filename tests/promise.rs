@@ -2,9 +2,10 @@
 
 use std::fmt::Write;
 
+use volproof::catalogue::Promise;
 use volproof::catalogue::promised_level::{Choice, PromiseDirection};
 use volproof::catalogue::request::{Amount, Asked, PromiseRequest};
-use volproof::catalogue::volume_promise::{Binding, Promise, Reading, VolumePromise};
+use volproof::catalogue::volume_promise::{Binding, Reading, VolumePromise};
 use volproof::catalogue::{Catalogue, PromiseError};
 use volproof::report::promise as report;
 use volproof::unit::Bytes;

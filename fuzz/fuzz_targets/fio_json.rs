@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use volproof::fio::{json_read, json_write, terse, text_write, to_record};
 use volproof::record::ReportForm;
-use volproof::report::text;
+use volproof::report::{csv, text};
 
 fuzz_target!(|bytes: &[u8]| {
     let outputs = match json_read::read(bytes) {
@@ -20,6 +20,6 @@ fuzz_target!(|bytes: &[u8]| {
     }
     if let Some(output) = outputs.last() {
         let record = to_record::to_record(output, ReportForm::Json);
-        let _ = (text::record(&record), text::csv(&record), serde_json::to_string(&record).unwrap());
+        let _ = (text::record(&record), csv::csv(&record), serde_json::to_string(&record).unwrap());
     }
 });

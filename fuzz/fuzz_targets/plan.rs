@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use volproof::plan::{Plan, parse_file};
-use volproof::report::text;
+use volproof::report::plan_text;
 use volproof::unit::Bytes;
 
 fuzz_target!(|source: &str| {
@@ -13,5 +13,5 @@ fuzz_target!(|source: &str| {
     }
     let json = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan, "{json}");
-    let _ = (plan.duration(), text::plan(&plan, &[], Bytes(0), None));
+    let _ = (plan.duration(), plan_text::plan(&plan, &[], Bytes(0), None));
 });

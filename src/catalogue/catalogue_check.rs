@@ -5,7 +5,8 @@
 use std::collections::BTreeSet;
 
 use super::catalogue_file::Catalogue;
-use super::entry::{Cell, Volume};
+use super::entry::Volume;
+use super::instance_entry::Cell;
 
 /// The meanings a cell of an instance row can have.
 const INSTANCE_COLUMNS: &[&str] = &[

@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::entry::{BlockTable, InstanceExample, InstanceFamily, LocalStorage, Procedure, Provider, Volume};
+use super::entry::{BlockTable, Procedure, Provider, Volume};
+use super::instance_entry::{InstanceExample, InstanceFamily, LocalStorage};
 
 /// Everything known about volumes.
 #[derive(Debug, Clone, Default, Deserialize)]

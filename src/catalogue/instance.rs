@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue_file::Catalogue;
-use super::entry::{Cell, Confidence, InstanceFamily, Volume};
+use super::entry::{Confidence, Volume};
+use super::instance_entry::{Cell, InstanceFamily};
 use super::promise_error::PromiseError;
 use super::promised_level::Each;
 use super::type_lookup::{nearest, not_after};

@@ -10,7 +10,9 @@ pub mod catalogue_file;
 pub mod entry;
 pub mod formula;
 pub mod instance;
+pub mod instance_entry;
 pub mod promise_error;
+pub mod promise_on_instance;
 pub mod promised_level;
 pub mod request;
 pub mod reverse;
@@ -19,5 +21,5 @@ pub mod volume_promise;
 
 pub use catalogue_file::Catalogue;
 pub use promise_error::PromiseError;
+pub use promise_on_instance::Promise;
 pub use request::PromiseRequest;
-pub use volume_promise::Promise;

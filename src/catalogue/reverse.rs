@@ -6,8 +6,9 @@
 use super::catalogue_file::Catalogue;
 use super::entry::Volume;
 use super::promise_error::PromiseError;
+use super::promise_on_instance::Promise;
 use super::promised_level::{Bought, Choice, PromiseDirection};
-use super::volume_promise::{Promise, Reading, VolumePromise};
+use super::volume_promise::{Reading, VolumePromise};
 use crate::unit::Bytes;
 
 /// The performance that is needed.

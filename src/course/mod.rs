@@ -17,7 +17,7 @@ pub mod sweeping;
 pub use finished::FinishedStep;
 pub use forecast::{Forecast, within};
 
-use crate::catalogue::volume_promise::Promise;
+use crate::catalogue::Promise;
 use crate::plan::{Question, Step};
 use crate::record::{CourseAnswer, Record};
 

@@ -9,7 +9,7 @@
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::{Course, FinishedStep, Forecast};
-use crate::catalogue::volume_promise::Promise;
+use crate::catalogue::Promise;
 use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
 use crate::record::{CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::finished::percentile;
 use super::sweeping::{GROWTH, Values};
 use super::{FinishedStep, caps};
-use crate::catalogue::volume_promise::Promise;
+use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::hist::Histogram;
 use crate::plan::{AxisOption, Sweep};

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::{Course, FinishedStep, Forecast};
-use crate::catalogue::volume_promise::Promise;
+use crate::catalogue::Promise;
 use crate::plan::{AxisOption, Pattern, Step, Sweep};
 use crate::record::CourseAnswer;
 use crate::stats::spread::quantile;

@@ -1,8 +1,9 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
 use super::{Modes, summary_of_report};
+use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::{Binding, Promise};
+use crate::catalogue::volume_promise::Binding;
 use crate::hist::{bucket_high, bucket_low};
 use crate::plan::Pattern;
 use crate::record::{Band, Conditions, Record, StepRecord};

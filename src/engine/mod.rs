@@ -232,7 +232,9 @@ pub fn run(
             Some(Fadvise::Random) => Advice::Random,
             Some(Fadvise::Sequential) => Advice::Sequential,
         };
-        load.targets.iter().try_for_each(|t| advise(t, advice, "the kernel cannot be advised of the order of I/O"))?;
+        load.targets
+            .iter()
+            .try_for_each(|t| advise(t, advice, "the kernel cannot be advised of the order of I/O"))?;
     }
     if let Some(plan) = &step.simulate {
         let start = |_| 1;

@@ -4,7 +4,9 @@
 //! comes from a preset, a TOML file or ad-hoc options, each of which gives [`StepOptions`] that lie over [`Step::default`].
 //! This module does no I/O on targets: whether a plan fits a device is decided where the device is known.
 
+mod block_shares;
 mod data;
+mod distribution;
 mod given_options;
 pub mod key;
 mod load_search;
@@ -24,7 +26,9 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
+pub use distribution::Distribution;
 pub use given_options::{StepOptions, keys};
 pub use load_search::{LoadSearch, ResponseFigure};
 pub use order::Start;
@@ -33,9 +37,7 @@ pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
-pub use workload::{
-    Arrival, BlockSizes, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern, Stride, WordError,
-};
+pub use workload::{Arrival, CpuList, EngineKind, EngineWord, Fadvise, Pattern, Stride, WordError};
 
 use crate::unit::{Bytes, text};
 

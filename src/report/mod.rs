@@ -3,6 +3,7 @@
 pub mod check_text;
 pub mod course_text;
 pub mod crosscheck_text;
+pub mod csv;
 pub mod headline;
 pub mod html;
 pub mod junit;
@@ -10,6 +11,7 @@ pub mod layout;
 mod load_text;
 pub mod markdown;
 pub mod openmetrics;
+pub mod plan_text;
 pub mod promise;
 pub mod summary_text;
 pub mod text;

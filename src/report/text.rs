@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::layout::{label, table, wrap};
+use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
-use crate::plan::{EngineWord, Plan, Start, Step};
-use crate::record::{DirectionSummary, Headroom, LatencySummary, Record, State, StepRecord};
-use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
+use crate::unit::{Nanos, grouped, significant};
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -157,7 +155,7 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
     table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"], lines)
 }
 
-const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
+pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
 
 fn latencies<'a>(
     title: &str,
@@ -335,164 +333,4 @@ pub fn doubts(warnings: &[Doubt]) -> String {
         out.push_str(&wrap("     -> ", &w.advice));
     }
     out
-}
-
-/// When a step begins, in few characters: `with`, `after log +2s`.
-fn begins(step: &Step) -> String {
-    let start = match &step.start {
-        Start::AfterAll => String::new(),
-        Start::WithPrevious => "with".into(),
-        Start::After(name) => format!("after {}", label(name, 12)),
-    };
-    if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
-}
-
-/// A plan in words, before any I/O: `plan`.
-pub fn plan(
-    plan: &Plan,
-    targets: &[(String, Bytes)],
-    to_write: Bytes,
-    fill: Option<Bytes>,
-    headrooms: &[Option<Headroom>],
-) -> String {
-    let mut out = format!("plan {}\n", plan.name);
-    for (name, size) in targets {
-        out.push_str(&wrap("target   ", &format!("{name} ({size})")));
-    }
-    out.push('\n');
-    let mut lines = Vec::new();
-    // Only where some steps do not simply follow one another.
-    let starts = plan.steps.iter().any(|s| !s.start.is_after_all() || s.delay.0 > 0);
-    for s in &plan.steps {
-        let depth = match s.arrivals_per_second() {
-            Some(rate) => format!("{}/s", significant(rate)),
-            None => s.iodepth.to_string(),
-        };
-        let mut line = vec![
-            s.name.clone(),
-            s.rw.to_string(),
-            s.blocks(),
-            depth,
-            s.numjobs.to_string(),
-            s.engine.to_string(),
-            s.ramp.exact(),
-            s.runtime.exact(),
-        ];
-        if starts {
-            line.push(begins(s));
-        }
-        lines.push(line);
-    }
-    let mut header = vec!["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"];
-    if starts {
-        header.push("begins");
-    }
-    out.push_str(&table(&header, lines));
-    out.push('\n');
-    if let Some(fill) = fill {
-        out.push_str(&format!("fill     {fill} of incompressible data first\n"));
-    }
-    let measured: Vec<String> = plan
-        .steps
-        .iter()
-        .zip(headrooms)
-        .filter_map(|(step, headroom)| Some(format!("{} {}", step.name, headroom.as_ref()?.rate())))
-        .collect();
-    if !measured.is_empty() {
-        let told = format!(
-            "this machine drives at most so many IOPS, with io_uring requests that do nothing: {}",
-            measured.join(", ")
-        );
-        out.push_str(&wrap("headroom ", &told));
-    }
-    let seconds = plan.duration().as_seconds();
-    if plan.changes_data() {
-        out.push_str(&format!("writes   {to_write} at 100 MiB/s in all; a faster volume is written more\n"));
-    } else {
-        out.push_str(if fill.is_some() { "writes   nothing after the fill\n" } else { "writes   nothing\n" });
-    }
-    out.push_str(&format!("time     {} for the steps\n", Nanos((seconds * 1e9) as u64).clock()));
-    out
-}
-
-/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
-pub fn csv(record: &Record) -> String {
-    if let Some(answer) = &record.answer {
-        return super::course_text::csv(answer);
-    }
-    let mut out = String::from(
-        "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",
-    );
-    for step in &record.steps {
-        for d in Direction::ALL {
-            if let Some(s) = step.direction(d) {
-                out.push_str(&csv_row(step, d, "all", s, step.in_flight_mean));
-            }
-            for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
-                if let Some(s) = target.direction(d) {
-                    out.push_str(&csv_row(
-                        step,
-                        d,
-                        &target.path.display().to_string(),
-                        s,
-                        target.in_flight_mean,
-                    ));
-                }
-            }
-        }
-    }
-    out
-}
-
-fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
-    let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
-    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
-    let l = &s.service_latency_ns;
-    let percentile =
-        |l: &LatencySummary, p: &str| l.percentiles.get(p).map(|v| v.0.to_string()).unwrap_or_default();
-    let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
-    let mut cells = vec![
-        quoted(&step.name),
-        d.name().into(),
-        quoted(target),
-        step.engine
-            .get()
-            .map(|engine| EngineWord { engine, fio: step.fio.is_some() }.to_string())
-            .unwrap_or_default(),
-        format!("{:.3}", step.window_ns.as_seconds()),
-        s.ios.to_string(),
-        s.bytes.0.to_string(),
-        format!("{:.3}", s.iops),
-        number(interval.map(|i| i.low_per_second)),
-        number(interval.map(|i| i.high_per_second)),
-        format!("{:.1}", s.bytes_per_second),
-        format!("{in_flight:.3}"),
-        l.min.0.to_string(),
-        format!("{:.1}", l.mean),
-    ];
-    cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
-    cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
-    cells.join(",") + "\n"
-}
-
-/// RFC 4180: quoted where it must be.
-fn quoted(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn csv_quotes_what_it_must() {
-        assert_eq!(quoted("a,b"), "\"a,b\"");
-        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
-        assert_eq!(quoted("plain"), "plain");
-    }
 }

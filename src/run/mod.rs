@@ -43,7 +43,7 @@ use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
-use crate::report::{html, layout, summary_text, text};
+use crate::report::{csv, html, layout, plan_text, summary_text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
@@ -261,7 +261,7 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let mut headrooms = Headrooms::default();
     let headrooms = plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len())).collect::<Vec<_>>();
     let fill = (fill > 0).then_some(Bytes(fill));
-    let printed = print(&text::plan(&plan, &named, writes, fill, &headrooms))?;
+    let printed = print(&plan_text::plan(&plan, &named, writes, fill, &headrooms))?;
     let consent = &args.consent;
     surveyed
         .iter()
@@ -291,7 +291,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
         };
         match args.csv {
-            true => print(&text::csv(&record))?,
+            true => print(&csv::csv(&record))?,
             false => show_text(&(title + &summary_text::shown(&record, args.details)))?,
         };
     }

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
 use crate::record::{Record, State};
 use crate::report::headline::Headline;
-use crate::report::{html, junit, markdown, openmetrics, summary_text, text};
+use crate::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
@@ -164,7 +164,7 @@ impl Results {
         let record = Sheet::new(file, |record, out| record.write(out));
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
-            others.push(Sheet::open("--csv", path, |r, out| put(out, &text::csv(r)))?);
+            others.push(Sheet::open("--csv", path, |r, out| put(out, &csv::csv(r)))?);
         }
         if let Some(path) = &args.html {
             others.push(Sheet::open("--html", path, |record, out| {

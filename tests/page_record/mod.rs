@@ -1,8 +1,8 @@
 //! A Record made by hand, the same every time, with all that a page can show.
 
+use volproof::catalogue::Promise;
 use volproof::catalogue::catalogue_file::Catalogue;
 use volproof::catalogue::request::{Asked, PromiseRequest};
-use volproof::catalogue::volume_promise::Promise;
 use volproof::doubt::{Doubt, Severity};
 use volproof::environment::Environment;
 use volproof::hist::Histogram;

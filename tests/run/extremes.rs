@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use volproof::fio::{json_read, json_write, of_record, terse, text_write, to_record};
 use volproof::record::Record;
-use volproof::report::text;
 use volproof::report::verdict_text;
+use volproof::report::{csv, text};
 
 /// Does it, and says what panicked; one figure that fails hides no other.
 fn survives(failed: &mut Vec<String>, what: String, work: impl FnOnce()) {
@@ -20,7 +20,7 @@ fn outputs(record: &Record) -> Vec<String> {
     // Texts for people are only to be made here; what programs read must hold numbers.
     let _ = (text::record(record), verdict_text::of_record(record));
     let all = vec![
-        text::csv(record),
+        csv::csv(record),
         json_write::write(&report, true),
         terse::write(&report),
         text_write::normal(&report),

@@ -2,8 +2,8 @@
 
 use volproof::environment::Environment;
 use volproof::record::{CpuRecord, Record};
-use volproof::report::summary_text;
 use volproof::report::text;
+use volproof::report::{csv, summary_text};
 use volproof::unit::{Bytes, Nanos};
 
 use crate::{Bench, fits};
@@ -85,7 +85,7 @@ fn a_capped_device() {
       randrw-latency: 4KiB randrw, null, depth 1.0 of 1, 60 s, CPU 0.12 us user +
       1.48 us system per I/O
     "#);
-    insta::assert_snapshot!(text::csv(&record), @r#"
+    insta::assert_snapshot!(csv::csv(&record), @r#"
     step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors
     randread-iops,read,all,null,60.000,1200000,4915200000,20000.000,20000.000,20000.000,81920000.0,128.000,500000,6391811.9,1572863,2424831,77594623,79691775,80389822,80389822,80389822,,,0
     read-throughput,read,all,null,60.000,76828,80559996928,1280.467,1276.510,1284.423,1342666615.5,64.000,20000055,49960382.1,50331647,74448895,77594623,79691775,79999113,,79999113,,,0

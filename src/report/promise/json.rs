@@ -3,12 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::{BLOCKS_KIB, BOTH, directions};
+use crate::catalogue::Promise;
 use crate::catalogue::entry::Volume;
 use crate::catalogue::formula::plain;
 use crate::catalogue::instance::InstanceCap;
+use crate::catalogue::promise_on_instance::Cap;
 use crate::catalogue::promised_level::{Burst, Each, PromiseDirection, Range};
 use crate::catalogue::reverse::Fit;
-use crate::catalogue::volume_promise::{AtBlock, Binding, Cap, Promise, Reading, VolumePromise};
+use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
 use crate::unit::Bytes;
 
 /// Volume types for programs.

@@ -8,8 +8,9 @@ pub use json::{fits_json, json, list_json};
 pub use machine_volumes::{machine_json, machine_text};
 pub use promise_text::{fits_text, list_text, remark, text};
 
+use crate::catalogue::Promise;
 use crate::catalogue::promised_level::PromiseDirection;
-use crate::catalogue::volume_promise::{Promise, Reading};
+use crate::catalogue::volume_promise::Reading;
 use crate::unit::Bytes;
 
 const BOTH: [PromiseDirection; 2] = [PromiseDirection::Read, PromiseDirection::Write];

@@ -1,12 +1,14 @@
 //! A promise as people read it, within 80 columns. The arithmetic is shown, so that a reader can repeat it.
 
 use super::{BLOCKS_KIB, BOTH, directions};
+use crate::catalogue::Promise;
 use crate::catalogue::entry::Volume;
 use crate::catalogue::formula::plain;
 use crate::catalogue::instance::InstanceCap;
+use crate::catalogue::promise_on_instance::Cap;
 use crate::catalogue::promised_level::{Each, PromiseDirection, Range};
 use crate::catalogue::reverse::{Fit, Need};
-use crate::catalogue::volume_promise::{AtBlock, Cap, Promise, Reading, VolumePromise};
+use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 const WIDTH: usize = 80;

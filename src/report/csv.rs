@@ -1,0 +1,88 @@
+//! A Record as comma-separated values (RFC 4180): a row for each step, direction and target.
+
+use super::text::COLUMNS;
+use crate::plan::EngineWord;
+use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
+use crate::sample::Direction;
+
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
+pub fn csv(record: &Record) -> String {
+    if let Some(answer) = &record.answer {
+        return super::course_text::csv(answer);
+    }
+    let mut out = String::from(
+        "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",
+    );
+    for step in &record.steps {
+        for d in Direction::ALL {
+            if let Some(s) = step.direction(d) {
+                out.push_str(&csv_row(step, d, "all", s, step.in_flight_mean));
+            }
+            for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
+                if let Some(s) = target.direction(d) {
+                    out.push_str(&csv_row(
+                        step,
+                        d,
+                        &target.path.display().to_string(),
+                        s,
+                        target.in_flight_mean,
+                    ));
+                }
+            }
+        }
+    }
+    out
+}
+
+fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
+    let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let l = &s.service_latency_ns;
+    let percentile =
+        |l: &LatencySummary, p: &str| l.percentiles.get(p).map(|v| v.0.to_string()).unwrap_or_default();
+    let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
+    let mut cells = vec![
+        quoted(&step.name),
+        d.name().into(),
+        quoted(target),
+        step.engine
+            .get()
+            .map(|engine| EngineWord { engine, fio: step.fio.is_some() }.to_string())
+            .unwrap_or_default(),
+        format!("{:.3}", step.window_ns.as_seconds()),
+        s.ios.to_string(),
+        s.bytes.0.to_string(),
+        format!("{:.3}", s.iops),
+        number(interval.map(|i| i.low_per_second)),
+        number(interval.map(|i| i.high_per_second)),
+        format!("{:.1}", s.bytes_per_second),
+        format!("{in_flight:.3}"),
+        l.min.0.to_string(),
+        format!("{:.1}", l.mean),
+    ];
+    cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
+    cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
+    cells.join(",") + "\n"
+}
+
+/// RFC 4180: quoted where it must be.
+fn quoted(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_quotes_what_it_must() {
+        assert_eq!(quoted("a,b"), "\"a,b\"");
+        assert_eq!(quoted("say \"x\""), "\"say \"\"x\"\"\"");
+        assert_eq!(quoted("plain"), "plain");
+    }
+}

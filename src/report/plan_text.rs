@@ -1,0 +1,84 @@
+//! A plan as text, before any I/O: steps, bytes to write and time.
+
+use super::layout::{label, table, wrap};
+use crate::plan::{Plan, Start, Step};
+use crate::record::Headroom;
+use crate::unit::{Bytes, Nanos, significant};
+
+/// When a step begins, in few characters: `with`, `after log +2s`.
+fn begins(step: &Step) -> String {
+    let start = match &step.start {
+        Start::AfterAll => String::new(),
+        Start::WithPrevious => "with".into(),
+        Start::After(name) => format!("after {}", label(name, 12)),
+    };
+    if step.delay.0 == 0 { start } else { format!("{start} +{}", step.delay.exact()).trim().into() }
+}
+
+/// A plan in words, before any I/O: `plan`.
+pub fn plan(
+    plan: &Plan,
+    targets: &[(String, Bytes)],
+    to_write: Bytes,
+    fill: Option<Bytes>,
+    headrooms: &[Option<Headroom>],
+) -> String {
+    let mut out = format!("plan {}\n", plan.name);
+    for (name, size) in targets {
+        out.push_str(&wrap("target   ", &format!("{name} ({size})")));
+    }
+    out.push('\n');
+    let mut lines = Vec::new();
+    // Only where some steps do not simply follow one another.
+    let starts = plan.steps.iter().any(|s| !s.start.is_after_all() || s.delay.0 > 0);
+    for s in &plan.steps {
+        let depth = match s.arrivals_per_second() {
+            Some(rate) => format!("{}/s", significant(rate)),
+            None => s.iodepth.to_string(),
+        };
+        let mut line = vec![
+            s.name.clone(),
+            s.rw.to_string(),
+            s.blocks(),
+            depth,
+            s.numjobs.to_string(),
+            s.engine.to_string(),
+            s.ramp.exact(),
+            s.runtime.exact(),
+        ];
+        if starts {
+            line.push(begins(s));
+        }
+        lines.push(line);
+    }
+    let mut header = vec!["Step", "pattern", "block", "depth", "jobs", "engine", "ramp", "time"];
+    if starts {
+        header.push("begins");
+    }
+    out.push_str(&table(&header, lines));
+    out.push('\n');
+    if let Some(fill) = fill {
+        out.push_str(&format!("fill     {fill} of incompressible data first\n"));
+    }
+    let measured: Vec<String> = plan
+        .steps
+        .iter()
+        .zip(headrooms)
+        .filter_map(|(step, headroom)| Some(format!("{} {}", step.name, headroom.as_ref()?.rate())))
+        .collect();
+    if !measured.is_empty() {
+        let told = format!(
+            "this machine drives at most so many IOPS, with io_uring requests that do nothing: {}",
+            measured.join(", ")
+        );
+        out.push_str(&wrap("headroom ", &told));
+    }
+    let seconds = plan.duration().as_seconds();
+    if plan.changes_data() {
+        out.push_str(&format!("writes   {to_write} at 100 MiB/s in all; a faster volume is written more\n"));
+    } else {
+        out.push_str(if fill.is_some() { "writes   nothing after the fill\n" } else { "writes   nothing\n" });
+    }
+    out.push_str(&format!("time     {} for the steps\n", Nanos((seconds * 1e9) as u64).clock()));
+    out
+}
