@@ -140,3 +140,28 @@ fn links_between_pages_lead_to_files() {
         "README.md is to be read in one go"
     );
 }
+
+/// The table of docs/clouds.md: as many types and families as the catalogue has, editions and variants of a family counted once.
+#[test]
+fn the_clouds_have_the_types_of_the_catalogue() {
+    let catalogue = volproof::catalogue::Catalogue::shipped();
+    let page = fs::read_to_string(below("docs/clouds.md")).unwrap();
+    for row in page.lines().filter(|l| l.starts_with("| `")) {
+        let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+        let counts: Vec<&str> =
+            if cells[1].contains(',') { cells[2].split(", ").collect() } else { vec![cells[2]] };
+        for (provider, count) in cells[1].split(", ").map(|p| p.trim_matches('`')).zip(counts) {
+            let types = catalogue.volumes.iter().filter(|v| v.provider == provider).count();
+            assert_eq!(count.split([' ', ',']).next(), Some(types.to_string().as_str()), "{row}");
+            let families: BTreeSet<&str> = catalogue
+                .instance_families
+                .iter()
+                .filter(|f| f.provider == provider)
+                .map(|f| f.family.split(['@', '#']).next().unwrap())
+                .collect();
+            let expected =
+                if families.is_empty() { "–".into() } else { format!("{} families", families.len()) };
+            assert_eq!(cells[3], expected, "{row}");
+        }
+    }
+}

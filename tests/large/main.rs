@@ -15,7 +15,7 @@ use volproof::convert::{self, ConvertArgs, Form};
 use volproof::explain;
 use volproof::promise_options::PromiseOptions;
 use volproof::record::Record;
-use volproof::report::{html, junit, markdown, openmetrics, summary_text, text};
+use volproof::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use volproof::result_file;
 use volproof::verdict_command::{self, VerdictArgs};
 
@@ -75,7 +75,7 @@ fn judged(bytes: Vec<u8>) {
 const WAYS: [(&str, Way); 16] = [
     ("show", |bytes| drop(black_box(read(bytes).map(|r| summary_text::shown(&r, false))))),
     ("show --details", |bytes| drop(black_box(read(bytes).map(|r| summary_text::shown(&r, true))))),
-    ("show --csv", |bytes| drop(black_box(read(bytes).map(|r| text::csv(&r))))),
+    ("show --csv", |bytes| drop(black_box(read(bytes).map(|r| csv::csv(&r))))),
     ("show --junit", |bytes| drop(black_box(read(bytes).map(|r| junit::junit(&r))))),
     ("show --openmetrics", |bytes| drop(black_box(read(bytes).map(|r| openmetrics::openmetrics(&r))))),
     ("show --markdown", |bytes| drop(black_box(read(bytes).map(|r| markdown::markdown(&r))))),

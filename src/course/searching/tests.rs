@@ -225,7 +225,7 @@ fn a_most_at_the_edge_of_the_search_is_called_so() {
     // Sixteen servers, of which two are ever asked in the closed loop; the open loop here has no such bound.
     let (answer, _) = play(&shallow, &mut QueuePlayed::new(16, 0.010, false, 1));
     assert_eq!(answer.refused_per_second, None);
-    assert!(answer.sentence.contains("so may more"), "{}", answer.sentence);
+    assert!(answer.sentence.contains("more may keep it"), "{}", answer.sentence);
     assert!(answer.notes[0].contains("edge of the range"), "{:?}", answer.notes);
 }
 
