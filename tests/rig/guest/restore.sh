@@ -19,11 +19,12 @@ killed() {
   changed=0 kills=0 nth=0
   for starter in "$@"; do
     for device in $disks; do
-      start "$device" 2
       nth=$(((nth + 1) % 3)) moment="$((RANDOM % 10))$((RANDOM % 10))"
       if [ $nth = 0 ]; then
+        start "$device" 600
         { until_true 20 tuned "$device"; sleep "0.$moment"; kill -9 $pid; } 2>/dev/null &
       else
+        start "$device" 2
         { sleep "$((RANDOM % 3)).$moment"; kill -9 $pid; } 2>/dev/null &
       fi
     done
