@@ -141,8 +141,14 @@ use read-only-flag "read-only|read only" \
   "blockdev --setro $disk" "blockdev --setrw $disk"
 wipe
 
+# a_writer: a process that has opened the disk, and not one that will.
+a_writer() {
+  sleep 600 1<>"$disk" & writer=$!
+  opened() { [ "$(readlink "/proc/$writer/fd/1")" = "$disk" ]; }
+  until_true 10 opened
+}
 use open-for-writing "open" \
-  "sleep 600 1<>$disk & writer=\$!" "kill \$writer"
+  "a_writer" "kill \$writer"
 use system-disk "system" \
   "filesystem && mount $disk /mnt && mkdir /mnt/dev /mnt/proc /mnt/sys && cp /job/bin/volproof /mnt/ &&
    mount --bind /dev /mnt/dev && mount --bind /proc /mnt/proc && mount --bind /sys /mnt/sys" \
@@ -266,7 +272,7 @@ conclude guard/race/mounted-after-the-check
 
 wipe
 wants 0 "" volproof check "$disk" --destroy $serial
-sleep 600 1<>"$disk" & writer=$!
+a_writer || because "nobody opened the disk"
 wants 3 "open-for-writing" volproof run "$disk" $write --destroy $serial
 kill $writer
 wait $writer 2>/dev/null
