@@ -30,6 +30,8 @@ pub struct Builder {
 pub struct Machine {
     /// Device mapper, md, bcache and LVM.
     pub layers: bool,
+    /// btrfs.
+    pub pools: bool,
     /// Disks whose data may go, each with all its paths.
     pub disks: Vec<Vec<PathBuf>>,
 }
@@ -45,7 +47,8 @@ impl Builder {
     pub fn build(seed: u64, machine: &Machine) -> Option<Builder> {
         let random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut b = Builder { rig: Rig::new()?, model: Model::default(), seed, random };
-        for _ in 0..1 + b.below(2) {
+        let (files, pooled) = (1 + b.below(2), machine.pools && seed.is_multiple_of(5));
+        for _ in 0..if pooled { files + 2 } else { files } {
             b.file();
         }
         if !machine.disks.is_empty() && b.chance(30) {
@@ -54,10 +57,13 @@ impl Builder {
         }
         if machine.layers {
             // Devices that share no byte: what is built on two needs both.
-            (0..b.model.names.len()).for_each(|file| b.loop_device(Some(file)));
+            (0..b.model.names.len()).for_each(|file| b.loop_device(Some(file), false));
+        }
+        if pooled {
+            b.pool([files, files + 1]);
         }
         for _ in 0..1 + b.below(4) {
-            b.loop_device(None);
+            b.loop_device(None, false);
             if machine.layers && b.chance(50) {
                 b.layer();
             }
@@ -131,8 +137,8 @@ impl Builder {
         }
     }
 
-    /// A loop device over this file, or else over any file or device, over all of it or a part.
-    fn loop_device(&mut self, over_file: Option<usize>) {
+    /// A loop device over this file, or else over any file or device, over all of it or perhaps a part.
+    fn loop_device(&mut self, over_file: Option<usize>, whole: bool) {
         let over = (over_file.is_none() && !self.model.devices.is_empty() && self.chance(50))
             .then(|| self.below(self.model.devices.len()));
         let mut file = None;
@@ -152,7 +158,7 @@ impl Builder {
         let length: u64 = base.iter().map(|b| b.length()).sum();
         let mut shows = base.clone();
         let mut options = Vec::new();
-        if length >= 4 * MIB && self.chance(50) {
+        if !whole && length >= 4 * MIB && self.chance(50) {
             let blocks = (length / MIB) as usize;
             let start = self.below(blocks / 2) as u64 * MIB;
             let size = (1 + self.below(blocks / 2)) as u64 * MIB;
@@ -221,10 +227,32 @@ impl Builder {
                     return;
                 }
                 self.rig.undo("swapoff", &[path.as_os_str()]);
+                self.model.uses.insert("swap");
             }
             _ => return,
         }
         self.model.used.extend(shows.iter().map(|bytes| (*bytes, None)));
+    }
+
+    /// A mounted btrfs over two files, of which its mount names one.
+    fn pool(&mut self, files: [usize; 2]) {
+        let members = files.map(|file| {
+            self.loop_device(Some(file), true);
+            self.model.devices.len() - 1
+        });
+        let paths = members.map(|n| self.model.devices[n].path.clone());
+        let [first, second] = paths.each_ref().map(|path| path.as_os_str());
+        let mixed = ["-q", "-f", "-M", "-n", "4096"].map(OsStr::new);
+        if !does("mkfs.btrfs", &[&mixed[..], &[first, second]].concat()) {
+            return;
+        }
+        // Some kernels forget the members when the filesystem is unmounted.
+        let forget = OsStr::new("btrfs device scan --forget \"$0\" \"$1\" || true");
+        self.rig.undo("sh", &[OsStr::new("-c"), forget, first, second]);
+        self.rig.mount(&paths[0]);
+        let used: Vec<Bytes> = members.iter().flat_map(|n| self.model.devices[*n].shows.clone()).collect();
+        self.model.used.extend(used.into_iter().map(|bytes| (bytes, None)));
+        self.model.uses.insert("btrfs");
     }
 
     /// Another node of the device, outside /dev.
@@ -240,11 +268,11 @@ impl Builder {
     fn mount_elsewhere(&mut self, device: &Path) {
         let place = self.rig.path("elsewhere");
         let _ = fs::create_dir(&place);
-        let script = "mount \"$0\" \"$1\" && echo mounted && exec sleep 600 >/dev/null";
+        let script = "mount \"$0\" \"$1\" && echo mounted && exec cat >/dev/null";
         let mut child = Command::new("unshare")
             .args(["--mount", "--propagation", "slave", "sh", "-c", script])
             .args([device, &place])
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
@@ -271,6 +299,7 @@ impl Builder {
             {
                 self.rig.undo("swapoff", &[path]);
                 self.model.swapped.push(file);
+                self.model.uses.insert("swap file");
                 self.model.used.push((all, None));
             }
         } else if !self.model.swapped.contains(&file) {

@@ -1,5 +1,6 @@
 //! A plain second implementation of the guard's rules of use: it knows which bytes each device shows because the stack was built so.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -72,6 +73,8 @@ pub struct Model {
     /// Files that are swapped to, and those that a process has open.
     pub swapped: Vec<usize>,
     pub opened: Vec<usize>,
+    /// Kinds of use that not every machine has, for the count at the end.
+    pub uses: BTreeSet<&'static str>,
 }
 
 impl Model {

@@ -1,5 +1,5 @@
 # Random stacks of all that the guest's kernel has, judged by the guard as by the plain model of tests/guard/stacks.rs.
-modprobe -a dm-crypt raid0 raid1 bcache virtio_scsi sd_mod
+modprobe -a dm-crypt raid0 raid1 bcache btrfs virtio_scsi sd_mod
 
 # The paths to one volume have one world-wide name.
 paths=$(grep -l naa.5000c500a1b2c3d4 /sys/block/sd*/device/wwid | sed 's,/sys/block/\(sd[a-z]*\)/.*,/dev/\1,' | tr '\n' '=')
