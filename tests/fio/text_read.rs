@@ -369,6 +369,27 @@ fn what_is_no_report_is_refused_with_its_place() {
 }
 
 #[test]
+fn a_row_of_unlike_jobs_has_what_they_share() {
+    let text = fixture("3.33-fdatasync.txt");
+    let header = text.lines().find(|l| l.starts_with("wal: (g=0)")).unwrap();
+    let other = header.replace("wal:", "b:").replace("2300B", "64KiB").replace("iodepth=1", "iodepth=4");
+    let both = text.replace(header, &format!("{header}\n{other}")).replace("jobs=1)", "jobs=2)");
+    let output = one(&both);
+    let header = output.jobs[0].header.as_ref().unwrap();
+    assert_eq!((header.rw.as_str(), header.engine.as_str(), header.depth), ("write", "sync", 0));
+    assert_eq!(header.block[1], (Bytes(2300), Bytes::kib(64)));
+    assert!(
+        output.notes.iter().any(|note| note.contains("sums up 2 jobs that differ")),
+        "{:?}",
+        output.notes
+    );
+    let record = volproof::result_file::one(both.as_bytes(), std::path::Path::new("both.txt")).unwrap();
+    assert!(record.warnings.iter().all(|w| w.code != "impossible-figures"), "{:?}", record.warnings);
+    // Its own text names no job that has no one load.
+    assert!(!volproof::fio::text_write::normal(&output).contains("rw=write, bs="));
+}
+
+#[test]
 fn hostile_input_takes_bounded_time_and_memory() {
     let commas = ",\n".repeat(200_000);
     let nested = "x=".repeat(500_000);

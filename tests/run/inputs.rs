@@ -193,7 +193,7 @@ fn inputs_without_an_end_and_lines_without_an_end_are_told_shortly() {
     {
         bench.run(command).ended(2).says(&["/dev/zero", "it is longer than 128 MiB"]);
     }
-    bench.run(&["run", "--plan", "/dev/zero"]).ended(2).says(&["it is longer than 4 MiB"]);
+    bench.run(&["run", "--plan", "/dev/zero"]).ended(2).says(&["it is longer than 2 MiB"]);
     for (name, front) in [
         ("p.toml", "x = "),
         ("j.fio", "[a]\nrw="),
@@ -218,6 +218,49 @@ fn inputs_without_an_end_and_lines_without_an_end_are_told_shortly() {
             assert!(matches!(ran.code, Some(0..=2)), "{command}: {:?}", ran.code);
         }
     }
+}
+
+/// Each command and option that names an input, as `INPUT`.
+const READERS: [&str; 12] = [
+    "show INPUT",
+    "report INPUT -o page.html",
+    "explain INPUT",
+    "verdict INPUT --promise aws:gp3 --volume-size 100GiB --offline",
+    "convert INPUT --to record",
+    "convert INPUT --to plan",
+    "convert INPUT --to jobfile",
+    "plan --plan INPUT",
+    "run --plan INPUT",
+    "fio INPUT --parse-only",
+    "fio INPUT",
+    "promise aws:gp3 --size 100GiB --catalog INPUT",
+];
+
+#[test]
+fn inputs_that_never_end_or_never_begin_are_refused() {
+    let bench = Bench::new();
+    let fifo = bench.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    std::thread::scope(|scope| {
+        for line in READERS {
+            for (input, why) in [("/dev/zero", "longer than"), ("fifo", "no program writes to")] {
+                let bench = &bench;
+                scope.spawn(move || {
+                    let words: Vec<&str> =
+                        line.split(' ').map(|word| if word == "INPUT" { input } else { word }).collect();
+                    let ran = bench.run(&words);
+                    let said = ran.err.split_whitespace().collect::<Vec<_>>().join(" ");
+                    assert!(
+                        matches!(ran.code, Some(1 | 2)) && said.contains(why),
+                        "{line} of {input}: {:?} {said}",
+                        ran.code
+                    );
+                    assert!(ran.err.len() < 2000, "{line} of {input} says too much");
+                });
+            }
+        }
+    });
+    assert_eq!(Bench::names(bench.path()), ["fifo"]);
 }
 
 #[test]
