@@ -14,6 +14,7 @@ use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
+use crate::suggested::{Suggested, presets};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict_command::VerdictArgs;
 
@@ -81,14 +82,14 @@ pub enum CliCommand {
     /// The million-IOPS procedure of test100w.sh: queues to CPUs, knobs, 30 s of load, all put back
     #[command(after_help = MILLION_EXAMPLES)]
     Million(Box<MillionArgs>),
-    /// What depth, block size, mix and jobs do to the rate and the latency: limits, knee, the depth that is enough
+    /// The rate and the latency by depth, block size, mix and jobs: limits, knee, the depth that is enough
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(Box<SweepArgs>),
     /// The most load whose response time keeps a limit, and the depth that gives it
     #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] --p99 <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
-    /// Print what a run would do, and do nothing
-    Plan(Box<PlanArgs>),
+    /// Print what `run` with the same options would do, and do nothing
+    Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
     Check(CheckArgs),
     /// Print a stored Record, or a report of another tool, as a run prints its result
@@ -111,7 +112,7 @@ pub enum CliCommand {
     },
     /// List the presets
     Presets,
-    /// What a volume type promises, and which volume promises what is needed
+    /// The promise of a volume type, and the volumes that promise what is needed
     Promise(Box<PromiseArgs>),
     /// CPUs and hardware queues of devices, and where workers would be placed
     Topo(TopoArgs),
@@ -134,17 +135,12 @@ pub struct PlanArgs {
     pub targets: Vec<PathBuf>,
 
     /// Named plan: standard, quick, thorough, read-only [default: standard]
-    #[arg(long, value_name = "NAME", conflicts_with = "plan", help_heading = "Plan")]
+    #[arg(long, value_name = "NAME", conflicts_with = "plan", help_heading = "Plan",
+          value_parser = Suggested(presets), hide_possible_values = true)]
     pub preset: Option<String>,
     /// Plan file (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub plan: Option<PathBuf>,
-    /// Size of a test file made in a folder [default: from free space and memory]
-    #[arg(long, value_name = "SIZE", help_heading = "Plan")]
-    pub file_size: Option<Bytes>,
-    /// Where random numbers start
-    #[arg(long, value_name = "N", help_heading = "Plan")]
-    pub seed: Option<u64>,
     /// Count I/O errors and go on
     #[arg(long, help_heading = "Plan")]
     pub continue_on_error: bool,
@@ -153,15 +149,29 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub step: StepOptions,
 
-    /// What may be overwritten
+    /// The files that may be overwritten
     #[command(flatten)]
     pub consent: ConsentArgs,
+    /// The test file
+    #[command(flatten)]
+    pub file: TestFileArgs,
+}
+
+/// The test file that is made in a folder.
+#[derive(clap::Args, Debug)]
+pub struct TestFileArgs {
+    /// Size of a test file made in a folder [default: from free space and memory]
+    #[arg(long, value_name = "SIZE", help_heading = "Test file")]
+    pub file_size: Option<Bytes>,
+    /// Where random numbers start, those of the data and those of the offsets
+    #[arg(long, value_name = "N", help_heading = "Test file")]
+    pub seed: Option<u64>,
     /// Leave the test file in its folder
-    #[arg(long, help_heading = "Safety")]
+    #[arg(long, help_heading = "Test file")]
     pub keep: bool,
 }
 
-/// What a command that measures may overwrite.
+/// The files and devices that a command that measures may overwrite.
 #[derive(clap::Args, Debug)]
 pub struct ConsentArgs {
     /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
@@ -184,6 +194,7 @@ impl ConsentArgs {
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OverwriteMode {
     /// A file that nobody else uses.
+    #[value(hide = true)]
     Alone,
     /// Also a file that others have open, or that has other names.
     Shared,
@@ -272,18 +283,12 @@ pub struct CourseArgs {
     /// Print the plan with its likely and its longest time, and do nothing
     #[arg(long, help_heading = "Course")]
     pub dry_run: bool,
-    /// Size of a test file made in a folder [default: from free space and memory]
-    #[arg(long, value_name = "SIZE", help_heading = "Course")]
-    pub file_size: Option<Bytes>,
-    /// Where random numbers start
-    #[arg(long, value_name = "N", help_heading = "Course")]
-    pub seed: Option<u64>,
-    /// What may be overwritten
+    /// The files that may be overwritten
     #[command(flatten)]
     pub consent: ConsentArgs,
-    /// Leave the test file in its folder
-    #[arg(long, help_heading = "Safety")]
-    pub keep: bool,
+    /// The test file
+    #[command(flatten)]
+    pub file: TestFileArgs,
     /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
     pub tune: Option<TuneMode>,
@@ -371,7 +376,7 @@ pub struct MillionArgs {
     /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub tune: Option<TuneMode>,
-    /// What may be overwritten
+    /// The files that may be overwritten
     #[command(flatten)]
     pub consent: ConsentArgs,
     /// The promise
@@ -394,6 +399,9 @@ pub struct ShowArgs {
     /// Print everything: how each step was driven, evidence, notes
     #[arg(long, conflicts_with = "csv")]
     pub details: bool,
+    /// Print one line: the verdict, or the figures where nothing is promised
+    #[arg(long, short, conflicts_with_all = ["csv", "details"])]
+    pub quiet: bool,
     /// For pipelines, monitoring and tickets
     #[command(flatten)]
     pub sheets: SheetArgs,

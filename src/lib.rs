@@ -37,6 +37,7 @@ pub mod result_file;
 pub mod run;
 pub mod sample;
 pub mod stats;
+pub mod suggested;
 pub mod topo;
 pub mod tune;
 pub mod ui;

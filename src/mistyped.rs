@@ -87,6 +87,9 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
 fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
     let name = typed.split('=').next().unwrap_or(typed);
     let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'))?;
+    if bare.starts_with(|c: char| c.is_ascii_digit()) {
+        return Some(wrap("volproof: ", &format!("{name} is below 0, and no option takes such a number")));
+    }
     let Some(command) = command else {
         return Some(
             wrap("volproof: ", &format!("{name} stands before the command: write it behind"))
@@ -205,6 +208,7 @@ mod tests {
             "run . --size 50%",
             "run . --runtime 60x",
             "run . --json a --json b",
+            "run . --iodepth -1",
             "sweep . --duration 5m",
             "show --output x r.json",
             "explain r.json --size 100GiB",

@@ -19,6 +19,7 @@ use crate::catalogue::reverse::Need;
 use crate::device::cloud::{self, CloudVolume, Machine};
 use crate::device::{self, Block, Root};
 use crate::report::promise as report;
+use crate::suggested::{Suggested, instances, volume_types};
 use crate::unit::Bytes;
 
 /// Arguments of `promise`.
@@ -26,7 +27,7 @@ use crate::unit::Bytes;
 pub struct PromiseArgs {
     /// Volume type, such as alibaba:cloud_essd.PL1 or gp3; with --list and --need-*, a provider; or a device of this
     /// machine, such as /dev/vdb; without it, all disks of this machine
-    #[arg(value_name = "TYPE")]
+    #[arg(value_name = "TYPE", value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
     /// Capacity of the volume
     #[arg(long, alias = "volume-size", value_name = "SIZE", help_heading = "Volume")]
@@ -38,7 +39,8 @@ pub struct PromiseArgs {
     #[arg(long, value_name = "N", help_heading = "Volume")]
     pub throughput: Option<Amount>,
     /// Instance the volume is attached to, such as ecs.g7.8xlarge
-    #[arg(long, value_name = "SIZE", help_heading = "Volume")]
+    #[arg(long, value_name = "SIZE", help_heading = "Volume",
+          value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
     /// A volume attached beside it and loaded at the same time; may be given several times
     #[arg(long, value_name = "TYPE:SIZE[,iops=N][,throughput=N]", help_heading = "Volume")]

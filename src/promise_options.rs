@@ -16,6 +16,7 @@ use crate::catalogue::reverse::Need;
 use crate::device::{Root, cloud};
 use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;
+use crate::suggested::{Suggested, instances, volume_types};
 use crate::unit::{Bytes, grouped, significant};
 use crate::verdict;
 
@@ -23,7 +24,8 @@ use crate::verdict;
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct PromiseOptions {
     /// Volume type that the targets are, such as alibaba:cloud_essd.PL1: the result is held against its promise
-    #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict")]
+    #[arg(long = "promise", value_name = "TYPE", help_heading = "Verdict",
+          value_parser = Suggested(volume_types), hide_possible_values = true)]
     pub kind: Option<String>,
     /// Capacity of each volume [default: that of the device]
     #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict")]
@@ -35,7 +37,8 @@ pub struct PromiseOptions {
     #[arg(long, value_name = "N", requires = "kind", help_heading = "Verdict")]
     pub throughput: Option<Amount>,
     /// Instance the volumes are attached to [default: this machine, where its provider is the volume's]
-    #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict")]
+    #[arg(long, value_name = "SIZE", requires = "kind", help_heading = "Verdict",
+          value_parser = Suggested(instances), hide_possible_values = true)]
     pub instance: Option<String>,
     /// Another volume that is loaded at the same time, where the targets differ; may be given several times
     #[arg(

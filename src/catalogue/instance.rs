@@ -3,6 +3,8 @@
 //! IOPS are per second, throughput is in bytes per second. The name of a column holds the unit of its limit, so the unit
 //! is never in doubt here. Local disks do not count against these limits.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +45,11 @@ pub struct InstanceCap {
 }
 
 impl Catalogue {
+    /// The names of all instances that are listed by name, in order.
+    pub fn instance_names(&self) -> BTreeSet<&str> {
+        self.instance_families.iter().flat_map(names).collect()
+    }
+
     /// The limits of an instance for a volume type, in the edition of the date `at`.
     pub fn instance_cap(
         &self,
@@ -59,10 +66,7 @@ impl Catalogue {
             .filter(|(f, row)| row.is_of(f, name))
             .collect();
         if rows.is_empty() {
-            let sizes = families.iter().flat_map(|f| &f.rows).filter_map(|r| match r.first() {
-                Some(Cell::Text(size)) if size.contains(|c: char| c.is_alphabetic()) => Some(size.as_str()),
-                _ => None,
-            });
+            let sizes = families.iter().copied().flat_map(names);
             return Err(PromiseError::UnknownInstance {
                 provider: provider.into(),
                 given: name.into(),
@@ -124,6 +128,14 @@ impl Catalogue {
             notes: family.notes.clone(),
         }
     }
+}
+
+/// The instances that a family lists by name, and not by their number of vCPUs.
+fn names(family: &InstanceFamily) -> impl Iterator<Item = &str> {
+    family.rows.iter().filter_map(|row| match row.first() {
+        Some(Cell::Text(size)) if size.contains(|c: char| c.is_alphabetic()) => Some(size.as_str()),
+        _ => None,
+    })
 }
 
 /// Columns that state a limit in bytes, with the bytes per second in one; the most exact first.

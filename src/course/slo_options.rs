@@ -32,7 +32,7 @@ pub struct SloOptions {
     #[arg(long, value_name = "TIME", help_heading = "Search")]
     confirm: Option<Nanos>,
     /// Spacing of the I/Os: poisson or fixed [default: poisson]
-    #[arg(long, value_name = "ARRIVAL", help_heading = "Search")]
+    #[arg(long, value_name = "KIND", hide_possible_values = true, help_heading = "Search")]
     arrival: Option<Arrival>,
     /// The load
     #[command(flatten)]

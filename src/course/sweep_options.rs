@@ -79,7 +79,13 @@ impl clap::Args for SweepOptions {
                     .value_parser(parser),
             )
         });
-        StepOptions::arguments_but(command, &FIELDS)
+        let command = StepOptions::arguments_but(command, &FIELDS);
+        let command = command.mut_arg("runtime", |arg| {
+            arg.help(format!("Measured time of each point [default: {}]", TIME.0.exact()))
+        });
+        command.mut_arg("ramp", |arg| {
+            arg.help(format!("Load before each point, not counted [default: {}]", TIME.1.exact()))
+        })
     }
 
     fn augment_args_for_update(command: Command) -> Command {

@@ -39,7 +39,11 @@ pub fn plan(plan: &Plan, targets: &[(String, Bytes)], forecast: &Forecast, fill:
     if let Some(fill) = fill {
         out += &format!("fill     {fill} of incompressible data first\n");
     }
-    let writes = if plan.changes_data() { writes(forecast) } else { "nothing".into() };
+    let writes = match fill {
+        _ if plan.changes_data() => writes(forecast),
+        Some(_) => "nothing after the fill".into(),
+        None => "nothing".into(),
+    };
     out += &wrap("writes   ", &writes);
     out + &wrap("time     ", &time(forecast))
 }

@@ -73,12 +73,31 @@ pub fn plan(
         );
         out.push_str(&wrap("headroom ", &told));
     }
-    let seconds = plan.duration().as_seconds();
-    if plan.changes_data() {
-        out.push_str(&format!("writes   {to_write} at 100 MiB/s in all; a faster volume is written more\n"));
-    } else {
-        out.push_str(if fill.is_some() { "writes   nothing after the fill\n" } else { "writes   nothing\n" });
-    }
-    out.push_str(&format!("time     {} for the steps\n", Nanos((seconds * 1e9) as u64).clock()));
-    out
+    let steps = plan.duration();
+    let writes = match fill {
+        Some(fill) if plan.changes_data() => format!(
+            "{}: {fill} to fill, and {to_write} by the steps at 100 MiB/s; a faster volume is written more",
+            Bytes(fill.0 + to_write.0)
+        ),
+        None if plan.changes_data() => {
+            format!("{to_write} at 100 MiB/s in all; a faster volume is written more")
+        }
+        Some(_) => "nothing after the fill".into(),
+        None => "nothing".into(),
+    };
+    let time = match fill.map(fill_time) {
+        Some(fill) => format!(
+            "{}: {} to fill at 100 MiB/s, {} for the steps",
+            Nanos(fill.0 + steps.0).clock(),
+            fill.clock(),
+            steps.clock()
+        ),
+        None => format!("{} for the steps", steps.clock()),
+    };
+    out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
+}
+
+/// How long a volume of 100 MiB/s takes to fill a test file: nobody knows yet how fast the volume is.
+pub fn fill_time(fill: Bytes) -> Nanos {
+    Nanos::seconds(fill.0.div_ceil(100 * Bytes::MIB.0))
 }

@@ -41,10 +41,10 @@ fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
     let standard = Preset::find("standard").expect("a preset of ours").plan();
     Plan {
         targets: targets.to_vec(),
-        file_size: how.file_size,
-        keep: how.keep,
+        file_size: how.file.file_size,
+        keep: how.file.keep,
         overwrite: how.consent.overwrite.is_some(),
-        seed: how.seed.unwrap_or(standard.seed),
+        seed: how.file.seed.unwrap_or(standard.seed),
         ..standard
     }
 }

@@ -43,6 +43,7 @@ use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
+use crate::report::headline::Headline;
 use crate::report::{csv, html, layout, plan_text, summary_text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
@@ -129,7 +130,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Million(args) => million::main(&args),
         CliCommand::Sweep(args) => ask::sweep(&args),
         CliCommand::Slo(args) => ask::slo(&args),
-        CliCommand::Plan(args) => plan(&args),
+        CliCommand::Plan(args) => plan(&args.what),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
             let printed = print(&answer.text)?;
@@ -292,6 +293,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         };
         match args.csv {
             true => print(&csv::csv(&record))?,
+            false if args.quiet => show_text(&Headline::of(&record).line())?,
             false => show_text(&(title + &summary_text::shown(&record, args.details)))?,
         };
     }

@@ -33,6 +33,7 @@ use crate::plan::{Plan, Step};
 use crate::record::{
     AbortedStep, Claimed, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord,
 };
+use crate::report::plan_text;
 use crate::sample::Interval;
 use crate::ui::{EndOrder, Ui};
 use crate::unit::{Bytes, Nanos};
@@ -154,11 +155,10 @@ impl CheckedRun {
         let fill: u64 = self.surveyed.iter().filter_map(|t| t.make).map(|size| size.0).sum();
         let filling = match fill {
             0 => String::new(),
-            // Nobody knows yet how fast the volume is.
             n => format!(
-                "; first {} of test data are written, {} at 100 MB/s",
+                "; first {} of test data are written, {} at 100 MiB/s",
                 Bytes(n),
-                Nanos::seconds(n / 100_000_000).clock()
+                plan_text::fill_time(Bytes(n)).clock()
             ),
         };
         format!("{}: {what}, {takes}{filling}", self.plan.name)

@@ -59,9 +59,9 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
             plan.targets.push(named.clone());
         }
     }
-    plan.seed = args.seed.unwrap_or(plan.seed);
-    plan.file_size = args.file_size.or(plan.file_size);
-    plan.keep = args.keep;
+    plan.seed = args.file.seed.unwrap_or(plan.seed);
+    plan.file_size = args.file.file_size.or(plan.file_size);
+    plan.keep = args.file.keep;
     plan.overwrite = args.consent.overwrite.is_some();
     plan.continue_on_error |= args.continue_on_error;
     match plan.problem() {

@@ -7,7 +7,7 @@ use rustix::thread::CpuSet;
 
 use super::Failure;
 use super::pipeline::Options;
-use crate::device::{self, DeviceError, Facts, FilePlace, Root};
+use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
 use crate::plan::{EngineKind, Plan, Step};
@@ -128,7 +128,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
             return Err(Failure::input(format!("{} is named twice", named.display())));
         }
         has_recordable_name(&target)?;
-        fits(plan, &target)?;
+        fits(root, plan, &target)?;
         may_write(plan, &target)?;
         surveyed.push(target);
     }
@@ -214,10 +214,11 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
     let memory = crate::environment::Environment::read(root, "", String::new()).memory_bytes;
     let (size, why) = match plan.file_size {
         Some(size) => {
+            let given = size;
             let size = Bytes(size.0 / Bytes::MIB.0 * Bytes::MIB.0);
             if size < prepare::least(plan) {
                 return Err(Failure::input(format!(
-                    "a file of {size} is too small for this plan: give --file-size {} or more",
+                    "a file of {given} is too small for this plan: give --file-size {} or more",
                     prepare::least(plan).exact()
                 )));
             }
@@ -302,7 +303,7 @@ fn nearest<'a>(root: &Root, named: &'a Path) -> &'a Path {
 }
 
 /// Block sizes, ranges and direct I/O against the target.
-fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
+fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let path = target.named.display();
     for step in driving(plan, &target.named) {
         let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
@@ -330,6 +331,14 @@ fn fits(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
                     "{size} do not hold a block of {block} for each of {jobs} jobs: use fewer jobs or a smaller --bs"
                 ),
             });
+        }
+        let disk = target.facts.disk().filter(|_| step.iopoll && !step.fio);
+        let polls = |disk: &Node| root.text(format!("/sys/block/{}/queue/io_poll", disk.name));
+        if let Some(disk) = disk.filter(|disk| polls(disk).as_deref() == Some("0")) {
+            return bad(format!(
+                "{} has no poll queues, so that it cannot poll: leave --iopoll out",
+                disk.name
+            ));
         }
         if !step.direct {
             continue;

@@ -139,7 +139,7 @@ fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
         (&["slo", "--p99", "10ns"], "below what any clock here can show"),
         (&["slo", "--p99", "1ms", "--runtime", "5s"], "give --runtime 10s or more"),
         (&["slo", "--p99", "1ms", "--confirm", "5s"], "--confirm is shorter than a trial"),
-        (&["slo", "--p99", "1ms", "--rate-iops", "5"], "unexpected argument"),
+        (&["slo", "--p99", "1ms", "--rate-iops", "5"], "slo has no option --rate-iops"),
         (&["slo", "--p99", "1ms", "--rw", "randtrim"], "cannot be searched"),
         (&["slo", "--p99", "1ms", "a", "b"], "name one"),
         (&["slo", "--p99", "1ms", "--budget", "20s"], "--budget 20s is too short"),

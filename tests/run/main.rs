@@ -4,6 +4,7 @@
 //! does. What a machine cannot show (no root, no loop device) says `skipped` with the reason.
 
 mod answer;
+mod completions;
 mod devices;
 mod engines;
 mod exit_codes;

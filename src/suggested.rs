@@ -1,0 +1,47 @@
+//! Values that shells complete for options that take any text: presets, volume types, instances.
+
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
+
+use crate::catalogue::catalogue_file::Catalogue;
+use crate::plan::PRESETS;
+
+/// Takes any text, and offers these values to the shell.
+#[derive(Clone, Copy)]
+pub struct Suggested(pub fn() -> Vec<String>);
+
+impl TypedValueParser for Suggested {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &std::ffi::OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
+}
+
+/// The names of the presets.
+pub fn presets() -> Vec<String> {
+    PRESETS.iter().map(|preset| preset.name.to_string()).collect()
+}
+
+/// The volume types in their current edition. The provider stands before a name only where others have that name too, since bash takes
+/// what stands before a colon for another word.
+pub fn volume_types() -> Vec<String> {
+    let catalogue = Catalogue::shipped();
+    let current = catalogue.volumes.iter().filter(|v| !v.kind.contains('@'));
+    let alone = |kind: &str, id: &str| catalogue.find(kind, None).is_ok_and(|found| found.volume.id() == id);
+    current.map(|v| if alone(&v.kind, &v.id()) { v.kind.clone() } else { v.id() }).collect()
+}
+
+/// The instances whose limits are known by name.
+pub fn instances() -> Vec<String> {
+    Catalogue::shipped().instance_names().into_iter().map(str::to_string).collect()
+}
