@@ -222,7 +222,7 @@ impl VolumePromise {
     pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let size = block.0 as f64;
         let unit = self.unit.bytes_in(reading) as f64;
-        let counted = self.split.map_or(1, |split| block.0.div_ceil(split.0).max(1)) as f64;
+        let counted = self.split.map_or(1, |split| block.0.div_ceil(split.0.max(1)).max(1)) as f64;
         let by_iops = self.level.iops.of(direction).map(|cap| cap / counted);
         let by_bytes = self.level.throughput.of(direction).map(|cap| cap * unit);
         let formula = match (by_iops, by_bytes) {

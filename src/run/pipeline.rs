@@ -249,7 +249,9 @@ impl Running<'_> {
     fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
         // Of a course the steps that are to come are not known.
         let known = if self.record.plan.question.is_some() { 0 } else { self.record.plan.steps.len() };
-        (0..known).for_each(|number| drop(self.headroom(number)));
+        for number in 0..known {
+            let _ = self.headroom(number);
+        }
         for target in surveyed {
             let setting = ready::ReadySetting {
                 root: &self.root,
