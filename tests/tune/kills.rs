@@ -65,17 +65,17 @@ fn killed_while_knobs_are_compared() {
 fn killed_while_values_are_held() {
     let Some(device) = Traced::attach() else { return };
     let restores = |struck: &Struck| device.restored(&struck.story);
-    let (kinds, stride) = calls(4);
+    let (kinds, stride) = calls(6);
     let kills =
         device.at_each_call(KILL, (&kinds, stride), &[VOLPROOF, "tune", device.path()], || {}, restores);
     println!("{kills} kills of a tune that holds its values");
-    assert!(kills >= 20, "{kills}");
+    assert!(kills >= 14, "{kills}");
 }
 
 #[test]
 fn killed_under_other_schedulers() {
     let mut all = Vec::new();
-    for (scheduler, stride) in [("kyber", 13), ("bfq", 11)] {
+    for (scheduler, stride) in [("kyber", 19), ("bfq", 17)] {
         let Some(device) = Traced::with_scheduler(scheduler) else { return };
         if !device.usual.get("scheduler").is_some_and(|text| text.contains(&format!("[{scheduler}]"))) {
             println!("skipped: this kernel has no {scheduler}");
@@ -89,7 +89,7 @@ fn killed_under_other_schedulers() {
         all.push(device.at_each_call(KILL, (&kinds, stride), &[VOLPROOF, "restore"], keep, restores));
     }
     println!("{all:?} kills of tune and of restore under kyber and bfq");
-    assert!(all.iter().all(|kills| *kills >= 4), "{all:?}");
+    assert!(all.iter().all(|kills| *kills >= 3), "{all:?}");
 }
 
 /// The other programs that set knobs: each puts them back, or the next start does.
@@ -107,7 +107,7 @@ fn killed_in_other_front_ends() {
     let engine: Vec<&str> = ["run", device.path()].into_iter().chain(engine.split(' ')).collect();
     let installed = Command::new("fio").arg("--version").output().is_ok();
     let restores = |struck: &Struck| device.restored(&struck.story);
-    let stride = calls(11).1;
+    let stride = calls(17).1;
     let mut all = Vec::new();
     for program in [&million[..], &fio, &promised].into_iter().chain(installed.then_some(&engine[..])) {
         let program = [&[VOLPROOF], program].concat();

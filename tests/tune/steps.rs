@@ -71,13 +71,13 @@ fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
         }
     };
     let running = device.at_each_call(kill, every, &run, || {}, restores);
-    let failing = device.at_each_call("error=EIO", every, &run, || {}, honest);
+    let failing = device.at_each_call("error=EIO", (&CHANGES, 2), &run, || {}, honest);
     println!(
         "killed at each of {setting} calls that set, {putting_back} of restore, {starting} of another start, {running} of \
-         a run; each of {failing} calls of a run failed"
+         a run; every other call of a run failed, {failing} in all"
     );
     let all = [setting, putting_back, starting, running, failing];
-    assert!(all.iter().zip([30, 15, 15, 60, 60]).all(|(calls, least)| *calls >= least), "{all:?}");
+    assert!(all.iter().zip([30, 15, 15, 60, 25]).all(|(calls, least)| *calls >= least), "{all:?}");
 
     // What the kernel does not take back is told, with exit code 4 and the command, and is not forgotten.
     keep();

@@ -146,7 +146,9 @@ impl Traced {
         let story = format!("{program:?} {call} {n}: {}\n{log}", String::from_utf8_lossy(&out.stderr));
         assert_ne!(out.status.code(), Some(124), "it hangs: {story}");
         let happened = log.contains("INJECTED") || log.contains("killed by SIGKILL");
-        assert!(happened || out.status.success(), "{story}");
+        // A load of a millisecond need not have measured anything.
+        let idle = String::from_utf8_lossy(&out.stdout).contains("Nothing was measured");
+        assert!(happened || out.status.success() || idle, "{story}");
         Struck { happened, story, out }
     }
 
