@@ -207,6 +207,12 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     #[inline(always)]
     fn settle(&mut self, now: u64) {
         let busy = (self.slots.len() - self.idle) as u64;
+        if B::SINGLE {
+            // An interval may end before its last request was sent, where this thread had lost its CPU between two requests.
+            self.occupancy = self.occupancy.wrapping_add(busy * now.saturating_sub(self.settled));
+            self.settled = self.settled.max(now);
+            return;
+        }
         self.occupancy = self.occupancy.wrapping_add(busy.wrapping_mul(now.wrapping_sub(self.settled)));
         self.settled = now;
     }
