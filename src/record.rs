@@ -19,6 +19,7 @@ mod load_answer;
 mod lookup;
 mod record_file;
 mod reported;
+mod same_time;
 mod step_record;
 mod together;
 mod verdict;

@@ -1,20 +1,14 @@
 //! The figures of a run from the report of another tool.
 
 use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
-use crate::record::{
-    Conditions, ReportedDevice, ReportedFigures, ReportedLatency, ReportedRequests, ReportedStep,
-};
+use crate::record::{Conditions, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
 use crate::stats::little;
 use crate::unit::{Bytes, Nanos};
 
 /// The figures of a report, as far as the rules need them.
 pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
     let parts = told.parts();
-    // What moved has a rate: where one is not told, neither is the sum.
-    let sum = |of: &dyn Fn(&ReportedFigures) -> Option<f64>| -> Option<f64> {
-        parts.iter().map(|(_, f)| of(f)).sum::<Option<f64>>().filter(|x| *x > 0.0)
-    };
-    let iops = sum(&|f| f.iops.get());
+    let iops = told.sum_of_rates(|f| f.iops.get());
     let latencies: Vec<(f64, &ReportedLatency)> =
         parts.iter().filter_map(|(_, f)| Some((f.count(), f.latency()?.1))).collect();
     let total = told.ios();
@@ -39,7 +33,7 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
         direct: conditions.direct.get(),
         blocking: conditions.blocking.get(),
         iops,
-        bytes_per_second: sum(&|f| f.bytes_per_second.get()),
+        bytes_per_second: told.sum_of_rates(|f| f.bytes_per_second.get()),
         ios: (total > 0.0).then_some(total),
         block: conditions.single_block(),
         in_flight: in_flight(asked, by_law),

@@ -12,6 +12,9 @@ use super::{Conditions, Known};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
+/// Directions of one run whose times differ by less than this ran for the same time.
+const EVEN: f64 = 0.98;
+
 /// The report that a Record was made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -387,6 +390,24 @@ impl ReportedStep {
     /// Bytes of all directions.
     pub fn bytes(&self) -> Bytes {
         Bytes(self.parts().iter().map(|(_, f)| f.bytes.0).fold(0, u64::saturating_add))
+    }
+
+    /// The rates of all directions added up, each over the time of the longest: a direction that ended earlier did nothing afterwards. None
+    /// where a direction that moved something tells no rate.
+    pub fn sum_of_rates(&self, rate: impl Fn(&ReportedFigures) -> Option<f64>) -> Option<f64> {
+        let (parts, window) = (self.parts(), self.window().unwrap_or_default().as_seconds());
+        let share = |f: &ReportedFigures| match f.runtime.get() {
+            Some(own) if self.uneven() && window > 0.0 => own.as_seconds() / window,
+            _ => 1.0,
+        };
+        parts.iter().map(|(_, f)| Some(rate(f)? * share(f))).sum::<Option<f64>>().filter(|x| *x > 0.0)
+    }
+
+    /// One direction ran for a shorter time than another: by more than threads begin and end apart.
+    fn uneven(&self) -> bool {
+        let times: Vec<Nanos> = self.parts().iter().filter_map(|(_, f)| f.runtime.get()).collect();
+        let (least, most) = (times.iter().min(), times.iter().max());
+        least.zip(most).is_some_and(|(least, most)| (least.0 as f64) < EVEN * most.0 as f64)
     }
 
     /// How long its longest direction took.

@@ -146,11 +146,9 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     Ok(Found::Reports(all))
 }
 
-/// The Record with findings and verdict, where it came without those of this version.
+/// The Record with findings and verdict as its samples or figures give them, whatever the file says they are.
 pub fn judged(mut record: Record) -> Record {
-    if record.diagnoses().is_none() {
-        verdict::seal(&mut record);
-    }
+    verdict::seal(&mut record);
     record
 }
 

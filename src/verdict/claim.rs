@@ -16,7 +16,7 @@ use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 8] = [
+pub(super) const ONLY_SLOWS: [&str; 9] = [
     "headroom",
     "generator-limited",
     "own-cgroup-limit",
@@ -25,6 +25,7 @@ pub(super) const ONLY_SLOWS: [&str; 8] = [
     "depth-not-reached",
     "shared-disk",
     "not-all-volumes",
+    "ran-together",
 ];
 
 /// Why a mean latency fails, which is judged where one request is in flight.
@@ -255,6 +256,13 @@ impl Judge<'_> {
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
         }
+        if let Some(other) = self.ran_beside() {
+            why.push((
+                "ran-together",
+                format!("it ran together with {other}, so its rate is a part of what the volume did"),
+                "run one job after another (stonewall), or make them one job with numjobs",
+            ));
+        }
         let hosts = self.step.reported.as_ref().map_or(0, |r| r.hosts.len());
         if hosts > 1 && self.claimed.promise.volumes.len() == 1 {
             why.push((
@@ -272,6 +280,19 @@ impl Judge<'_> {
             ));
         }
         why
+    }
+
+    /// Another run of the same report that was under way at the same time.
+    fn ran_beside(&self) -> Option<&str> {
+        let told = self.step.reported.as_deref()?;
+        let place = self.record.steps.iter().position(|s| std::ptr::eq(s, self.step))?;
+        let beside = |(i, other): (usize, &StepRecord)| {
+            let other = other.reported.as_deref()?;
+            let together = if i < place { other.ran_beside(told) } else { told.ran_beside(other) };
+            together.filter(|_| i != place).map(|_| ())
+        };
+        let mut others = self.record.steps.iter().enumerate();
+        others.find(|(i, other)| beside((*i, other)).is_some()).map(|(_, other)| other.name.as_str())
     }
 
     /// The reason of a FAIL, from the findings.

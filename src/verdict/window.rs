@@ -30,6 +30,13 @@ pub struct Allowance {
     pub seconds: Option<f64>,
 }
 
+impl Allowance {
+    /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.
+    fn at_rate(&self, rate: f64, baseline: f64) -> Option<f64> {
+        self.seconds.map(|s| s * (self.per_second - baseline) / (rate - baseline).max(1e-9))
+    }
+}
+
 /// The promise that a window is held against, in I/Os or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClaimTerms {
@@ -165,8 +172,9 @@ impl JudgedWindow {
         w.look_at_cut(judged, &a, promised, terms);
         w.look_at_lapses(bins.len(), terms);
         w.look_at_seconds(judged, promised, terms);
-        if !(terms.judge_burst && terms.burst.is_some()) {
-            w.look_at_excess(judged, terms);
+        match terms.burst.filter(|_| terms.judge_burst) {
+            Some(promised) => w.look_at_length(promised, terms),
+            None => w.look_at_excess(judged, terms),
         }
         Some(w)
     }
@@ -258,6 +266,22 @@ impl JudgedWindow {
         }
     }
 
+    /// A burst that ended before its promised length undoes a PASS: its bucket may not have been full.
+    fn look_at_length(&mut self, promised: Allowance, terms: &ClaimTerms) {
+        // What was judged is the burst, and the baseline after it is no part of the answer.
+        let Some(burst) = self.burst.take() else { return };
+        let Some(lasts) = promised.at_rate(self.finding.value, terms.least) else { return };
+        if self.answer == Answer::Pass && burst.seconds < lasts * (1.0 - terms.tolerance) {
+            self.answer = Answer::Inconclusive;
+            self.finding.more_seconds = None;
+            self.reasons.push(format!(
+                "the burst ended after {}, and a full bucket lasts {} at this rate: leave the volume idle until the bucket is full, then run it again",
+                Nanos((burst.seconds * 1e9) as u64).clock(),
+                Nanos((lasts * 1e9) as u64).clock()
+            ));
+        }
+    }
+
     /// A rate above the promise undoes a PASS.
     fn look_at_excess(&mut self, bins: &[u64], terms: &ClaimTerms) {
         if self.answer != Answer::Pass {
@@ -294,9 +318,7 @@ impl Excess {
             return Some(Excess { reason, more_seconds: None });
         }
         let burst = terms.burst?;
-        // Credits go at the rate beyond the baseline.
-        let lasts =
-            burst.seconds.map(|s| s * (burst.per_second - terms.least) / (rate - terms.least).max(1e-9));
+        let lasts = burst.at_rate(rate, terms.least);
         let more_seconds = lasts.map(|s| (s - seconds + 60.0).max(60.0).ceil() as u64);
         let wait = match (lasts, more_seconds) {
             (Some(s), Some(more)) => format!(
@@ -423,6 +445,14 @@ mod tests {
         assert!(inside.finding.more_seconds.is_some_and(|s| s.abs_diff(1260) < 10), "{inside:?}");
         let asked = judged(600, &ClaimTerms { judge_burst: true, ..terms }, |_| 300);
         assert_eq!((asked.answer, asked.promised), (Answer::Pass, 3000.0));
+        // A tenth of the credits that are promised.
+        let short =
+            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 1800 { 300 } else { 100 });
+        assert_eq!(short.answer, Answer::Inconclusive, "{short:?}");
+        assert!(
+            short.reasons[0].contains("the burst ended after 3 min") && short.burst.is_none(),
+            "{short:?}"
+        );
         let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
         assert_eq!(over.answer, Answer::Fail, "{over:?}");
         let kept = judged(600, &terms, |i| if i < 3000 { 300 } else { 100 });

@@ -93,6 +93,65 @@ fn another_promise_is_judged_anew() {
 }
 
 #[test]
+fn a_verdict_that_a_file_says_of_itself_is_not_believed() {
+    let folder = Folder::new("forged");
+    let mut record = run(&folder.0, PLAN, &PROMISED);
+    record["verdict"]["outcome"] = "pass".into();
+    record["verdict"]["claims"][0]["outcome"] = "pass".into();
+    record["verdict"]["claims"][0]["reason"] = "".into();
+    record["findings"] = Value::Array(Vec::new());
+    std::fs::write(folder.0.join("forged.json"), record.to_string()).unwrap();
+    for same in [&[][..], &PROMISED] {
+        let (code, text) = volproof(&folder.0, &[&["verdict", "forged.json"][..], same].concat());
+        assert!(code == Some(1) && text.starts_with("FAIL"), "{code:?}: {text}");
+    }
+    for line in [
+        &["show", "forged.json", "--details"][..],
+        &["explain", "forged.json"],
+        &["convert", "forged.json", "--to", "record"],
+    ] {
+        let (_, text) = volproof(&folder.0, line);
+        assert!(
+            text.contains("throttle") && !text.contains("PASS") && !text.contains("\"pass\""),
+            "{line:?}: {text}"
+        );
+    }
+}
+
+/// A type of the lab that promises so many IOPS.
+const LAB: &str = "[[volume]]\nprovider = 'alibaba'\ntype = 'lab'\nname = 'Lab'\nmedia = 'ssd'\nstatus = 'current'\ncapacity_gib = [20, 100]\n\
+    iops = 0\nthroughput = 1000\nthroughput_unit = 'MB/s'\nunit_bytes = 1000000\nunit_certain = true\nsource = 'the lab'\nas_of = '2026-11'\n\
+    confidence = 'high'\n";
+
+#[test]
+fn jobs_of_fio_are_not_judged_by_a_part_of_what_the_volume_did() {
+    let folder = Folder::new("parts");
+    let report = |name: &str| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/fio").join(name);
+    let judged = |name: &str, iops: u32| {
+        std::fs::write(folder.0.join("lab.toml"), LAB.replace("iops = 0", &format!("iops = {iops}")))
+            .unwrap();
+        let promise =
+            ["--promise", "alibaba:lab", "--volume-size", "50GiB", "--catalog", "lab.toml", "--json"];
+        let report = report(name);
+        let (_, text) = volproof(&folder.0, &[&["verdict", report.to_str().unwrap()][..], &promise].concat());
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        value["verdict"]["claims"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|c| (c["outcome"].clone(), c["blocker"].clone()))
+            .collect::<Vec<_>>()
+    };
+    // Two jobs of 5,825 IOPS at the same time: neither shows that the volume has less than 10,500.
+    let one = ("invalid".into(), "ran-together".into());
+    assert_eq!(judged("3.33-together.txt", 10_500), [one.clone(), one]);
+    // Reads for 62 s and writes for 124 s: 1,468 a second over the longer time, 1,965 while both ran.
+    assert_eq!(judged("3.33-uneven.txt", 1_950), []);
+    let (_, text) = volproof(&folder.0, &["explain", report("3.33-uneven.txt").to_str().unwrap()]);
+    assert!(text.contains("together 1,468 IOPS"), "{text}");
+}
+
+#[test]
 fn runs_that_end_early_and_runs_without_a_promise_hold_findings_too() {
     let folder = Folder::new("early");
     let record = run(&folder.0, PLAN, &[]);
