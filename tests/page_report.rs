@@ -236,7 +236,7 @@ fn the_verdict_stands_on_top_with_its_gauge() {
 fn findings_come_with_evidence_and_advice() {
     let page = judged(120, 64, 2052);
     let card = page.split("<article class=\"finding\">").nth(1).unwrap().split("</article>").next().unwrap();
-    for part in ["reads · <code>throttle</code>", "●●●", "proven", "2,052", "<li>", "class=\"advice\""]
+    for part in ["reads · <code>throttle</code>", "●●○", "likely", "2,052", "<li>", "class=\"advice\""]
     {
         assert!(card.contains(part), "{part}: {card}");
     }

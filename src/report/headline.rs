@@ -178,7 +178,11 @@ pub fn measured(record: &Record) -> String {
         [(step, d, s)] => {
             let size = record.conditions(step).single_block();
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
-            let p99 = s.service_latency_ns.percentiles.get("99");
+            // Under a rate a client waits from the intended start on.
+            let latency = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
+            let holds = latency.censored == 0 && !latency.unsettled.iter().any(|p| p == "99");
+            let holds = holds || s.response_latency_ns.is_none();
+            let p99 = latency.percentiles.get("99").filter(|_| holds);
             let slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
             format!("{} {}s{size} a second{slowest}.", significant(s.iops), d.name())
         }

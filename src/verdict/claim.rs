@@ -16,7 +16,7 @@ use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 9] = [
+pub(super) const ONLY_SLOWS: [&str; 8] = [
     "headroom",
     "generator-limited",
     "own-cgroup-limit",
@@ -24,7 +24,6 @@ pub(super) const ONLY_SLOWS: [&str; 9] = [
     "cpu-quota",
     "depth-not-reached",
     "shared-disk",
-    "not-all-volumes",
     "ran-together",
 ];
 

@@ -14,6 +14,8 @@ use crate::stats::rate::{Estimate, TooShort};
 use crate::stats::steady::{self, Assessment, ROUNDS};
 use crate::unit::{Nanos, significant};
 
+/// A PASS needs so many of the seconds that deliver, where the provider promises no share of time.
+const MOST_SECONDS: f64 = 0.9;
 /// Share of the promise that a second must deliver to count as delivered: what providers promise by time is this.
 pub const DELIVERED: f64 = 0.90;
 /// A rate this much above everything that the type can give is not that type's.
@@ -256,6 +258,14 @@ impl JudgedWindow {
             promised: terms.time,
             answer: answer.map(outcome),
         });
+        if terms.time.is_none() && self.answer == Answer::Pass && share.share() < MOST_SECONDS {
+            self.answer = Answer::Inconclusive;
+            self.finding.more_seconds = None;
+            self.reasons.push(format!(
+                "the mean is met, but only {} % of the seconds delivered 90 % of the promise: find out what slows the others down",
+                significant(100.0 * share.share())
+            ));
+        }
         if let (Some(Answer::Fail), Some(time), Answer::Pass) = (answer, terms.time, self.answer) {
             self.answer = Answer::Fail;
             self.reasons.push(format!(
@@ -284,11 +294,16 @@ impl JudgedWindow {
 
     /// A rate above the promise undoes a PASS.
     fn look_at_excess(&mut self, bins: &[u64], terms: &ClaimTerms) {
-        if self.answer != Answer::Pass {
+        let waits = self.answer == Answer::Inconclusive && self.finding.more_seconds.is_some();
+        if self.answer != Answer::Pass && !waits {
             return;
         }
         let seconds = bins.len() as f64 / PER_SECOND as f64;
         let Some(excess) = Excess::of(self.finding.value, seconds, terms) else { return };
+        if waits {
+            // More time decides nothing about another type.
+            self.reasons.clear();
+        }
         self.answer = Answer::Inconclusive;
         self.finding.more_seconds = excess.more_seconds;
         self.reasons.push(excess.reason);
