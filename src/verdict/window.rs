@@ -258,7 +258,9 @@ impl JudgedWindow {
             promised: terms.time,
             answer: answer.map(outcome),
         });
-        if terms.time.is_none() && self.answer == Answer::Pass && share.share() < MOST_SECONDS {
+        // Whoever tolerates more than a tenth tolerates such seconds as well.
+        let strict = terms.time.is_none() && terms.tolerance <= 1.0 - DELIVERED;
+        if strict && self.answer == Answer::Pass && share.share() < MOST_SECONDS {
             self.answer = Answer::Inconclusive;
             self.finding.more_seconds = None;
             self.reasons.push(format!(
