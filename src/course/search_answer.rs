@@ -4,7 +4,7 @@ use super::FinishedStep;
 use super::searching::{BEYOND, CEILING, LONGEST, named};
 use crate::plan::LoadSearch;
 use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
-use crate::unit::{Nanos, grouped};
+use crate::unit::{Nanos, grouped, significant};
 
 impl LoadSearch {
     /// The answer so far; none before the first step has finished.
@@ -44,7 +44,7 @@ impl LoadSearch {
 
     fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
-        let rate = |r: f64| grouped(r.round() as u64);
+        let rate = |r: f64| if r < 100.0 { significant(r) } else { grouped(r.round() as u64) };
         let alone = answer.unloaded_ns.unwrap_or_default();
         let Some(holds) = answer.holds_per_second else {
             return match answer.refused_per_second {
@@ -53,7 +53,11 @@ impl LoadSearch {
                     self.figure
                 ),
                 Some(refused) => {
-                    format!("No load was found with a {limit}: {} IOPS already exceeds it.", rate(refused))
+                    let fails =
+                        |t: &LoadTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
+                    let failed = answer.trials.iter().any(fails);
+                    let why = if failed { "already exceeds it" } else { "is not shown to keep it" };
+                    format!("No load was found with a {limit}: {} IOPS {why}.", rate(refused))
                 }
                 None => "No load has been tried yet.".into(),
             };
@@ -63,6 +67,11 @@ impl LoadSearch {
             None => "not confirmed".into(),
         };
         let mut text = match answer.refused_per_second {
+            // A trial that credits carried for its whole time looks like this.
+            Some(_) if !answer.monotone => format!(
+                "{} IOPS kept a {limit} in a trial ({sure}), but a load failed that another trial of it or of a higher one kept: it may not last",
+                rate(holds)
+            ),
             Some(refused) => format!(
                 "{} IOPS keeps a {limit} ({sure}), {} IOPS is not shown to keep it",
                 rate(holds),

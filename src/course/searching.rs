@@ -14,7 +14,7 @@ use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
 use crate::record::{CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
 use crate::stats::mean_latency::MeanLatency;
-use crate::stats::percentile::{effective_samples, pooled};
+use crate::stats::percentile::{effective_samples_above, pooled};
 use crate::unit::{Nanos, total};
 
 /// The bracket is narrow enough when its ends differ by this share.
@@ -144,7 +144,7 @@ impl LoadSearch {
         };
         let edge = bucket(self.limit.0);
         let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
-        let effective = effective_samples(seconds, share);
+        let effective = effective_samples_above(seconds, self.limit);
         let (low, high) = share_interval(above * effective, effective);
         let outcome = if high <= 1.0 - share {
             TrialOutcome::Holds

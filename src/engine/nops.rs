@@ -1,8 +1,8 @@
 //! Headroom: how many I/Os a second this machine can send and reap for a load, found with requests that do nothing.
 //!
 //! The load's own loop runs on a ring of `IORING_OP_NOP`: the kernel completes each request at once, without block layer, driver and
-//! device. A loop without any system call (the null engine) was tried first and is some ten times faster than any real I/O can be, so
-//! that no volume comes near it. The figure is still an upper bound: block layer and driver cost CPU time as well.
+//! device. A loop without system calls (the null engine) would leave out what every real I/O pays. The figure is still an upper bound:
+//! block layer and driver cost CPU time as well.
 //!
 //! I/Os are counted against the CPU time of the load threads and not against the clock on the wall, so that other processes
 //! do not change the figure.

@@ -63,18 +63,14 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a Sparse>) -> Histogram {
     all
 }
 
-/// How many independent samples the run is worth at the percentile `share`: the number of samples over the design effect.
-///
-/// The seconds are put into [`BATCHES`] equal groups (fewer when there are fewer seconds), and the spread of the share
-/// above the percentile between groups is compared with what independent samples would show. A single second cannot show
-/// any dependence and counts as independent. Never above the number of samples.
-pub fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
-    let all = pooled(seconds);
-    let samples = all.count() as f64;
-    match all.quantile(share) {
-        Some(value) => samples / design_effect(seconds, &all, share, value).max(1.0),
-        None => 0.0,
-    }
+/// How many independent samples the run is worth for the share of samples above a limit, which may lie far from the percentile that is
+/// limited: how fast I/Os drift says nothing of the slow ones. All samples where none is above the limit.
+pub fn effective_samples_above(seconds: &[Sparse], limit: Nanos) -> f64 {
+    let edge = bucket(limit.0);
+    let above = |h: &Sparse| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1)) as f64;
+    let samples = total(seconds.iter().map(Sparse::count)) as f64;
+    let share = seconds.iter().map(above).sum::<f64>() / samples.max(1.0);
+    samples / between_groups(seconds, share, above).max(1.0)
 }
 
 /// The table of one run: every percentile of `wanted` that may be printed, with its interval.
@@ -109,28 +105,35 @@ pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
 }
 
 /// Variance of the share above the percentile between groups of seconds, over that of independent samples.
+///
+/// The seconds are put into [`BATCHES`] equal groups, fewer when there are fewer seconds. A single second cannot show any dependence and
+/// counts as independent.
 fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) -> f64 {
-    let groups = BATCHES.min(seconds.len());
-    let samples = all.count() as f64;
-    let independent = share * (1.0 - share) * samples;
-    if groups < 2 || independent <= 0.0 {
-        return 1.0;
-    }
     // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
     let edge = bucket(value.0);
     let counts_above = |h: &Sparse| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1));
     let counts_at = |h: &Sparse| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
     let at = total(seconds.iter().map(counts_at));
     let above = total(seconds.iter().map(counts_above));
-    let part = ((1.0 - share) * samples - above as f64) / (at as f64).max(1.0);
+    let part = ((1.0 - share) * all.count() as f64 - above as f64) / (at as f64).max(1.0);
+    between_groups(seconds, 1.0 - share, |h| counts_above(h) as f64 + part * counts_at(h) as f64)
+}
+
+/// Variance between groups of seconds of the samples that `slow` counts, over that of independent samples of which `share` is slow; 1 where
+/// nothing can be compared.
+fn between_groups(seconds: &[Sparse], share: f64, slow: impl Fn(&Sparse) -> f64) -> f64 {
+    let groups = BATCHES.min(seconds.len());
+    let independent = share * (1.0 - share) * total(seconds.iter().map(Sparse::count)) as f64;
+    if groups < 2 || independent <= 0.0 {
+        return 1.0;
+    }
     let per_group = seconds.len() / groups;
     let skipped = seconds.len() - per_group * groups;
     let squares: f64 = seconds[skipped..]
         .chunks_exact(per_group)
         .map(|group| {
             let n = total(group.iter().map(Sparse::count));
-            let slow: f64 = group.iter().map(|h| counts_above(h) as f64 + part * counts_at(h) as f64).sum();
-            (slow - (1.0 - share) * n as f64).powi(2)
+            (group.iter().map(&slow).sum::<f64>() - share * n as f64).powi(2)
         })
         .sum();
     let whole = seconds.len() as f64 / (per_group * groups) as f64;
@@ -140,6 +143,10 @@ fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
+        measure(seconds, &[("", share)]).first().map_or(0.0, |p| p.effective_samples)
+    }
 
     /// One second with `fast` I/Os of 100 us and `slow` of 80 ms.
     fn second(fast: u64, slow: u64) -> Sparse {
@@ -179,6 +186,27 @@ mod tests {
     fn a_single_second_and_none_at_all_are_answered() {
         assert_eq!(effective_samples(&[second(1000, 20)], 0.99), 1020.0);
         assert_eq!(effective_samples(&[], 0.99), 0.0);
+    }
+
+    #[test]
+    fn samples_above_a_limit_are_those_of_the_slow_ones() {
+        // The fast ones drift and the slow ones do not: the percentile is worth little, the share above 10 ms all.
+        let drifting: Vec<Sparse> = (0..300)
+            .map(|i| {
+                let mut h = Histogram::new();
+                h.record_n(Nanos::micros(100 + i), 1000);
+                h.to_sparse()
+            })
+            .collect();
+        let limit = Nanos::millis(10);
+        assert!(effective_samples(&drifting, 0.99) < 30_000.0);
+        assert_eq!(effective_samples_above(&drifting, limit), 300_000.0);
+        // All slow ones in one tenth of the time.
+        let lumped: Vec<Sparse> = (0..300).map(|i| second(1000, if i < 30 { 100 } else { 0 })).collect();
+        assert!(effective_samples_above(&lumped, limit) < 3_000.0);
+        let even: Vec<Sparse> = (0..300).map(|_| second(1000, 10)).collect();
+        assert_eq!(effective_samples_above(&even, limit), 303_000.0);
+        assert_eq!(effective_samples_above(&[], limit), 0.0);
         assert!(table(&[Sparse::default(), Sparse::default()], &STANDARD).is_empty());
         // Seconds in which nothing completed belong to the run.
         assert!(effective_samples(&[Sparse::default(), second(1000, 20)], 0.99) > 0.0);
