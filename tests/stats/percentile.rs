@@ -2,7 +2,7 @@
 //! fixed, so the shares never change.
 
 use volproof::hist::{Histogram, Sparse};
-use volproof::stats::percentile::{Percentile, printable, table};
+use volproof::stats::percentile::{Percentile, measure, printable, table};
 use volproof::unit::Nanos;
 
 use crate::noise::Noise;
@@ -80,7 +80,7 @@ fn bursts_lower_the_effective_number_as_much_as_they_should() {
     let expected = (IOS as usize * SECONDS) as f64 / (1.0 + between * IOS as f64 / (0.99 * 0.01));
     let mut inverse = 0.0;
     for _ in 0..50 {
-        inverse += 1.0 / volproof::stats::percentile::effective_samples(&seconds(&mut noise), 0.99) / 50.0;
+        inverse += 1.0 / measure(&seconds(&mut noise), &[("p99", 0.99)])[0].effective_samples / 50.0;
     }
     let ratio = 1.0 / inverse / expected;
     println!("effective {:.0}, expected {expected:.0}", 1.0 / inverse);

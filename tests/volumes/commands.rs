@@ -81,7 +81,7 @@ fn every_recommended_command_runs_and_decides() {
         volumes.push(Volume::new("constant rate", "plain", 120, &format!("iodepth={depth}"), queue));
     }
     volumes.push(Volume::new("one at a time", "plain", 120, "iodepth=1", "latency=4ms"));
-    let lab = Lab::new();
+    let lab = Lab::with_all_types();
     let known = known();
     let (mut all, mut shallow) = (BTreeSet::new(), 0);
     for volume in &volumes {

@@ -101,7 +101,7 @@ pub struct Lab(tempfile::TempDir);
 
 impl Lab {
     /// A new folder.
-    pub fn new() -> Lab {
+    pub fn with_all_types() -> Lab {
         let dir = tempfile::tempdir().unwrap();
         let entry = |(kind, more): &(&str, &str)| {
             format!(
@@ -157,7 +157,7 @@ impl Lab {
 
 /// Runs volumes, several to a plan, and returns what was said of each.
 pub fn judge(volumes: &[Volume]) -> Vec<Said> {
-    let lab = Lab::new();
+    let lab = Lab::with_all_types();
     let mut said: Vec<Option<Said>> = volumes.iter().map(|_| None).collect();
     for kind in TYPES.map(|t| t.0) {
         // A step with one request in flight is no test of the rate where another step is one: it gets a plan of its own.
