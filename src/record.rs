@@ -56,6 +56,7 @@ pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportProgram, ReportedDevice, ReportedFailure, ReportedFigures,
     ReportedHost, ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
+pub use same_time::TimedRun;
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use together::Together;
 pub use verdict::{Claim, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};

@@ -2,7 +2,7 @@
 
 use crate::diagnose::cap::megabytes;
 use crate::doubt::{Doubt, Severity};
-use crate::record::{Record, ReportedStep, StepRecord};
+use crate::record::{Record, ReportedStep, StepRecord, TimedRun};
 use crate::unit::grouped;
 
 /// Runs of a report that are held against each other, each with all others.
@@ -12,11 +12,12 @@ const MOST: usize = 512;
 pub fn of_report(record: &Record) -> Vec<Doubt> {
     let runs: Vec<(&StepRecord, &ReportedStep)> =
         record.steps.iter().filter_map(|s| Some((s, s.reported.as_deref()?))).take(MOST).collect();
+    let timed: Vec<TimedRun> = runs.iter().map(|(_, r)| TimedRun::of(r)).collect();
     let mut set: Vec<usize> = (0..runs.len()).collect();
     let mut why: Vec<Vec<&'static str>> = vec![Vec::new(); runs.len()];
     for later in 0..runs.len() {
         for earlier in 0..later {
-            let Some(reason) = runs[earlier].1.ran_beside(runs[later].1) else { continue };
+            let Some(reason) = timed[earlier].ran_beside(timed[later]) else { continue };
             let (from, to) = (set[later], set[earlier]);
             if from != to {
                 set.iter_mut().filter(|s| **s == from).for_each(|s| *s = to);

@@ -7,11 +7,22 @@ use crate::unit::Nanos;
 /// `elapsed` counts whole seconds, and threads begin and end a moment apart.
 const SLACK: Nanos = Nanos::seconds(2);
 
-impl ReportedStep {
+/// A run of a report with its length, which is worked out once for all comparisons.
+#[derive(Clone, Copy, Debug)]
+pub struct TimedRun<'a> {
+    run: &'a ReportedStep,
+    length: Nanos,
+}
+
+impl<'a> TimedRun<'a> {
+    /// Of a run.
+    pub fn of(run: &'a ReportedStep) -> TimedRun<'a> {
+        TimedRun { run, length: run.window().unwrap_or_default() }
+    }
+
     /// Why this run and a later one of the same report were under way at the same time; none where nothing says that they were.
-    pub fn ran_beside(&self, later: &ReportedStep) -> Option<&'static str> {
-        let (a, b) = (self, later);
-        let [from, to] = [a, b].map(|r| r.window().unwrap_or_default());
+    pub fn ran_beside(self, later: TimedRun<'_>) -> Option<&'static str> {
+        let (a, from, b, to) = (self.run, self.length, later.run, later.length);
         if let (Some(start), Some(other)) = (a.began_ms, b.began_ms) {
             let ends = |start: u64, length: Nanos| start.saturating_add(length.0 / 1_000_000);
             let both = ends(start, from).min(ends(other, to)).saturating_sub(start.max(other));

@@ -8,7 +8,9 @@ use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::doubt::Severity;
 use crate::plan::Pattern;
-use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::record::{
+    Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord, TimedRun,
+};
 use crate::sample::Direction;
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
@@ -283,10 +285,10 @@ impl Judge<'_> {
 
     /// Another run of the same report that was under way at the same time.
     fn ran_beside(&self) -> Option<&str> {
-        let told = self.step.reported.as_deref()?;
+        let told = TimedRun::of(self.step.reported.as_deref()?);
         let place = self.record.steps.iter().position(|s| std::ptr::eq(s, self.step))?;
         let beside = |(i, other): (usize, &StepRecord)| {
-            let other = other.reported.as_deref()?;
+            let other = TimedRun::of(other.reported.as_deref()?);
             let together = if i < place { other.ran_beside(told) } else { told.ran_beside(other) };
             together.filter(|_| i != place).map(|_| ())
         };
