@@ -40,7 +40,7 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
         (None, None) => return None,
     };
     let share = count * f.mean_ns / time;
-    if share < FLUSHES || f.mean_ns <= 0.0 || count < 1.0 {
+    if !share.is_finite() || share < FLUSHES || f.mean_ns <= 0.0 || count < 1.0 {
         return None;
     }
     let mean = Nanos(f.mean_ns as u64);
