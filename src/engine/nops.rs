@@ -26,6 +26,8 @@ use crate::unit::{Bytes, Nanos};
 const PART: u64 = 100;
 const SHORTEST: Nanos = Nanos::millis(20);
 const LONGEST: Nanos = Nanos::millis(500);
+/// A step that is to run for less than this has no headroom, nor has one that ends by an amount: to measure it could take longer than the step.
+const WORTH: Nanos = Nanos::seconds(1);
 /// The size of a target that does not exist.
 const SIZE: Bytes = Bytes::gib(1024);
 
@@ -34,10 +36,10 @@ const SIZE: Bytes = Bytes::gib(1024);
 pub struct Headrooms(Vec<(Step, usize, Option<Headroom>)>);
 
 impl Headrooms {
-    /// The headroom for a step on so many targets; none for a step that the null engine or the installed fio does, and where io_uring
-    /// cannot be used.
+    /// The headroom for a step on so many targets; none for a step that the null engine or the installed fio does, for one of less than a
+    /// second, and where io_uring cannot be used.
     pub fn of(&mut self, step: &Step, targets: usize) -> Option<Headroom> {
-        if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() {
+        if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() || step.runtime < WORTH {
             return None;
         }
         let probe = of_nops(step);
