@@ -42,20 +42,19 @@ impl Headrooms {
         if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() || step.runtime < WORTH {
             return None;
         }
-        let probe = of_nops(step);
-        // Another runtime makes no other load.
-        let alike = |other: &Step| Step { runtime: probe.runtime, ..other.clone() } == probe;
-        if let Some((.., known)) = self.0.iter().find(|(step, n, _)| *n == targets && alike(step)) {
+        let load = load_alone(step);
+        if let Some((.., known)) = self.0.iter().find(|(other, n, _)| *n == targets && *other == load) {
             return known.clone();
         }
-        let found = measured(&probe, targets);
-        self.0.push((probe, targets, found.clone()));
+        let runtime = Nanos(step.runtime.0 / PART).clamp(SHORTEST, LONGEST);
+        let found = measured(&Step { runtime, ..load.clone() }, targets);
+        self.0.push((load, targets, found.clone()));
         found
     }
 }
 
-/// The same load for a moment, without what waits: a rate, flushes, an end by amount.
-fn of_nops(step: &Step) -> Step {
+/// The load of a step without what waits (a rate, flushes, an end by amount) and without its runtime: another one makes no other load.
+fn load_alone(step: &Step) -> Step {
     Step {
         rw: step.rw,
         rwmix: step.rwmix,
@@ -73,7 +72,6 @@ fn of_nops(step: &Step) -> Step {
         buffer_pattern: step.buffer_pattern.clone(),
         cpus: step.cpus.clone(),
         cpus_shared: step.cpus_shared,
-        runtime: Nanos(step.runtime.0 / PART).clamp(SHORTEST, LONGEST),
         ..Step::default()
     }
 }
