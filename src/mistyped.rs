@@ -116,7 +116,7 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     }
     let measures = find("bs").is_some();
     if let Some((_, instead)) = INSTEAD.iter().find(|(typed, _)| measures && typed.contains(&name)) {
-        return vec![format!("{instead}")];
+        return vec![(*instead).to_string()];
     }
     if Preset::find(name).is_some() && find("preset").is_some() {
         return vec![format!("did you mean --preset {name}?")];
@@ -130,13 +130,10 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
         let aliases = arg.get_visible_aliases().unwrap_or_default();
         aliases.into_iter().chain(arg.get_long()).map(str::to_string).collect::<Vec<_>>()
     };
-    let likeness = |arg: &Arg| {
-        let each = names(arg).into_iter().map(|known| strsim::jaro_winkler(&known, name));
-        each.fold(0.0, f64::max)
-    };
     let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-    let nearest = shown.map(|arg| (likeness(arg), arg)).max_by(|a, b| a.0.total_cmp(&b.0));
-    if let Some((_, arg)) = nearest.filter(|(likeness, _)| *likeness > LIKENESS) {
+    if let Some(arg) =
+        nearest(name, shown.flat_map(|arg| names(arg).into_iter().map(move |known| (known, arg))))
+    {
         return vec![described(arg)];
     }
     let has = |other: &&Command| other.get_arguments().any(|arg| arg.get_long() == Some(name));
@@ -145,6 +142,13 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
         [] => vec![],
         _ => vec![format!("it is an option of volproof {}", others.join(", "))],
     }
+}
+
+/// What the name stands for of which the typed one is most likely a misspelling, if of any.
+fn nearest<T>(typed: &str, known: impl Iterator<Item = (impl AsRef<str>, T)>) -> Option<T> {
+    let likely = known.map(|(name, what)| (strsim::jaro_winkler(name.as_ref(), typed), what));
+    let (likeness, what) = likely.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    (likeness > LIKENESS).then_some(what)
 }
 
 /// An option as a suggestion: `did you mean --bs <SIZE>? Block size`.
@@ -159,14 +163,12 @@ fn described(arg: &Arg) -> String {
 fn unknown_command(typed: &str, cli: &Command) -> String {
     let mut text = wrap("volproof: ", &format!("there is no command '{typed}'"));
     let row = COMMANDS.iter().find(|(words, ..)| words.contains(&typed));
-    let names = cli.get_subcommands().map(Command::get_name);
-    let nearest =
-        names.map(|known| (strsim::jaro_winkler(known, typed), known)).max_by(|a, b| a.0.total_cmp(&b.0));
+    let names = cli.get_subcommands().map(|command| (command.get_name(), command.get_name()));
     if let Some((_, line, about)) = row {
         text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
     } else if Path::new(typed).exists() {
         text += &wrap("  ", &format!("did you mean `volproof run {typed}`? the standard tests on it"));
-    } else if let Some((_, near)) = nearest.filter(|(likeness, _)| *likeness > LIKENESS) {
+    } else if let Some(near) = nearest(typed, names) {
         text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
     }
     text + &wrap("  ", "`volproof --help` lists all commands")
