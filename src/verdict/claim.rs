@@ -287,13 +287,12 @@ impl Judge<'_> {
     fn ran_beside(&self) -> Option<&str> {
         let told = TimedRun::of(self.step.reported.as_deref()?);
         let place = self.record.steps.iter().position(|s| std::ptr::eq(s, self.step))?;
-        let beside = |(i, other): (usize, &StepRecord)| {
-            let other = TimedRun::of(other.reported.as_deref()?);
-            let together = if i < place { other.ran_beside(told) } else { told.ran_beside(other) };
-            together.filter(|_| i != place).map(|_| ())
+        let beside = |i: usize, other: &StepRecord| {
+            let other = other.reported.as_deref().map(TimedRun::of)?;
+            if i < place { other.ran_beside(told) } else { told.ran_beside(other) }
         };
-        let mut others = self.record.steps.iter().enumerate();
-        others.find(|(i, other)| beside((*i, other)).is_some()).map(|(_, other)| other.name.as_str())
+        let mut others = self.record.steps.iter().enumerate().filter(|(i, _)| *i != place);
+        others.find(|(i, other)| beside(*i, other).is_some()).map(|(_, other)| other.name.as_str())
     }
 
     /// The reason of a FAIL, from the findings.
