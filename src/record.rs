@@ -277,6 +277,11 @@ impl Record {
         self.plan.steps.iter().any(|s| s.simulate.is_some())
     }
 
+    /// No I/O of any step completed.
+    pub fn measured_nothing(&self) -> bool {
+        self.steps.iter().all(|step| step.directions().next().is_none())
+    }
+
     /// The step of that name in the plan.
     pub fn plan_step(&self, name: &str) -> Option<&Step> {
         let place = self.lookup().planned(name);

@@ -79,9 +79,7 @@ fn ended(record: &Record) -> (&'static str, String) {
     let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
     match (&record.state, blocker) {
         (State::Failed(why), _) => ("FAILED", why.clone()),
-        (State::Interrupted, _) if record.steps.iter().all(|step| step.directions().next().is_none()) => {
-            ("INTERRUPTED", String::new())
-        }
+        (State::Interrupted, _) if record.measured_nothing() => ("INTERRUPTED", String::new()),
         (State::Interrupted, _) => ("INTERRUPTED", "what was measured until then".into()),
         (State::Running, _) => ("CUT OFF", "later steps are missing".into()),
         (State::Complete, Some(w)) => (NOT_VALID, w.message.clone()),

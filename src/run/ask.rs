@@ -10,7 +10,6 @@ use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Preset, Question};
 use crate::report::course_text;
-use crate::unit::Bytes;
 
 /// `sweep`.
 ///
@@ -70,9 +69,8 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         let root = Root::system();
         let surveyed = targets::survey(&root, &plan, &options)?;
         plans::engines(&plan, &root)?;
-        let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
         let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-        return print(&course_text::plan(&plan, &named, &forecast, (fill > 0).then_some(Bytes(fill))));
+        return print(&course_text::plan(&plan, &named, &forecast, targets::to_fill(&surveyed)));
     }
     let inputs =
         how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));

@@ -249,7 +249,6 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let plan = plans::from_args(args)?;
     let surveyed = targets::survey(&root, &plan, &Options::default())?;
     plans::engines(&plan, &root)?;
-    let fill: u64 = surveyed.iter().filter_map(|t| t.make).map(|b| b.0).sum();
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
     let writing: f64 = plan
@@ -261,7 +260,7 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
     let headrooms = plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len())).collect::<Vec<_>>();
-    let fill = (fill > 0).then_some(Bytes(fill));
+    let fill = targets::to_fill(&surveyed);
     let printed = print(&plan_text::plan(&plan, &named, writes, fill, &headrooms))?;
     let consent = &args.consent;
     surveyed

@@ -152,13 +152,11 @@ impl CheckedRun {
     pub fn announcement(&self) -> String {
         let (steps, takes) = (self.plan.steps.len(), self.plan.duration().clock());
         let what = if steps == 1 { "1 step".into() } else { format!("{steps} steps") };
-        let fill: u64 = self.surveyed.iter().filter_map(|t| t.make).map(|size| size.0).sum();
-        let filling = match fill {
-            0 => String::new(),
-            n => format!(
-                "; first {} of test data are written, {} at 100 MiB/s",
-                Bytes(n),
-                plan_text::fill_time(Bytes(n)).clock()
+        let filling = match targets::to_fill(&self.surveyed) {
+            None => String::new(),
+            Some(fill) => format!(
+                "; first {fill} of test data are written, {} at 100 MiB/s",
+                plan_text::fill_time(fill).clock()
             ),
         };
         format!("{}: {what}, {takes}{filling}", self.plan.name)
@@ -525,9 +523,7 @@ impl Ended {
             State::Interrupted => Exit::Interrupted,
             State::Failed(_) => Exit::Failed,
             // A pipeline must not take a device that answers nothing for a healthy one.
-            State::Complete if self.record.steps.iter().all(|step| step.directions().next().is_none()) => {
-                Exit::Failed
-            }
+            State::Complete if self.record.measured_nothing() => Exit::Failed,
             State::Complete | State::Running => Exit::of(verdict::judged(&self.record).1.as_ref()),
         })
     }

@@ -107,6 +107,12 @@ fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step
         .filter(move |s| s.engine != EngineKind::Null && plan.targets_of(s).iter().any(|t| t == named))
 }
 
+/// Test data that is written before the steps; none where nothing is.
+pub fn to_fill(surveyed: &[Surveyed]) -> Option<Bytes> {
+    let fill = surveyed.iter().filter_map(|t| t.make).map(|size| size.0).sum();
+    (fill > 0).then_some(Bytes(fill))
+}
+
 /// Sizes of the whole disks under the targets: what a volume was bought with.
 pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
     let size = |t: &Surveyed| Some(device::Block::read(root, &t.facts.disk()?.name)?.size_bytes);
