@@ -3,161 +3,16 @@
 //! They are sampled once a second and kept in the Record, so that a run can be diagnosed again later. This module only reads, below a
 //! [`Root`]. Times are since the start of the load, ramp included. Formats: Documentation/admin-guide/iostats.rst and proc(5).
 
+mod evidence;
+mod queue_settings;
+
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use crate::device::Root;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Nanos;
 
-/// Kernel counters sampled while a step ran. Element `i` of a column covers the time from the sample before to `at_ns[i]`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Evidence {
-    /// When the samples were taken.
-    pub at_ns: Vec<Nanos>,
-    /// When the window began, on the same clock.
-    pub window_starts_ns: Nanos,
-    /// The disks under the targets.
-    pub disks: Vec<DiskTrack>,
-    /// All CPUs together.
-    pub cpu: CpuTrack,
-    /// Each CPU over the whole load.
-    pub per_cpu: Vec<CpuShare>,
-    /// CPU time of io_uring's helper threads (io-wq) over the whole load: not 0 when requests were handed to threads.
-    pub io_wq_ns: Nanos,
-    /// Periods in which CPU bandwidth control throttled volproof's own cgroup.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cgroup_throttled_periods: Option<u64>,
-    /// How the kernel's queues of the disks were set when the step began.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queues: Vec<QueueSettings>,
-}
-
-/// `/sys/block/NAME/queue` and `mq` (Documentation/ABI/stable/sysfs-block). Absent where the kernel does not say.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct QueueSettings {
-    /// Name of the disk under /sys/block.
-    pub disk: String,
-    /// The active scheduler, such as `none` or `mq-deadline`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub scheduler: Option<String>,
-    /// Requests that a hardware queue holds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nr_requests: Option<u64>,
-    /// Hardware queues; 0 for a device that works on whole bios (device mapper, md, loop of old).
-    pub hardware_queues: u64,
-    /// Where completions run: 0 where the interrupt landed, 1 in the submitter's group, 2 on the submitter's CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rq_affinity: Option<u64>,
-    /// The largest request that is not split.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_request_bytes: Option<Bytes>,
-    /// 0 merges requests, 1 only simple ones, 2 none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nomerges: Option<u64>,
-}
-
-impl QueueSettings {
-    /// Reads the current settings of a disk's queue.
-    pub fn read(root: &Root, disk: &str) -> QueueSettings {
-        let queue = format!("/sys/block/{disk}/queue");
-        let number = |name: &str| root.number(format!("{queue}/{name}"));
-        let words = root.text(format!("{queue}/scheduler")).unwrap_or_default();
-        let active = words
-            .split_ascii_whitespace()
-            .find_map(|w| w.strip_prefix('[')?.strip_suffix(']'))
-            .or_else(|| words.split_ascii_whitespace().next());
-        QueueSettings {
-            disk: disk.into(),
-            scheduler: active.map(str::to_string),
-            nr_requests: number("nr_requests"),
-            hardware_queues: root.names(format!("/sys/block/{disk}/mq")).len() as u64,
-            rq_affinity: number("rq_affinity"),
-            max_request_bytes: number("max_sectors_kb").map(Bytes::kib),
-            nomerges: number("nomerges"),
-        }
-    }
-}
-
-/// `/sys/block/NAME/stat` as differences.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct DiskTrack {
-    /// Name under /sys/block.
-    pub name: String,
-    /// Reads completed by the device.
-    pub reads: Vec<u64>,
-    /// Reads merged with another.
-    pub reads_merged: Vec<u64>,
-    /// Bytes read.
-    pub read_bytes: Vec<u64>,
-    /// Writes completed by the device.
-    pub writes: Vec<u64>,
-    /// Writes merged with another.
-    pub writes_merged: Vec<u64>,
-    /// Bytes written.
-    pub written_bytes: Vec<u64>,
-    /// Discards completed.
-    pub discards: Vec<u64>,
-    /// Flushes completed.
-    pub flushes: Vec<u64>,
-    /// Time that reads and writes spent in the block layer and device, summed.
-    pub busy_ns: Vec<u64>,
-    /// The part of `busy_ns` that reads spent. This column and the next two are empty in Records older than these columns.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub read_ns: Vec<u64>,
-    /// Time in which at least one request was on its way.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub active_ns: Vec<u64>,
-    /// Time of all requests in the queue, summed: discards and flushes count too.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub queue_ns: Vec<u64>,
-    /// Requests in the driver at the moment of the sample.
-    pub in_flight: Vec<u64>,
-}
-
-/// CPU time of all CPUs, from `/proc/stat`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CpuTrack {
-    /// User space, nice included.
-    pub user_ns: Vec<u64>,
-    /// Kernel.
-    pub system_ns: Vec<u64>,
-    /// Interrupts, hard and soft.
-    pub interrupt_ns: Vec<u64>,
-    /// Time that the host took away for other guests.
-    pub steal_ns: Vec<u64>,
-    /// Idle, waiting for I/O included.
-    pub idle_ns: Vec<u64>,
-}
-
-/// One CPU over the whole load.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CpuShare {
-    /// Number of the CPU.
-    pub cpu: u32,
-    /// Share of time in user space, 0 to 1.
-    pub user: f64,
-    /// Share in the kernel.
-    pub system: f64,
-    /// Share in hard interrupts.
-    pub irq: f64,
-    /// Share in soft interrupts.
-    pub softirq: f64,
-    /// Share taken by the host.
-    pub steal: f64,
-    /// Share idle.
-    pub idle: f64,
-    /// BLOCK softirqs: completions finished on this CPU by way of the softirq.
-    pub block_softirqs: u64,
-    /// Interrupts of all kinds.
-    pub interrupts: u64,
-}
+pub use evidence::{CpuShare, CpuTrack, DiskTrack, Evidence};
+pub use queue_settings::QueueSettings;
 
 /// The kernel's tick for `/proc` times (`USER_HZ`), 100 on every architecture Linux runs volproof on.
 const JIFFY_NS: u64 = 10_000_000;
@@ -314,20 +169,6 @@ impl Observer {
     }
 }
 
-impl Evidence {
-    /// Share of all CPU time that the host took away, over the whole load.
-    pub fn steal_share(&self) -> f64 {
-        let sum = |v: &[u64]| v.iter().sum::<u64>() as f64;
-        let cpu = &self.cpu;
-        let total = sum(&cpu.user_ns)
-            + sum(&cpu.system_ns)
-            + sum(&cpu.interrupt_ns)
-            + sum(&cpu.steal_ns)
-            + sum(&cpu.idle_ns);
-        if total > 0.0 { sum(&cpu.steal_ns) / total } else { 0.0 }
-    }
-}
-
 fn disk_counters(root: &Root, name: &str) -> [u64; 17] {
     let mut counters = [0; 17];
     let text = root.text(format!("/sys/block/{name}/stat")).unwrap_or_default();
@@ -435,25 +276,6 @@ mod tests {
         assert_eq!(e.cpu.user_ns, [10 * JIFFY_NS, 0]);
         assert_eq!((e.per_cpu[0].block_softirqs, e.per_cpu[0].interrupts), (20, 20));
         assert_eq!(e.io_wq_ns, Nanos(61 * JIFFY_NS));
-    }
-
-    #[test]
-    fn queue_settings_are_kept() {
-        let dir = tree(0, 0, 0);
-        let queue = dir.path().join("sys/block/vdb/queue");
-        fs::create_dir_all(&queue).unwrap();
-        fs::create_dir_all(dir.path().join("sys/block/vdb/mq/0")).unwrap();
-        for (name, text) in
-            [("scheduler", "none [mq-deadline] bfq"), ("nr_requests", "64"), ("max_sectors_kb", "1280")]
-        {
-            fs::write(queue.join(name), text).unwrap();
-        }
-        let q = QueueSettings::read(&Root::tree(dir.path()), "vdb");
-        assert_eq!(
-            (q.scheduler.as_deref(), q.nr_requests, q.hardware_queues),
-            (Some("mq-deadline"), Some(64), 1)
-        );
-        assert_eq!((q.max_request_bytes, q.rq_affinity), (Some(Bytes::kib(1280)), None));
     }
 
     #[test]
