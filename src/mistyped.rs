@@ -106,7 +106,7 @@ fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Opti
     Some(text + &wrap("  ", &format!("`volproof {} --help` lists all options", command.get_name())))
 }
 
-/// What may be meant by the name of an option that a command does not have.
+/// The option that a user may have meant, where a command has none of this name.
 fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     let find = |long: &str| command.get_arguments().find(|arg| arg.get_long() == Some(long));
     let row = OPTIONS.iter().find(|(typed, _)| typed.contains(&name));
@@ -144,7 +144,7 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     }
 }
 
-/// What the name stands for of which the typed one is most likely a misspelling, if of any.
+/// The meaning of the known name that was most likely misspelt; `None` where no name is near.
 fn nearest<T>(typed: &str, known: impl Iterator<Item = (impl AsRef<str>, T)>) -> Option<T> {
     let likely = known.map(|(name, what)| (strsim::jaro_winkler(name.as_ref(), typed), what));
     let (likeness, what) = likely.max_by(|a, b| a.0.total_cmp(&b.0))?;

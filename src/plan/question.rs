@@ -31,7 +31,7 @@ pub struct Sweep {
     pub repeats: u32,
     /// Where the random order of points starts.
     pub seed: u64,
-    /// What the time limit left out, in words.
+    /// Steps that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }

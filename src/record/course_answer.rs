@@ -51,7 +51,7 @@ pub struct SweepAnswer {
     /// The most at each value of the other axes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub best: Vec<AxisBest>,
-    /// What limits the answer, in words.
+    /// Reasons why the answer holds only in part, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -99,7 +99,7 @@ pub struct SweepPoint {
     pub spoilt_by: Vec<String>,
 }
 
-/// What depth does, the other options being fixed. Depths are of all jobs together.
+/// The effect of depth, the other options being fixed. Depths are of all jobs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DepthAnswer {

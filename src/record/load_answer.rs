@@ -44,7 +44,7 @@ pub struct LoadAnswer {
     pub depth: Option<LoadDepth>,
     /// The trials, in the order in which they ran.
     pub trials: Vec<LoadTrial>,
-    /// What limits the answer, in words.
+    /// Reasons why the answer holds only in part, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

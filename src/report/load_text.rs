@@ -6,7 +6,7 @@ use crate::plan::{Arrival, LoadSearch};
 use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
 use crate::unit::{Nanos, significant};
 
-/// What the search will do.
+/// The plan of the search, for `plan`.
 pub fn question(search: &LoadSearch) -> String {
     let step = &search.base;
     let limit = format!("{} of the response time at most {}", search.figure, search.limit);

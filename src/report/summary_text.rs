@@ -222,7 +222,7 @@ fn limits(found: &[Diagnosis]) -> Vec<(&Finding, Vec<&str>)> {
     groups
 }
 
-/// What a user can check before asking the provider.
+/// Checks for the user before the provider is asked.
 pub fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
     let claimed = record.claimed.as_ref();
     let volume = claimed.and_then(|c| c.promise.volumes.first());

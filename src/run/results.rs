@@ -81,7 +81,7 @@ impl StoredSheets {
     /// Saves them.
     ///
     /// # Errors
-    /// What could not be saved in its place, and where it is instead.
+    /// Results that could not be saved in their place, and where they are instead.
     pub fn save(&mut self, record: &Record) -> Result<(), Failure> {
         self.sheets.iter_mut().for_each(|sheet| sheet.save(record));
         let lost: Vec<String> = self.sheets.iter().filter_map(Sheet::loss).collect();
