@@ -86,7 +86,7 @@ pub enum CliCommand {
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(Box<SweepArgs>),
     /// The most load whose response time keeps a limit, and the depth that gives it
-    #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] --p99 <TIME> [TARGET]")]
+    #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
     /// Print what `run` with the same options would do, and do nothing
     Plan(Box<RunArgs>),

@@ -1,7 +1,6 @@
 //! volproof answers one question: does this volume deliver what was paid for, and if not, what holds it back?
 //!
-//! The flow, which [`run`] reads like: argv -> Plan -> guard -> tune -> engine -> Interval* -> stats -> verdict -> Record
-//! -> terminal, JSON, HTML. ARCHITECTURE.md has the map.
+//! ARCHITECTURE.md has the map; [`run`] reads like its first line.
 
 pub mod catalogue;
 pub mod check;

@@ -50,10 +50,12 @@ use crate::unit::Bytes;
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     /// The path cannot be looked at.
-    #[error("cannot look at {}: {source}; check the path, and that you may read it", path.display())]
+    #[error("cannot look at {}: {source}; {remedy}", path.display())]
     Path {
         /// As it was given.
         path: PathBuf,
+        /// The next thing to do, in words.
+        remedy: String,
         /// The error of the system call.
         source: io::Error,
     },
@@ -187,7 +189,7 @@ impl Facts {
 
 /// Everything known about the device, file or folder at a path.
 pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
-    let failed = |source| DeviceError::Path { path: path.to_path_buf(), source };
+    let failed = |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path), source };
     if let Some(number) = number_at(root, &absolute(path).map_err(failed)?) {
         let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
@@ -211,6 +213,15 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         _ => "neither",
     };
     Err(DeviceError::Kind { path: path.to_path_buf(), kind })
+}
+
+/// The way out for a path that cannot be looked at: the device node, where the name is one under /dev.
+fn remedy(root: &Root, path: &Path) -> String {
+    let node = Path::new("/dev").join(path);
+    if path.is_relative() && number_at(root, &node).is_some() {
+        return format!("did you mean {}?", node.display());
+    }
+    "check the path, and that you may read it".into()
 }
 
 /// A path from the root, so that it can be looked up under a [`Root`].
@@ -252,5 +263,17 @@ mod tests {
         assert_eq!(e, "/dev/null is a character device: name a block device, a file or a folder");
         let e = facts(&root, Path::new("/nowhere/at/all")).unwrap_err().to_string();
         assert!(e.starts_with("cannot look at /nowhere/at/all: No such file"), "{e}");
+        assert!(e.ends_with("check the path, and that you may read it"), "{e}");
+    }
+
+    #[test]
+    fn the_name_of_a_disk_leads_to_its_node() {
+        let root = Root::system();
+        // Disks that no neighbouring test takes away meanwhile.
+        let stays = |d: &&String| ["vd", "sd", "nvme", "loop0"].iter().any(|kind| d.starts_with(kind));
+        for disk in root.names("/sys/block").iter().filter(stays).filter(|d| root.has(format!("/dev/{d}"))) {
+            let e = facts(&root, Path::new(disk)).unwrap_err().to_string();
+            assert!(e.ends_with(&format!("did you mean /dev/{disk}?")), "{e}");
+        }
     }
 }

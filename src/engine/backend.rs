@@ -1,4 +1,4 @@
-//! The interface between the worker loop and a way of doing I/O; four implementations, chosen at compile time.
+//! The interface between the worker loop and a way of doing I/O. Its implementations are chosen at compile time.
 
 use std::io;
 

@@ -10,8 +10,8 @@
 //! from a [`Schedule`] that knows nothing of completions. While no slot is free, arrivals wait in order, and each keeps its intended start
 //! time. The backlog needs no queue: the loop asks the schedule for the next intended time whenever a slot becomes free.
 //!
-//! The loop allocates nothing, takes no lock and makes no system call besides submitting and waiting, except once per interval of
-//! the grid in [`Worker::event`] (`grid`).
+//! The loop takes no lock. It allocates only where a step keeps every I/O, and makes no system call besides submitting and waiting, except
+//! once per interval of the grid in [`Worker::event`] (`grid`) and where cached pages are dropped after a pass.
 
 mod end;
 mod grid;

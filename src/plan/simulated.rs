@@ -127,6 +127,7 @@ impl Simulated {
         let share = |v: f64| !(0.0..=1.0).contains(&v);
         let dip = u.dip_for.0 > 0;
         say(self.latency.0 == 0, "a simulated device needs a latency above 0: virtual time would stand still")
+            .or_else(|| say(self.latency > Nanos::seconds(60), "a simulated latency is at most a minute: a number alone is seconds, so write 200us or 2ms"))
             .or_else(|| say(self.iops_cap.is_some_and(|c| c.is_nan() || c < 1.0), "a simulated iops-cap below 1 lets nothing through"))
             .or_else(|| say(self.bytes_cap == Some(Bytes(0)), "a simulated bytes-cap of 0 lets nothing through"))
             .or_else(|| say(self.burst_iops.is_some() && self.iops_cap.is_none(), "a simulated burst needs the iops-cap that holds after it"))
@@ -190,7 +191,33 @@ fn of_table(table: Map<String, Value>) -> Result<Simulated, String> {
     if let Some(key) = table.keys().find(|k| !known.contains(&k.replace('_', "-"))) {
         return Err(format!("a simulated device has no '{key}'; it has {}", known.join(", ")));
     }
+    for (key, value) in &table {
+        // Each value alone, beside the one key that is always needed, so that the message names the key.
+        let mut alone = Map::from_iter([("latency".to_string(), Value::from("1ms"))]);
+        alone.insert(key.clone(), value.clone());
+        if serde_json::from_value::<Simulated>(Value::Object(alone)).is_err() {
+            return Err(format!("{key}={}: {}", shown(value), wanted(key)));
+        }
+    }
     serde_json::from_value(Value::Object(table)).map_err(|e| e.to_string())
+}
+
+/// A value as it was typed.
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}
+
+/// The form that the value of a key must have.
+fn wanted(key: &str) -> &'static str {
+    let schema = schemars::schema_for!(Simulated).to_value();
+    let kind = &schema["properties"][key.replace('_', "-")]["type"];
+    let is = |name: &str| kind == name || kind.as_array().is_some_and(|kinds| kinds.contains(&name.into()));
+    match () {
+        () if key.starts_with("bytes") => "write bytes a second, such as 350MB or 1GiB",
+        () if is("string") => "write a time, such as 200us or 10s",
+        () if is("integer") => "write a whole number, such as 20000",
+        () => "write a number without unit, such as 20000 or 0.05",
+    }
 }
 
 impl Word for Simulated {
@@ -247,7 +274,12 @@ mod tests {
         assert!(told("latency=200us,speed=3").contains("no 'speed'; it has"));
         assert!(told("latency").contains("KEY=VALUE"));
         assert!(told("iops-cap=7").contains("latency"), "{}", told("iops-cap=7"));
-        assert!(told("latency=soon").contains("soon"));
+        assert!(told("latency=soon").contains("latency=soon: write a time"));
+        assert!(told("latency=200").contains("write 200us"));
+        assert!(told("latency=1ms,iops-cap=20k").contains("iops-cap=20k: write a number"));
+        assert!(told("latency=1ms,jitter=0.2").contains("jitter=0.2: write a time"));
+        assert!(told("latency=1ms,burst_ios=many").contains("burst_ios=many: write a whole number"));
+        assert!(told("latency=1ms,bytes-cap=fast").contains("bytes a second"));
         assert!(told("latency=1ms,latency=2ms").contains("twice"));
         assert!(told("latency=1ms,dip-for=3s").contains("dip-to"));
         assert!(told("latency=1ms,slow-share=2").contains("0 to 1"));

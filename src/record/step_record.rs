@@ -209,7 +209,7 @@ pub struct OpenLoopRecord {
     pub lag_p99_ns: Nanos,
     /// The generator's own delay, maximum.
     pub lag_max_ns: Nanos,
-    /// The rate was sustained: completions within 1 % of the offer.
+    /// The rate was sustained: completions within 1 % of the arrivals that were due in the window.
     pub sustained: bool,
 }
 

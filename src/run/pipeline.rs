@@ -1,9 +1,9 @@
 //! The pipeline behind every front end that measures: a [`Plan`] in, a [`Record`] out.
 //!
 //! ```text
-//! Job::survey   targets looked at, engines chosen, everything wrong with the input found; nothing is touched
-//! Job::run      targets cleared, opened and filled; knobs set; steps measured; all put back, however it ends
-//! Ended         the Record, what stays behind, the exit code; publishing them is the front end's affair
+//! CheckedRun::survey   looks at the targets, chooses the engines and finds every mistake of the input; touches nothing
+//! CheckedRun::run      clears, opens and fills the targets; sets knobs; measures the steps; puts all back, however it ends
+//! Ended                the Record, what stays behind, the exit code; publishing them is the front end's affair
 //! ```
 //!
 //! Nothing here reads arguments, prints results or knows which front end asks. What a front end hears while the work goes

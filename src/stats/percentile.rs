@@ -1,8 +1,8 @@
 //! Latency percentiles: which of them may be printed, and how precise each is.
 //!
 //! I/Os of one second resemble each other, so a million of them say less about the tail than a million independent draws. The design effect
-//! (Kish) is measured from the histograms kept every second and turns the number of I/Os into an effective number. A percentile is printed
-//! only when at least [`ABOVE`] effective samples lie above it; the largest latency is always printed as such, never as a percentile.
+//! (Kish) is measured from the histograms kept every second and turns the number of I/Os into an effective number. A percentile is
+//! quoted without a mark only when at least [`ABOVE`] effective samples lie above it; the largest latency is always printed as such, never as a percentile.
 //!
 //! Latencies are nanoseconds, percentiles are shares in `0..1` (0.99) inside and names ("99") outside.
 

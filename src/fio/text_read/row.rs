@@ -55,7 +55,7 @@ pub enum LatencyKind {
     Lat,
     /// Flushes.
     Sync,
-    /// LatencyKind I/Os of one priority: told apart, and not kept.
+    /// Latencies of I/Os of one priority: told apart, and not kept.
     Priority,
 }
 

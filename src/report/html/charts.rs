@@ -21,7 +21,7 @@ pub struct StepCharts {
     pub seconds: f64,
     /// Length of what is compared within a point: an interval or a second.
     pub unit_seconds: f64,
-    /// RateCurves of each direction.
+    /// Rates of each direction.
     pub rates: Vec<RateCurves>,
     /// Where the warm-up ended, when the run settled.
     pub steady_from: Option<f64>,

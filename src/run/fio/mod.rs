@@ -5,7 +5,8 @@
 //!                      -> the real fio, when an option needs it; refused where there is none
 //! ```
 //!
-//! The exit code is fio's: the number of jobs that failed, 1 for what cannot be read or run, 128 after a signal. The guard's 3 comes on top: block
+//! The exit code is fio's: the number of jobs that failed, 1 for what cannot be read or run, 128 plus the number of
+//! failed jobs after a signal (129 after SIGHUP). The guard's 3 comes on top: block
 //! devices are written only with `--destroy`, here and when fio is handed the command. Existing files are overwritten as fio does,
 //! but one that others have open only with `--overwrite=shared`. What volproof
 //! has to say beside fio's report goes to standard error, so that whoever reads the report finds nothing foreign in it.
