@@ -177,7 +177,8 @@ fn whole_blocks(
     let outcome = engine::run(&load, timer, &mut |w: Watch<'_>| {
         written += w.fresh.iter().flat_map(|i| i.counts.iter()).map(|(_, c)| c.bytes.0).sum::<u64>();
         let share = written as f64 / size.0 as f64;
-        watch(share, w.elapsed, written as f64 / w.elapsed.as_seconds().max(1e-3))
+        let elapsed = w.elapsed.unwrap_or_default();
+        watch(share, elapsed, written as f64 / elapsed.as_seconds().max(1e-3))
     })
     .map_err(|e: EngineError| anyhow::anyhow!("filling {}: {e}", clearance.path().display()))?;
     if let Some(failure) = outcome.ends.iter().flat_map(|e| &e.failures).next() {

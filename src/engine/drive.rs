@@ -32,6 +32,20 @@ enum SetUp {
     Failed(String),
 }
 
+/// Time between two looks at whether the user ends the load.
+const TICK: Duration = Duration::from_millis(100);
+/// After a set-up that failed or was interrupted, the load threads have this long to give their rings and files back.
+const GIVE_BACK: Duration = Duration::from_secs(10);
+
+/// Sends the load threads that wait for the start home, unless the start was given: however a set-up ends, no thread waits forever.
+struct NoStart<'a>(&'a Control);
+
+impl Drop for NoStart<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.start.set(None);
+    }
+}
+
 /// Starts the workers, watches them to their end, and gathers their reports. For each worker, `factory` returns the function that makes the
 /// worker's backend and clock on its own thread. `start_at` returns the time, in ticks, at which all workers begin.
 pub(super) fn drive<B, C, F>(
@@ -49,12 +63,62 @@ where
     let began = Instant::now();
     let step = load.step;
     let control = Arc::new(Control::default());
+    let no_start = NoStart(&control);
     let (messages, inbox) = channel();
-    let (ready, set_up) = channel();
-    let workers = step.workers(load.targets.len());
     let jobs = jobs(load, &control, &messages)?;
     drop(messages);
+    let mut go_on = || watch(Watch { elapsed: None, fresh: &[] });
+    let threads = set_up(load, jobs, &control, factory, &mut go_on);
+    let mut outcome = StepOutcome {
+        series: vec![Series::default(); if step.round_robin { 1 } else { load.targets.len() }],
+        ..StepOutcome::default()
+    };
+    let threads = match threads {
+        Ok(Some(threads)) => threads,
+        ended => {
+            control.stop.store(true, Ordering::Relaxed);
+            drop(no_start);
+            // Each thread has a sender. Nothing is busy once they are gone.
+            while inbox.recv_timeout(GIVE_BACK).is_ok() {}
+            outcome.interrupted = true;
+            return ended.map(|_| outcome);
+        }
+    };
+    let common = gate.map(Pass::wait);
+    let _ = control.start.set(Some(start_at(common)));
+    outcome.set_up = Nanos(began.elapsed().as_nanos() as u64);
+    attend(load, &control, &inbox, &threads, &mut outcome, watch)?;
+    Ok(outcome)
+}
+
+/// Sets up a thread for each job, where it waits for the start. `None` when `go_on` said no before all of them were ready.
+fn set_up<B, C, F>(
+    load: &Load<'_>,
+    jobs: Vec<WorkerJob>,
+    control: &Arc<Control>,
+    factory: impl Fn(u32) -> F,
+    go_on: &mut dyn FnMut() -> bool,
+) -> Result<Option<Vec<libc::pid_t>>, EngineError>
+where
+    B: Backend,
+    C: Clock,
+    F: FnOnce(&Buffers) -> std::io::Result<(B, C)> + Send + 'static,
+{
+    let step = load.step;
+    let workers = jobs.len();
+    let (ready, said) = channel();
+    let mut asked = Instant::now();
+    let mut ended = || {
+        let due = asked.elapsed() >= TICK;
+        if due {
+            asked = Instant::now();
+        }
+        due && !go_on()
+    };
     for job in jobs {
+        if ended() {
+            return Ok(None);
+        }
         let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
         let cpus = match load.cpus {
             [] => Vec::new(),
@@ -63,6 +127,9 @@ where
         };
         let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
         let body = move || {
+            if shared.stop.load(Ordering::Relaxed) {
+                return;
+            }
             let worker = match set_up_worker(job, &cpus, fill, make) {
                 Ok(worker) => worker,
                 Err(e) => return drop(ready.send(SetUp::Failed(e))),
@@ -70,44 +137,29 @@ where
             let thread = rustix::thread::gettid().as_raw_nonzero().get();
             let _ = ready.send(SetUp::Ready { thread });
             drop(ready);
-            loop {
-                match shared.start.load(Ordering::Acquire) {
-                    0 if shared.stop.load(Ordering::Relaxed) => return,
-                    0 => std::thread::sleep(Duration::from_micros(50)),
-                    start => return worker.run(start),
-                }
+            if let Some(start) = shared.start.wait() {
+                worker.run(*start);
             }
         };
         let spawned = std::thread::Builder::new().name("volproof-load".into()).spawn(body);
-        if let Err(e) = spawned {
-            control.stop.store(true, Ordering::Relaxed);
-            return Err(EngineError::SetUp(format!("a thread could not be started: {e}")));
-        }
+        spawned.map_err(|e| EngineError::SetUp(format!("a thread could not be started: {e}")))?;
     }
     drop(ready);
     let mut threads = Vec::new();
-    for said in &set_up {
-        match said {
-            SetUp::Ready { thread } => threads.push(thread),
-            SetUp::Failed(e) => {
-                control.stop.store(true, Ordering::Relaxed);
-                return Err(EngineError::SetUp(e));
+    loop {
+        match said.recv_timeout(TICK) {
+            Ok(SetUp::Ready { thread }) => threads.push(thread),
+            Ok(SetUp::Failed(e)) => return Err(EngineError::SetUp(e)),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) if threads.len() == workers => return Ok(Some(threads)),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(EngineError::SetUp("a worker ended before it began".into()));
             }
         }
+        if ended() {
+            return Ok(None);
+        }
     }
-    if threads.len() as u32 != workers {
-        control.stop.store(true, Ordering::Relaxed);
-        return Err(EngineError::SetUp("a worker ended before it began".into()));
-    }
-    let common = gate.map(Pass::wait);
-    control.start.store(start_at(common).max(1), Ordering::Release);
-    let mut outcome = StepOutcome {
-        series: vec![Series::default(); if step.round_robin { 1 } else { load.targets.len() }],
-        set_up: Nanos(began.elapsed().as_nanos() as u64),
-        ..StepOutcome::default()
-    };
-    attend(load, &control, &inbox, &threads, &mut outcome, watch)?;
-    Ok(outcome)
 }
 
 /// The work of each load thread.
@@ -259,7 +311,6 @@ fn attend(
 ) -> Result<(), EngineError> {
     let began = Instant::now();
     let step = load.step;
-    let tick = Duration::from_millis(100);
     // The end of the load: known from the start where there is a runtime, and otherwise the moment when the threads were told to stop. A
     // thread that still waits then is waiting for the device, and is woken so that it ends its window.
     let mut over = end_on_the_wall(step, began);
@@ -267,7 +318,7 @@ fn attend(
     let mut fresh = Vec::new();
     let mut last = began;
     while outcome.ends.len() < threads.len() {
-        match inbox.recv_timeout(tick / 2) {
+        match inbox.recv_timeout(TICK / 2) {
             Ok(Message::Interval(interval)) => {
                 outcome.series[step.series_of(interval.worker)].add(&interval);
                 fresh.push(interval);
@@ -278,10 +329,10 @@ fn attend(
             Err(RecvTimeoutError::Disconnected) => return Err(EngineError::Panicked),
         }
         let now = Instant::now();
-        if now - last >= tick {
+        if now - last >= TICK {
             last = now;
             let elapsed = Nanos((now - began).as_nanos() as u64);
-            let go_on = watch(Watch { elapsed, fresh: &fresh });
+            let go_on = watch(Watch { elapsed: Some(elapsed), fresh: &fresh });
             fresh.clear();
             if !go_on && !outcome.interrupted {
                 outcome.interrupted = true;
@@ -294,7 +345,7 @@ fn attend(
             if stopped {
                 over = Some(over.map_or(now, |t| t.min(now)));
             }
-            if stopped || over.is_some_and(|t| now > t + tick) {
+            if stopped || over.is_some_and(|t| now > t + TICK) {
                 signal::wake(threads);
             }
             let flush = if step.end_fsync && !stopped { END_FLUSH } else { Nanos(0) };
@@ -308,7 +359,7 @@ fn attend(
             }
         }
     }
-    watch(Watch { elapsed: Nanos(began.elapsed().as_nanos() as u64), fresh: &fresh });
+    watch(Watch { elapsed: Some(Nanos(began.elapsed().as_nanos() as u64)), fresh: &fresh });
     outcome.patience = outcome.ends.iter().map(|e| e.patience).fold(outcome.patience, Nanos::max);
     outcome.ends.sort_by_key(|e| e.worker);
     outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
@@ -322,8 +373,72 @@ fn attend(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use super::super::clock::Monotonic;
+    use super::super::null::Null;
     use super::*;
     use crate::plan::Simulated;
+    use crate::unit::Bytes;
+
+    /// A load of three jobs whose backends are made by `make`.
+    fn set_up_with(
+        make: impl Fn(u32) -> std::io::Result<()> + Clone + Send + 'static,
+        watch: &mut dyn FnMut(Watch<'_>) -> bool,
+    ) -> Result<StepOutcome, EngineError> {
+        let step = Step { numjobs: 3, runtime: Nanos::millis(1), ..Step::default() };
+        let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+        let load = Load {
+            step: &step,
+            engine: EngineKind::Null,
+            targets: &targets,
+            seed: 1,
+            continue_on_error: false,
+            cpus: &[],
+            gate: None,
+        };
+        drive(
+            &load,
+            None,
+            watch,
+            |_| Monotonic.now(),
+            |id| {
+                let make = make.clone();
+                move |_: &Buffers| make(id).map(|()| (Null::default(), Monotonic))
+            },
+        )
+    }
+
+    #[test]
+    fn a_load_is_interrupted_while_its_workers_are_set_up() {
+        let (release, held) = channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        let worker = held.clone();
+        let make = move |_| Ok(worker.lock().unwrap().recv().unwrap());
+        let mut looks = 0;
+        let outcome = set_up_with(make, &mut |w| {
+            assert_eq!(w.elapsed, None, "no load has begun");
+            looks += 1;
+            (0..3).for_each(|_| release.send(()).unwrap());
+            false
+        });
+        let outcome = outcome.unwrap();
+        assert!(outcome.interrupted && outcome.ends.is_empty() && looks == 1, "{outcome:?}");
+        assert_eq!(Arc::strong_count(&held), 1, "no load thread is left");
+    }
+
+    #[test]
+    fn one_worker_that_cannot_be_set_up_sends_the_others_home() {
+        let held = Arc::new(());
+        let worker = held.clone();
+        let make = move |id| {
+            let _held = &worker;
+            if id == 1 { Err(std::io::Error::from_raw_os_error(libc::ENOMEM)) } else { Ok(()) }
+        };
+        let failed = set_up_with(make, &mut |_| true).unwrap_err().to_string();
+        assert!(failed.contains("no memory"), "{failed}");
+        assert_eq!(Arc::strong_count(&held), 1, "no load thread is left");
+    }
 
     #[test]
     fn a_simulated_device_never_hangs_however_busy_the_machine_is() {

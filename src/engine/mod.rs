@@ -187,8 +187,8 @@ pub struct StepOutcome {
 
 /// The progress of a load, which the watching thread receives about ten times a second.
 pub struct Watch<'a> {
-    /// Time since the load began, ramp included.
-    pub elapsed: Nanos,
+    /// Time since the load began, ramp included; `None` while its workers are set up.
+    pub elapsed: Option<Nanos>,
     /// Intervals that came in since the last call, ramp included.
     pub fresh: &'a [Interval],
 }

@@ -37,8 +37,8 @@ pub struct Headrooms(Vec<(Step, usize, Option<Headroom>)>);
 
 impl Headrooms {
     /// The headroom for a step on so many targets; none for a step that the null engine or the installed fio does, for one of less than a
-    /// second, and where io_uring cannot be used.
-    pub fn of(&mut self, step: &Step, targets: usize) -> Option<Headroom> {
+    /// second, where io_uring cannot be used, and once `go_on` says no.
+    pub fn of(&mut self, step: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<Headroom> {
         if step.fio || step.engine == EngineKind::Null || step.simulate.is_some() || step.runtime < WORTH {
             return None;
         }
@@ -47,7 +47,7 @@ impl Headrooms {
             return known.clone();
         }
         let runtime = Nanos(step.runtime.0 / PART).clamp(SHORTEST, LONGEST);
-        let found = measured(&Step { runtime, ..load.clone() }, targets);
+        let found = measured(&Step { runtime, ..load.clone() }, targets, go_on);
         self.0.push((load, targets, found.clone()));
         found
     }
@@ -76,7 +76,7 @@ fn load_alone(step: &Step) -> Step {
     }
 }
 
-fn measured(probe: &Step, targets: usize) -> Option<Headroom> {
+fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<Headroom> {
     let cpus = match &probe.cpus {
         Some(list) => list.0.clone(),
         None => Vec::new(),
@@ -100,7 +100,7 @@ fn measured(probe: &Step, targets: usize) -> Option<Headroom> {
     let start = |_| Monotonic.now() + Nanos::millis(1).0;
     let factory = |_| move |_: &Buffers| Ok((Nops::new(depth)?, Monotonic));
     // What a load needs and cannot have here, its own start says with more words.
-    let outcome = drive(&load, None, &mut |_| true, start, factory).ok()?;
+    let outcome = drive(&load, None, &mut |_| go_on(), start, factory).ok()?;
     let streams = outcome.series.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
     let ios: u64 = streams.map(|stream| stream.track.total().ios).sum();
     let busy: u64 = outcome.ends.iter().map(|e| e.cpu.user.0 + e.cpu.system.0).sum();
@@ -182,20 +182,20 @@ mod tests {
     fn each_load_is_measured_once_and_only_where_it_is_real() {
         let step = Step { iodepth: 8, numjobs: 2, ..Step::default() };
         let mut all = Headrooms::default();
-        let Some(first) = all.of(&step, 1) else {
+        let Some(first) = all.of(&step, 1, &|| true) else {
             return println!("skipped: io_uring cannot be used here");
         };
         assert!(first.ios_per_second > 0.0 && first.threads == 2 && first.cpus > 0, "{first:?}");
         // A measurement of its own would hardly give the same figure to the last digit.
         let longer = Step { runtime: Nanos::seconds(300), rate_iops: Some(5.0), ..step.clone() };
-        assert_eq!(all.of(&longer, 1), Some(first));
+        assert_eq!(all.of(&longer, 1, &|| true), Some(first));
         assert_eq!(all.0.len(), 1);
-        all.of(&Step { iodepth: 16, ..step.clone() }, 1);
+        all.of(&Step { iodepth: 16, ..step.clone() }, 1, &|| true);
         assert_eq!(all.0.len(), 2);
         let null = Step { engine: EngineKind::Null, ..step.clone() };
         let played = Step { simulate: Some(Simulated::default()), ..null.clone() };
         let by_fio = Step { fio: true, ..step };
-        assert!([null, played, by_fio].iter().all(|s| all.of(s, 1).is_none()));
+        assert!([null, played, by_fio].iter().all(|s| all.of(s, 1, &|| true).is_none()));
         assert_eq!(all.0.len(), 2);
     }
 }

@@ -1,8 +1,8 @@
 //! The job of a worker, the state that it shares with other workers, and its messages to the watching thread. Data only.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
+use std::sync::{Arc, OnceLock};
 
 use super::backend::Batch;
 use super::generator::Generator;
@@ -18,8 +18,9 @@ use crate::unit::{Bytes, Nanos};
 pub struct Control {
     /// Ends the load soon: within one interval, or at once for a thread that is waiting and gets a signal.
     pub stop: AtomicBool,
-    /// Start of the load (ramp) in ticks of the workers' clock; 0 until all are ready.
-    pub start: AtomicU64,
+    /// Start of the load (ramp) in ticks of the workers' clock, set when all are ready; `None` when the load does not begin. The workers
+    /// sleep until then: thousands of them that looked again and again would take the CPU from those that are still set up.
+    pub start: OnceLock<Option<u64>>,
     /// Kernel threads (io-wq) do the workers' requests.
     pub kernel_threads: AtomicBool,
     /// The longest latency that any worker has seen, in nanoseconds.

@@ -124,20 +124,13 @@ impl Fio {
     }
 
     fn start(&self, arguments: &[String], job_file: &str) -> Result<Child, FioError> {
-        let mut command = Command::new(&self.path);
+        let mut command = installed::command(&self.path);
         command
             .args(arguments)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        // SAFETY: between fork and exec only prctl is called, which is async-signal-safe and takes plain numbers.
-        unsafe {
-            command.pre_exec(|| match libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) {
-                0 => Ok(()),
-                _ => Err(std::io::Error::last_os_error()),
-            })
-        };
         let mut child = command
             .spawn()
             .map_err(|e| FioError::Failed(format!("at {} does not start: {e}", self.path.display())))?;
@@ -284,7 +277,7 @@ fn attend(
         if ticked.elapsed() >= EVERY {
             ticked = Instant::now();
             let elapsed = Nanos(began.elapsed().as_nanos() as u64);
-            let go_on = watch(Watch { elapsed, fresh: &fresh });
+            let go_on = watch(Watch { elapsed: Some(elapsed), fresh: &fresh });
             keep(&mut fresh, load.step.numjobs, outcome);
             if !go_on && told.is_none() {
                 outcome.interrupted = true;

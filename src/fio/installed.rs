@@ -1,4 +1,4 @@
-//! The fio that is installed on this machine: where it is, never ourselves.
+//! The fio that is installed on this machine: where it is, never ourselves, and how it is started.
 //!
 //! volproof may be called through a link named `fio`, also from a folder that comes first in `PATH`. Handing a command to such a link would call
 //! volproof again, and again. A file is told from us by device and inode, which no link and no second name can hide.
@@ -6,7 +6,27 @@
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A call of fio that does not outlive us. fio's jobs leave its process group and its terminal (setsid(2)), so that SIGHUP and the end of fio's first process
+/// do not reach them: so fio ignores SIGHUP, and gets SIGTERM, which ends the jobs in order, when the thread that started it is gone.
+pub fn command(fio: &Path) -> Command {
+    let mut command = Command::new(fio);
+    let prepare = || {
+        // SAFETY: SIGHUP is ignored, so that no handler of ours is called.
+        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        // SAFETY: PR_SET_PDEATHSIG takes one number.
+        match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: between fork and exec only `signal` and `prctl` are called, which are async-signal-safe and take plain numbers.
+    unsafe { command.pre_exec(prepare) };
+    command
+}
 
 /// The first executable named `fio` along `path` that is not the running program.
 pub fn find(path: &OsStr) -> Option<PathBuf> {

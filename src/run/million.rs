@@ -52,7 +52,7 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
     let mut headrooms = Headrooms::default();
-    let headroom = headrooms.of(&plan.steps[0], 1);
+    let headroom = headrooms.of(&plan.steps[0], 1, &|| true);
     let mut options = Options {
         headrooms: Some(headrooms),
         destroy: args.consent.destroy.clone(),

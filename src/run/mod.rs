@@ -259,7 +259,8 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
         .sum();
     let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
-    let headrooms = plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len())).collect::<Vec<_>>();
+    let headrooms =
+        plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(&surveyed);
     let printed = print(&plan_text::plan(&plan, &named, writes, fill, &headrooms))?;
     let consent = &args.consent;

@@ -438,11 +438,11 @@ impl Running<'_> {
 
     /// The headroom of a step of the plan; measured once for each load.
     fn headroom(&mut self, number: usize) -> Option<Headroom> {
-        let interrupted = self.interrupted();
+        let go_on = || self.interrupts.load(Ordering::Relaxed) == 0;
         let plan = &self.record.plan;
         let step = &plan.steps[number];
-        let headrooms = self.options.headrooms.as_mut().filter(|_| !interrupted)?;
-        headrooms.of(step, plan.targets_of(step).len())
+        let headrooms = self.options.headrooms.as_mut().filter(|_| go_on())?;
+        headrooms.of(step, plan.targets_of(step).len(), &go_on)
     }
 
     fn measure(&mut self, range: Range<usize>) -> Result<stage::Done, Failure> {

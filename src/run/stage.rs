@@ -393,10 +393,11 @@ fn load(
         gate,
     };
     let mut watch = |watch: Watch<'_>| {
-        let Watch { elapsed, fresh } = watch;
-        let said = Said::Watch { elapsed, at: Instant::now(), fresh: fresh.to_vec() };
-        // The stage outlives its steps, and so does the channel.
-        let _ = say.send((i, said));
+        if let Some(elapsed) = watch.elapsed {
+            let said = Said::Watch { elapsed, at: Instant::now(), fresh: watch.fresh.to_vec() };
+            // The stage outlives its steps, and so does the channel.
+            let _ = say.send((i, said));
+        }
         !stop.load(Ordering::Relaxed) && setting.interrupts.load(Ordering::Relaxed) == 0
     };
     let result = if p.step.fio {

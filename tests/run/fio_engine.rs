@@ -7,7 +7,7 @@ use volproof::fio::fio_process::Fio;
 use super::{Bench, Ran, fits};
 
 /// There is an fio; else the test says why it was skipped.
-fn installed() -> bool {
+pub fn installed() -> bool {
     let found = Fio::find();
     if let Err(e) = &found {
         println!("skipped: {e}");
@@ -87,18 +87,18 @@ fn ctrl_c_stops_fio_and_keeps_what_it_measured() {
 }
 
 /// Processes that any thread of a process started, by number.
-fn children(pid: &str) -> Vec<String> {
+pub fn children(pid: &str) -> Vec<String> {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = threads.map(|t| std::fs::read_to_string(t.path().join("children")).unwrap_or_default());
     lists.flat_map(|l| l.split_whitespace().map(String::from).collect::<Vec<_>>()).collect()
 }
 
-fn called_fio(pid: &str) -> bool {
+pub fn called_fio(pid: &str) -> bool {
     std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|c| c == "fio\n")
 }
 
 /// CPU time of a process so far, in ticks of the clock (mostly 10 ms).
-fn ticks(pid: &str) -> u64 {
+pub fn ticks(pid: &str) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(") ").next().unwrap_or_default();
     after_name.split_whitespace().skip(11).take(2).filter_map(|t| t.parse::<u64>().ok()).sum()

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use volproof::record::State;
 
+use crate::fio_engine::{called_fio, children, installed, ticks};
 use crate::{Bench, Ran};
 
 fn send(child: &Child, signal: Signal) {
@@ -122,6 +123,50 @@ fn ctrl_c_while_the_file_is_filled_takes_it_away() {
     let ran = finish(child, err, seen).ended(130);
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
     assert_eq!(Bench::names(&folder), Vec::<String>::new());
+}
+
+/// fio's jobs leave the terminal and the process group of fio: what ends fio's first process alone leaves them at work.
+#[test]
+fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
+    if !installed() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let line = "fio --name=j --filename=f.dat --rw=randread --ioengine=mmap --time_based --runtime=600";
+    let line: Vec<&str> = line.split(' ').collect();
+    for (signal, code) in
+        [(Signal::HUP, Some(129)), (Signal::INT, Some(128)), (Signal::TERM, Some(128)), (Signal::KILL, None)]
+    {
+        let child = bench.start(&line);
+        let began = Instant::now();
+        let (fio, job) = loop {
+            assert!(began.elapsed() < Duration::from_secs(60), "fio never worked");
+            let found = children(&child.id().to_string()).into_iter().find(|pid| called_fio(pid));
+            let jobs = found.as_deref().map(children).unwrap_or_default();
+            if let (Some(fio), Some(job)) = (found, jobs.into_iter().find(|pid| ticks(pid) >= 5)) {
+                break (fio, job);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        send(&child, signal);
+        // The pipes end when neither fio nor a job holds them any more.
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, code, "{signal:?}: {}{}", ran.out, ran.err);
+        // Whoever is nobody's child any more may stay as a zombie for a while.
+        let runs = |pid: &str| {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            called_fio(pid) && !stat.contains(" Z ")
+        };
+        while runs(&fio) || runs(&job) {
+            assert!(
+                began.elapsed() < Duration::from_secs(120),
+                "{signal:?}: fio {fio} or its job {job} still runs"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert!(ran.out.contains("issued rwts"), "{signal:?}: its report came: {}", ran.out);
+    }
 }
 
 fn free(path: &Path) -> u64 {

@@ -1,23 +1,53 @@
 //! A command that needs the real fio: handed over whole, or refused by the options that need it.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::ExitCode;
+
+use rustix::process::{Pid, Signal, kill_process};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::iterator::Signals;
 
 use super::{Failure, messages};
 use crate::fio::installed;
 use crate::fio::plan::Obstacle;
 
-/// Becomes the installed fio with these arguments; returns only when that fails.
-pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Failure {
-    let fio = match program(needs) {
-        Ok(fio) => fio,
-        Err(failure) => return failure,
-    };
+/// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
+/// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running.
+///
+/// # Errors
+/// When fio is not installed, or cannot be started.
+pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCode, Failure> {
+    let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
-    let e = Command::new(&fio).args(arguments).exec();
-    Failure { code: 1, message: format!("{} could not be started: {e}", fio.display()) }
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD])
+        .map_err(|e| Failure::from(anyhow::Error::from(e).context("installing signal handlers")))?;
+    let lost = |what: &str, e: std::io::Error| Failure {
+        code: 1,
+        message: format!("{} could not be {what}: {e}", fio.display()),
+    };
+    let mut child = installed::command(&fio).args(arguments).spawn().map_err(|e| lost("started", e))?;
+    let mut hung_up = false;
+    loop {
+        // fio may have ended before the first signal is waited for.
+        if let Some(status) = child.try_wait().map_err(|e| lost("waited for", e))? {
+            let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(1);
+            return Ok(if hung_up { super::HUNG_UP } else { code as u8 }.into());
+        }
+        for signal in signals.wait() {
+            let told = match signal {
+                SIGCHLD => continue,
+                SIGHUP => Signal::TERM,
+                SIGTERM => Signal::TERM,
+                SIGUSR1 => Signal::USR1,
+                _ => Signal::INT,
+            };
+            hung_up |= signal == SIGHUP;
+            // fio is not waited for yet, so that its number is still its own.
+            let _ = kill_process(Pid::from_child(&child), told);
+        }
+    }
 }
 
 /// The installed fio.

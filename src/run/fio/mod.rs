@@ -121,7 +121,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
             guarded(&root, &command, &own, &look)?;
-            Err(hand_over::to_installed(&rest, &needs))
+            hand_over::to_installed(&rest, &needs)
         }
     }
 }
