@@ -93,9 +93,7 @@ fn meminfo(root: &Root, name: &str) -> Bytes {
 
 /// A limit of our own cgroup (v2) that is not `max`.
 fn cgroup(root: &Root, file: &str) -> Option<String> {
-    let group = root.text("/proc/self/cgroup")?;
-    let path = group.lines().find_map(|l| l.strip_prefix("0::"))?.to_string();
-    let limit = root.text(format!("/sys/fs/cgroup{path}/{file}"))?;
+    let limit = root.text(root.own_cgroup()?.join(file))?;
     (!limit.starts_with("max")).then_some(limit)
 }
 

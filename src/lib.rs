@@ -23,6 +23,7 @@ pub mod hist;
 pub mod input;
 pub mod machine;
 pub mod measure;
+pub mod misspelling;
 pub mod mistyped;
 pub mod observe;
 pub mod output;

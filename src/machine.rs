@@ -3,6 +3,7 @@
 //! Arguments in, the text of the answer and the exit code out. `topo` reads only. `tune` holds its settings until it is
 //! told to stop, because a process that has ended could not put them back; with `--keep` they wait for `restore`.
 
+use crate::device::Root;
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ pub struct RestoreArgs {
 /// `topo`: the answer and the exit code.
 pub fn topo(args: &TopoArgs, root: &Path) -> anyhow::Result<(String, Exit)> {
     let names: Vec<&str> = args.devices.iter().map(String::as_str).collect();
-    let topology = Topology::read(root, &names)?;
+    let topology = Topology::read(&Root::tree(root), &names)?;
     let kind = if args.poll { QueueKind::Poll } else { QueueKind::Default };
     let jobs = args.jobs.unwrap_or_else(|| jobs_for(&topology, kind));
     let placement = place_on(&topology, kind, jobs, !args.no_pin);
@@ -99,7 +100,7 @@ fn jobs_for(topology: &Topology, kind: QueueKind) -> u32 {
 /// The disks whose knobs count for devices: those that carry their I/O.
 pub fn disks(root: &Path, devices: &[String]) -> Result<Vec<String>, TopoError> {
     let names: Vec<&str> = devices.iter().map(String::as_str).collect();
-    Ok(Topology::read(root, &names)?.disks.into_iter().map(|d| d.name).collect())
+    Ok(Topology::read(&Root::tree(root), &names)?.disks.into_iter().map(|d| d.name).collect())
 }
 
 /// `tune`: says what it writes, holds it until `stop` says so, and puts it back. Returns the exit code.

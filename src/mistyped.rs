@@ -11,11 +11,9 @@ use clap::{Arg, Command, CommandFactory};
 
 use crate::cli::Cli;
 use crate::fio::option;
+use crate::misspelling::nearest;
 use crate::plan::Preset;
 use crate::report::layout::wrap;
-
-/// Likeness (Jaro and Winkler) above which one name is a misspelling of another.
-const LIKENESS: f64 = 0.88;
 
 /// Names that no option has, and the options that are meant by them; of those a command has.
 const OPTIONS: [(&[&str], &[&str]); 13] = [
@@ -142,13 +140,6 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
         [] => vec![],
         _ => vec![format!("it is an option of volproof {}", others.join(", "))],
     }
-}
-
-/// The meaning of the known name that was most likely misspelt; `None` where no name is near.
-fn nearest<T>(typed: &str, known: impl Iterator<Item = (impl AsRef<str>, T)>) -> Option<T> {
-    let likely = known.map(|(name, what)| (strsim::jaro_winkler(name.as_ref(), typed), what));
-    let (likeness, what) = likely.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (likeness > LIKENESS).then_some(what)
 }
 
 /// An option as a suggestion: `did you mean --bs <SIZE>? Block size`.

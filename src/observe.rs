@@ -208,9 +208,7 @@ fn all_interrupts(text: &str) -> Vec<u64> {
 
 /// `nr_throttled` of our own cgroup (v2).
 fn throttled_periods(root: &Root) -> Option<u64> {
-    let group = root.text("/proc/self/cgroup")?;
-    let path = group.lines().find_map(|l| l.strip_prefix("0::"))?.to_string();
-    let stat = root.text(format!("/sys/fs/cgroup{path}/cpu.stat"))?;
+    let stat = root.text(root.own_cgroup()?.join("cpu.stat"))?;
     stat.lines().find_map(|l| l.strip_prefix("nr_throttled ")).and_then(|n| n.trim().parse().ok())
 }
 

@@ -33,7 +33,7 @@ pub use device_number::DevNumber;
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
 pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
-pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps};
+pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps, unescaped};
 pub use opinion::Opinion;
 pub use overlay::held_file;
 pub use processes::Opener;

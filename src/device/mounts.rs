@@ -127,8 +127,8 @@ fn parse_swaps(text: &[u8]) -> Vec<Swap> {
     text.split(|b| *b == b'\n').skip(1).filter_map(parse).collect()
 }
 
-/// The same as text: for people.
-fn unescaped(text: &str) -> String {
+/// A word of `mountinfo` or `swaps` as text, its octal escapes resolved.
+pub fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&unescape(text.as_bytes())).into_owned()
 }
 

@@ -104,6 +104,21 @@ impl Root {
         names
     }
 
+    /// The folder of this process's control group of version 2; `None` where there is none.
+    pub fn own_cgroup(&self) -> Option<PathBuf> {
+        let groups = self.text("/proc/self/cgroup")?;
+        let group = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
+        Some(PathBuf::from(format!("/sys/fs/cgroup{group}")))
+    }
+
+    /// The numbers in a folder's names after a prefix (`node` in `node0`), ascending.
+    pub fn numbers(&self, absolute: impl AsRef<Path>, prefix: &str) -> Vec<u32> {
+        let mut numbers: Vec<u32> =
+            self.names(absolute).iter().filter_map(|n| n.strip_prefix(prefix)?.parse().ok()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// Where a link leads, as text; not followed further.
     pub fn link(&self, absolute: impl AsRef<Path>) -> Option<PathBuf> {
         std::fs::read_link(self.path(absolute)).ok()

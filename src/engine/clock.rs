@@ -25,7 +25,20 @@ pub trait Clock: Clone {
     /// Nanoseconds as ticks.
     fn ticks(&self, ns: Nanos) -> u64;
     /// Waits until `until` (ticks): sleeps while that is far away, and spins without a system call when it is near.
-    fn idle_until(&self, until: u64);
+    fn idle_until(&self, until: u64) {
+        loop {
+            let now = self.now();
+            if now >= until {
+                return;
+            }
+            let left = self.ns(until - now);
+            if left > 2 * SPIN.0 {
+                std::thread::sleep(Duration::from_nanos(left - SPIN.0));
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
     /// One turn of a waiting loop.
     fn pause(&self) {
         std::hint::spin_loop();
@@ -41,21 +54,6 @@ pub fn monotonic() -> Nanos {
 /// How long before an arrival a sleeping worker is woken, to spin for the rest: timers of virtual machines are late by tens of
 /// microseconds.
 pub const SPIN: Nanos = Nanos::micros(80);
-
-fn idle<C: Clock>(clock: &C, until: u64) {
-    loop {
-        let now = clock.now();
-        if now >= until {
-            return;
-        }
-        let left = clock.ns(until - now);
-        if left > 2 * SPIN.0 {
-            std::thread::sleep(Duration::from_nanos(left - SPIN.0));
-        } else {
-            std::hint::spin_loop();
-        }
-    }
-}
 
 /// Name of the TSC where a clock is named.
 pub const TSC: &str = "tsc";
@@ -160,7 +158,7 @@ impl Tsc {
             return Some("not an x86-64 CPU".into());
         }
         let source = clock_source(root);
-        (source != "tsc").then(|| format!("the kernel's clock source is {source}"))
+        (source != TSC).then(|| format!("the kernel's clock source is {source}"))
     }
 
     /// The rate between an earlier anchor and now, which should be at least 10 ms apart.
@@ -205,10 +203,6 @@ impl Clock for Tsc {
     fn ticks(&self, ns: Nanos) -> u64 {
         ((u128::from(ns.0) << 64) / u128::from(self.scale)) as u64
     }
-
-    fn idle_until(&self, until: u64) {
-        idle(self, until);
-    }
 }
 
 /// `clock_gettime(CLOCK_MONOTONIC)`; a tick is a nanosecond.
@@ -228,10 +222,6 @@ impl Clock for Monotonic {
 
     fn ticks(&self, ns: Nanos) -> u64 {
         ns.0
-    }
-
-    fn idle_until(&self, until: u64) {
-        idle(self, until);
     }
 }
 

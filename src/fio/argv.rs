@@ -3,13 +3,14 @@
 //! One dash or two, `--name=value` or `--name value`, any unambiguous beginning of a name. Options before the first `--name` hold for
 //! every job, and for those of the first job file; options behind a `--name` belong to that job.
 
+use crate::misspelling;
 use crate::unit::Nanos;
 
 use super::command::{Command, Eta, Format, InfoRequest, Surroundings};
 use super::job::{Given, Job};
 use super::jobfile;
 use super::mistake::{Mistake, Origin, What};
-use super::option::{self, FioOption, Support, TimeUnit};
+use super::option::{FioOption, Support, TimeUnit};
 use super::option_value;
 use super::table;
 
@@ -284,7 +285,8 @@ impl CommandLine {
         let mut what = jobfile::unknown(name, engine.as_deref().unwrap_or("psync"));
         if let What::Unknown { nearest, .. } = &mut what {
             let names = table::all().flat_map(|o| [Some(o.name), o.alias]).flatten();
-            *nearest = option::nearest(name, FLAGS.iter().map(|f| f.name).chain(names)).map(str::to_string);
+            let known = FLAGS.iter().map(|f| f.name).chain(names);
+            *nearest = misspelling::nearest(name, known.map(|n| (n, n))).map(str::to_string);
         }
         Err(Mistake::at(origin, what))
     }
@@ -333,7 +335,7 @@ impl CommandLine {
         };
         let given = self.command.give(option, value.as_deref(), origin, &[&self.globals, own])?;
         if let ("ioengine", option_value::OptionValue::Text(name)) = (option.name, &given.value) {
-            let nearest = option::nearest(name, table::ENGINES.iter().map(|e| e.name));
+            let nearest = misspelling::nearest(name, table::ENGINES.iter().map(|e| (e.name, e.name)));
             let hint = nearest.map_or(String::new(), |n| format!(": did you mean '{n}'?"));
             return Err(Mistake::value(origin, "ioengine", format!("fio has no engine '{name}'{hint}")));
         }

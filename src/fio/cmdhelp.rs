@@ -2,6 +2,7 @@
 //!
 //! Descriptions are our own, and each option says how far volproof honours it.
 
+use crate::misspelling::nearest;
 use std::fmt::Write;
 
 use super::argv::{FLAGS, Takes};
@@ -85,7 +86,7 @@ fn options(name: &str) -> String {
     if let Some(engines) = engines {
         return format!("'{name}' is an option of engines: see --enghelp={},{name}\n", engines[0]);
     }
-    match option::nearest(name, listed().map(|o| o.name)).and_then(|near| option::find(near, "")) {
+    match nearest(name, listed().map(|o| (o.name, o.name))).and_then(|near| option::find(near, "")) {
         Some(near) => format!("No option '{name}'; the nearest is\n{}", describe(near)),
         None => format!("No option '{name}'\n"),
     }

@@ -3,6 +3,7 @@
 //! Names, types, ranges and defaults are facts of fio 3.33 (`fio --cmdhelp=all`, `fio --enghelp`); descriptions are our own. The rows
 //! are in [`table`](super::table); this module finds them. It reads no values: that is [`option_value`](super::option_value).
 
+use crate::misspelling::nearest;
 use std::fmt;
 
 use super::table;
@@ -328,16 +329,7 @@ pub fn find_any(name: &str) -> Option<&'static FioOption> {
     table::all().find(|o| o.is_called(name))
 }
 
-/// Among `names`, the one that is nearest to what was typed, if it is near at all.
-pub fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    names
-        .map(|name| (strsim::damerau_levenshtein(typed, name), name))
-        .min_by_key(|(distance, _)| *distance)
-        .filter(|(distance, _)| *distance <= typed.chars().count().div_ceil(2).min(4))
-        .map(|(_, name)| name)
-}
-
 /// The option whose name is nearest, for messages about unknown ones.
 pub fn nearest_to(typed: &str) -> Option<&'static str> {
-    nearest(typed, table::all().flat_map(|o| [Some(o.name), o.alias]).flatten())
+    nearest(typed, table::all().flat_map(|o| [Some(o.name), o.alias]).flatten().map(|name| (name, name)))
 }

@@ -14,6 +14,7 @@ use crate::record::{
     ReportedStep, ReportedSync, StepNames, StepRecord, Together,
 };
 use crate::sample::Direction;
+use crate::unit::utc;
 use crate::unit::{Bytes, Nanos, total};
 
 /// More steps make no Record that anybody could read.
@@ -51,7 +52,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
     let written = output.timestamp_ms.and_then(|ms| i64::try_from(ms).ok());
     let written =
         written.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok()).filter(|t| t.as_second() > 0);
-    let words = |at: jiff::Timestamp| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let words = utc;
     let elapsed = output.jobs.iter().filter_map(|j| j.elapsed).max();
     let began = written.and_then(|at| at.checked_sub(std::time::Duration::from_secs(elapsed?)).ok());
     let started = match (began, written) {

@@ -4,6 +4,7 @@
 //! files, the Record's form of a step, its JSON schema and `docs/plan.md` are made from that table, so that a name, a default and a
 //! text mean the same everywhere. A value travels as JSON until [`Word::read`] gives it its type.
 
+use crate::misspelling::nearest;
 use std::path::PathBuf;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -408,10 +409,8 @@ fn unknown(name: &str) -> String {
     }
     let names =
         keys().flat_map(|key| [key.name()].into_iter().chain(key.aliases.iter().map(|a| a.to_string())));
-    let near =
-        names.map(|known| (strsim::jaro_winkler(&known, name), known)).max_by(|a, b| a.0.total_cmp(&b.0));
-    match near.filter(|(likeness, _)| *likeness > 0.8) {
-        Some((_, near)) => {
+    match nearest(name, names.map(|known| (known.clone(), known))) {
+        Some(near) => {
             format!("unknown key `{name}`: did you mean `{near}`? docs/plan.md lists all keys")
         }
         None => format!("unknown key `{name}`: docs/plan.md lists all keys"),

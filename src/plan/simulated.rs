@@ -59,14 +59,14 @@ pub struct Simulated {
     #[serde(default, alias = "error_every")]
     pub error_every: u64,
     /// Extra latency of the first I/O to each MiB, as with a volume that is loaded from a snapshot.
-    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub first_touch: Nanos,
     /// Share of slow I/Os (0 to 1), drawn at random: they take `slow-latency` instead of `latency`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub slow_share: f64,
     /// Latency of the slow I/Os, whose share is `slow-share`.
-    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub slow_latency: Nanos,
     /// How the device's speed changes with time.
@@ -82,18 +82,18 @@ pub struct Uneven {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rise_from: f64,
     /// Time from the start of the step until the full speed is reached; begins at `rise-from`.
-    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub rise_for: Nanos,
     /// Change of the speed each minute, as a share of the full speed: -0.01 loses one percent a minute.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
     /// Start of a dip, in which the device is slower, counted from the start of the step.
-    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub dip_at: Nanos,
     /// Length of the dip.
-    #[serde(default, with = "text", skip_serializing_if = "is_nothing")]
+    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub dip_for: Nanos,
     /// Speed in the dip, as a share of the full speed.
@@ -109,10 +109,6 @@ pub struct Uneven {
     /// Correlation of the speeds of neighbouring seconds under `noise`, 0 to below 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub noise_memory: f64,
-}
-
-fn is_nothing(time: &Nanos) -> bool {
-    time.0 == 0
 }
 
 fn is_zero(share: &f64) -> bool {

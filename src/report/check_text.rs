@@ -1,5 +1,6 @@
 //! A look at a target as people and programs read it: READY and what would be overwritten, or the findings as a table.
 
+use super::layout::wrap;
 use std::fmt::Write;
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
@@ -20,10 +21,10 @@ pub fn json(check: &Check) -> serde_json::Result<String> {
 pub fn text(check: &Check) -> String {
     let mut out = String::new();
     for line in what_it_is(check) {
-        paragraph(&mut out, "", &line);
+        out += &wrap("", &line);
     }
     out.push('\n');
-    paragraph(&mut out, "", &verdict(check));
+    out += &wrap("", &verdict(check));
     if !check.findings.is_empty() {
         out.push('\n');
         out.push_str(&table(&check.findings));
@@ -74,7 +75,7 @@ fn before_writing(out: &mut String, check: &Check) {
         let _ = writeln!(out, "  - Take a snapshot first:\n      {command}");
     }
     for advice in &check.advice {
-        paragraph(out, "  - ", advice);
+        *out += &wrap("  - ", advice);
     }
 }
 
@@ -165,24 +166,4 @@ fn table(findings: &[GuardFinding]) -> String {
         ]);
     }
     table.trim_fmt() + "\n"
-}
-
-/// Wraps at blanks; a word longer than a line, such as a path, stays whole so that it can be copied.
-fn paragraph(out: &mut String, bullet: &str, text: &str) {
-    let indent = " ".repeat(bullet.len());
-    let mut line = bullet.to_string();
-    let mut empty = true;
-    for word in text.split(' ') {
-        if !empty && line.chars().count() + 1 + word.chars().count() > usize::from(COLUMNS) {
-            let _ = writeln!(out, "{line}");
-            line = indent.clone();
-            empty = true;
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    let _ = writeln!(out, "{line}");
 }

@@ -82,6 +82,7 @@ pub fn wrap(lead: &str, text: &str) -> String {
         out.push_str(word);
         column += n;
     }
+    out.truncate(out.trim_end().len());
     out.push('\n');
     out
 }

@@ -1,13 +1,12 @@
 //! `topo` in text and JSON: the CPUs, the queue map with the workers on it, and what the source script would have done.
 //!
-//! Eighty columns, nothing but ASCII. A CPU list is broken between CPUs; nothing is left out.
+//! Nothing but ASCII. A CPU list is broken between CPUs; nothing is left out.
 
+use super::layout::wrap;
 use serde_json::{Value, json};
 
 use crate::topo::{CpuSet, Disk, Irq, LikeScript, Placement, QueueKind, Topology};
 use crate::unit::grouped;
-
-const WIDTH: usize = 80;
 
 /// The whole answer of `topo`. `placement` is absent, with the reason, where none is possible.
 pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &[LikeScript]) -> String {
@@ -20,7 +19,7 @@ pub fn text(topology: &Topology, placement: Result<&Placement, &str>, scripts: &
     out += &marks.legend();
     match placement {
         Ok(placement) => out += &seats(placement),
-        Err(why) => out += &format!("\nPlacement\n{}", folded("  none: ", why)),
+        Err(why) => out += &format!("\nPlacement\n{}", wrap("  none: ", why)),
     }
     for script in scripts {
         out += &like_script(script, placement.ok());
@@ -44,7 +43,7 @@ pub fn json(topology: &Topology, placement: Result<&Placement, &str>, scripts: &
 fn cpus(topology: &Topology) -> String {
     let cpus = &topology.cpus;
     let (cores, nodes, llcs) = (cpus.cores(), cpus.nodes(), cpus.llcs());
-    let mut out = folded(
+    let mut out = wrap(
         "CPUs      ",
         &format!(
             "{} online in {}, {}, {}",
@@ -54,8 +53,7 @@ fn cpus(topology: &Topology) -> String {
             count(llcs.len(), "last-level cache")
         ),
     );
-    let mut row =
-        |name: &str, text: String| out += &folded(&format!("  {name:<10}"), &text.replace(',', ", "));
+    let mut row = |name: &str, text: String| out += &wrap(&format!("  {name:<10}"), &text.replace(',', ", "));
     if nodes.len() > 1 {
         for (node, set) in &nodes {
             row(&node.map_or("no node".to_string(), |n| format!("node {n}")), set.to_string());
@@ -105,7 +103,7 @@ impl Marks {
             (self.barred, "[3]: isolated or not allowed"),
         ];
         let used: Vec<&str> = all.iter().filter(|(used, _)| *used).map(|(_, text)| *text).collect();
-        if used.is_empty() { String::new() } else { format!("\n{}", folded("", &used.join("; "))) }
+        if used.is_empty() { String::new() } else { format!("\n{}", wrap("", &used.join("; "))) }
     }
 }
 
@@ -131,7 +129,7 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
     {
         title += &format!("; carries {}", target.asked);
     }
-    let mut out = folded("", &title);
+    let mut out = wrap("", &title);
     let usable = topology.cpus.usable();
     for queue in &disk.queues {
         let kind = if queue.kind == QueueKind::Default { "" } else { queue.kind.name() };
@@ -160,7 +158,7 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
                 None => cpu.to_string(),
             });
         }
-        out += &folded(&format!("  queue {:>3} {kind:<4}  CPU ", queue.index), &cells.join(" "));
+        out += &wrap(&format!("  queue {:>3} {kind:<4}  CPU ", queue.index), &cells.join(" "));
     }
     let irqs: Vec<&Irq> = topology.irqs.disks.iter().filter(|i| i.disk == disk.name).collect();
     if !irqs.is_empty() {
@@ -171,7 +169,7 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
         let counts: Vec<String> =
             irq.counts.iter().map(|(cpu, n)| format!("{} on CPU {cpu}", grouped(*n))).collect();
         let counts = if counts.is_empty() { "none yet".to_string() } else { counts.join(", ") };
-        out += &folded(&format!("  {:>5}  {:<17} -> CPU {now:<5}  ", irq.number, irq.name), &counts);
+        out += &wrap(&format!("  {:>5}  {:<17} -> CPU {now:<5}  ", irq.number, irq.name), &counts);
     }
     out
 }
@@ -183,17 +181,17 @@ fn seats(placement: &Placement) -> String {
         for seat in &placement.seats {
             let disk = seat.disk.as_deref().filter(|_| several).map(|d| format!("{d}: ")).unwrap_or_default();
             let lead = format!("  worker {:>3} on CPU {:<5} ", seat.worker, seat.cpus.to_string());
-            out += &folded(&lead, &format!("{disk}{}", seat.reason));
+            out += &wrap(&lead, &format!("{disk}{}", seat.reason));
         }
     } else if let Some(seat) = placement.seats.first() {
-        out += &folded("  ", &format!("unpinned: the scheduler moves them over CPU {}", seat.cpus));
+        out += &wrap("  ", &format!("unpinned: the scheduler moves them over CPU {}", seat.cpus));
     }
     for reason in &placement.reasons {
-        out += &folded("  - ", reason);
+        out += &wrap("  - ", reason);
     }
     for warning in &placement.warnings {
-        out += &folded("  ! ", &warning.message);
-        out += &folded("    -> ", &warning.advice);
+        out += &wrap("  ! ", &warning.message);
+        out += &wrap("    -> ", &warning.advice);
     }
     out
 }
@@ -201,38 +199,19 @@ fn seats(placement: &Placement) -> String {
 fn like_script(script: &LikeScript, placement: Option<&Placement>) -> String {
     let mut out = format!("\nWhat test100w.sh would choose for {}\n", script.device);
     let list = if script.list.is_empty() { "(nothing)" } else { &script.list };
-    out += &folded("  --cpus_allowed=", list);
+    out += &wrap("  --cpus_allowed=", list);
     let line = |cpus: Vec<String>| if cpus.is_empty() { "none".to_string() } else { cpus.join(" ") };
-    out += &folded("  its jobs  CPU ", &line(script.jobs.iter().map(u32::to_string).collect()));
+    out += &wrap("  its jobs  CPU ", &line(script.jobs.iter().map(u32::to_string).collect()));
     if let Some(placement) = placement.filter(|p| p.pinned) {
-        out +=
-            &folded("  ours      CPU ", &line(placement.seats.iter().map(|s| s.cpus.to_string()).collect()));
+        out += &wrap("  ours      CPU ", &line(placement.seats.iter().map(|s| s.cpus.to_string()).collect()));
     }
     out += if script.differences.is_empty() { "  no objection\n" } else { "  why ours differs\n" };
     for difference in &script.differences {
-        out += &folded("  - ", difference);
+        out += &wrap("  - ", difference);
     }
     out
 }
 
 fn count(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
-}
-
-/// Breaks a text at blanks; later lines are indented to where the first one's text begins.
-pub(super) fn folded(lead: &str, text: &str) -> String {
-    let (mut out, mut column) = (lead.to_string(), lead.len());
-    for (n, word) in text.split(' ').enumerate() {
-        if n > 0 && column + 1 + word.len() > WIDTH {
-            out += &format!("\n{:1$}", "", lead.len());
-            column = lead.len();
-        } else if n > 0 {
-            out.push(' ');
-            column += 1;
-        }
-        out += word;
-        column += word.len();
-    }
-    out.truncate(out.trim_end().len());
-    out + "\n"
 }

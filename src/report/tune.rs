@@ -2,7 +2,7 @@
 //!
 //! The JSON forms are the types themselves.
 
-use super::topo::folded;
+use super::layout::wrap;
 use crate::record::TuningRecord;
 use crate::stats::compare::{Comparison, ComparisonOutcome as Finding};
 use crate::tune::ab::Effect;
@@ -16,8 +16,8 @@ pub fn survey(settings: &[Setting]) -> String {
         return "No knob of volproof's is on this machine and device.\n".to_string();
     }
     for (setting, more) in alike(&differ, |a, b| a.knob == b.knob && a.disk.is_none() && a.now == b.now) {
-        out += &folded("", &format!("{}{more}: {} -> {}", setting.path, setting.now, setting.wanted));
-        out += &folded("    ", &format!("{} ({})", setting.reason, setting.source));
+        out += &wrap("", &format!("{}{more}: {} -> {}", setting.path, setting.now, setting.wanted));
+        out += &wrap("    ", &format!("{} ({})", setting.reason, setting.source));
     }
     if !same.is_empty() {
         let names: Vec<String> = same
@@ -27,9 +27,9 @@ pub fn survey(settings: &[Setting]) -> String {
                 None => format!("{}={}", s.knob, s.now),
             })
             .collect();
-        out += &folded("already right: ", &names.join(", "));
+        out += &wrap("already right: ", &names.join(", "));
     }
-    out += &folded("never touched: ", "iostats, which shows that the device did the I/O");
+    out += &wrap("never touched: ", "iostats, which shows that the device did the I/O");
     out
 }
 
@@ -44,8 +44,8 @@ pub fn applied(applied: &[Applied]) -> String {
     };
     for (knob, more) in alike(&applied.iter().collect::<Vec<_>>(), same) {
         let how = ending(&knob.attempt);
-        out += &folded("", &format!("{}{more}: {} -> {}{how}", knob.path, knob.before, knob.wanted));
-        out += &folded("    ", &knob.reason);
+        out += &wrap("", &format!("{}{more}: {} -> {}{how}", knob.path, knob.before, knob.wanted));
+        out += &wrap("    ", &knob.reason);
     }
     out
 }
@@ -90,7 +90,7 @@ pub fn untouched(disks: &[String]) -> String {
 pub fn waiting(waiting: &Waiting) -> String {
     let (user, folder) = (waiting.user_name(), waiting.folder.display());
     let Some(journals) = &waiting.journals else {
-        return folded(
+        return wrap(
             "",
             &format!(
                 "{folder} belongs to {user} and cannot be looked into: whether settings wait there to be put back is \
@@ -99,7 +99,7 @@ pub fn waiting(waiting: &Waiting) -> String {
         );
     };
     let mut out = format!("Settings of {user} wait to be put back; run `volproof restore` as {user}:\n");
-    out.extend(journals.iter().map(|journal| folded("  ", &journal.display().to_string())));
+    out.extend(journals.iter().map(|journal| wrap("  ", &journal.display().to_string())));
     out
 }
 
@@ -108,8 +108,8 @@ pub fn restored(done: &[Restoration]) -> String {
     let mut out = String::new();
     for one in done {
         if let Some(why) = &one.unreadable {
-            out += &folded("", &format!("journal {}: {why}.", one.journal.display()));
-            out += &folded(
+            out += &wrap("", &format!("journal {}: {why}.", one.journal.display()));
+            out += &wrap(
                 "    ",
                 "What it changed is unknown. Compare the knobs with `volproof tune DEVICE --dry-run`, set them by \
                  hand, then remove the file.",
@@ -125,24 +125,24 @@ pub fn restored(done: &[Restoration]) -> String {
         for (knob, more) in alike(&one.knobs.iter().collect::<Vec<_>>(), same) {
             let (path, before) = (format!("{}{more}", knob.path), &knob.before);
             out += &match &knob.outcome {
-                RestoreOutcome::Restored => folded("  ", &format!("{path}: {before}")),
+                RestoreOutcome::Restored => wrap("  ", &format!("{path}: {before}")),
                 RestoreOutcome::Unchanged => continue,
                 RestoreOutcome::Changed { found } => {
                     let text =
                         format!("{path}: somebody else set it to {found} meanwhile; it stays (was {before})");
-                    folded("  ", &text)
+                    wrap("  ", &text)
                 }
                 RestoreOutcome::Gone if path.contains("/iosched/") => {
-                    folded("  ", &format!("{path}: its scheduler is no longer in use (was {before})"))
+                    wrap("  ", &format!("{path}: its scheduler is no longer in use (was {before})"))
                 }
-                RestoreOutcome::Gone => folded("  ", &format!("{path}: the device is gone")),
+                RestoreOutcome::Gone => wrap("  ", &format!("{path}: the device is gone")),
                 RestoreOutcome::Rebooted => {
-                    folded("  ", &format!("{path}: the machine has restarted, which reset it"))
+                    wrap("  ", &format!("{path}: the machine has restarted, which reset it"))
                 }
                 RestoreOutcome::HandedOver { pid } => {
-                    folded("  ", &format!("{path}: process {pid} still needs it and puts it back"))
+                    wrap("  ", &format!("{path}: process {pid} still needs it and puts it back"))
                 }
-                RestoreOutcome::Failed { why } => folded("  ", &format!("{path}: NOT put back: {why}")),
+                RestoreOutcome::Failed { why } => wrap("  ", &format!("{path}: NOT put back: {why}")),
             };
         }
         let by_hand = one.by_hand();
@@ -189,7 +189,7 @@ pub fn effects(effects: &[Effect]) -> String {
     for effect in effects {
         let lead = format!("{:<13} {} -> {}: ", effect.knob, effect.before, effect.after);
         let Some(c) = &effect.comparison else {
-            out += &folded(&lead, "no I/O completed, so nothing can be said");
+            out += &wrap(&lead, "no I/O completed, so nothing can be said");
             continue;
         };
         let pct = |ratio: f64| 100.0 * (ratio - 1.0);
@@ -202,8 +202,8 @@ pub fn effects(effects: &[Effect]) -> String {
             c.pairs,
             c.detectable_pct
         );
-        out += &folded(&lead, &told(c));
-        out += &folded("    ", &figures);
+        out += &wrap(&lead, &told(c));
+        out += &wrap("    ", &figures);
     }
     out
 }

@@ -9,6 +9,7 @@
 //! The device may also come first. What the script does is kept (queues to CPUs, `rq_affinity`, 30 s of load, the rate); in which points
 //! this differs is printed beside it, from the machine at hand.
 
+use crate::device::Root;
 use std::path::{Path, PathBuf};
 
 use super::pipeline::Options;
@@ -123,7 +124,7 @@ fn topology(target: &Path) -> Option<Topology> {
     use std::os::unix::fs::FileTypeExt;
     let real = target.canonicalize().ok()?;
     real.metadata().ok().filter(|m| m.file_type().is_block_device())?;
-    Topology::read(Path::new("/"), &[real.file_name()?.to_str()?]).ok()
+    Topology::read(&Root::system(), &[real.file_name()?.to_str()?]).ok()
 }
 
 /// One job for each hardware queue, on CPUs that may be used.

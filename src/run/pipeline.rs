@@ -9,6 +9,7 @@
 //! Nothing here reads arguments, prints results or knows which front end asks. What a front end hears while the work goes
 //! on comes through [`Front`].
 
+use crate::unit::utc;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -174,7 +175,7 @@ impl CheckedRun {
             schema: SCHEMA.into(),
             schema_version: SCHEMA_VERSION,
             volproof_version: env!("CARGO_PKG_VERSION").into(),
-            started: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into(),
+            started: utc(jiff::Timestamp::now()).into(),
             report: None,
             state: State::Running,
             environment: Environment::read(&root, &timer.description(), clock_source(Path::new("/"))),

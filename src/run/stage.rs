@@ -5,6 +5,7 @@
 
 mod start_order;
 
+use crate::unit::utc;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -286,7 +287,7 @@ impl Stage<'_> {
 
     fn announce(&mut self, i: usize, front: &mut dyn Front) {
         front.ui().begin(i);
-        let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let started = utc(jiff::Timestamp::now());
         self.states[i] = StepState::Running { started, first_io: None };
     }
 

@@ -1,6 +1,6 @@
 //! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
 
-use std::path::Path;
+use crate::device::Root;
 
 use super::Failure;
 use super::ready::Ready;
@@ -136,7 +136,7 @@ pub fn place(plan: &Plan, step: &Step, ready: &Ready) -> Result<(Vec<u32>, Optio
     }
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     // A machine whose topology cannot be read is no reason not to measure.
-    let Ok(topology) = Topology::read(Path::new("/"), &names) else { return Ok((Vec::new(), None)) };
+    let Ok(topology) = Topology::read(&Root::system(), &names) else { return Ok((Vec::new(), None)) };
     let kind = if step.iopoll { QueueKind::Poll } else { QueueKind::Default };
     let workers = step.workers(targets.len());
     let placement = match place_on(&topology, kind, workers, true) {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::tree::Tree;
-use super::{CpuSet, TopoError};
+use super::{CpuSet, TopoError, value};
+use crate::device::{Root, unescaped};
 
-const CPU: &str = "sys/devices/system/cpu";
+const CPU: &str = "/sys/devices/system/cpu";
 
 /// A core with less than this part of the fastest core's capacity is an efficiency core. Kernel `cpu_capacity` differs by
 /// a few per cent among equal cores with a favoured turbo bin, and by half between kinds of core.
@@ -100,80 +100,80 @@ impl Cpus {
     }
 }
 
-pub(super) fn read(tree: &Tree) -> Result<Cpus, TopoError> {
-    let set = |name: &str| tree.value::<CpuSet>(format!("{CPU}/{name}"));
+pub(super) fn read(root: &Root) -> Result<Cpus, TopoError> {
+    let set = |name: &str| value::<CpuSet>(root, format!("{CPU}/{name}"));
     let online = match set("online")? {
         Some(set) => set,
         None => {
-            let path = tree.path(format!("{CPU}/online"));
+            let path = root.path(format!("{CPU}/online"));
             return Err(TopoError::Unreadable { path, why: "missing: is /sys mounted?".into() });
         }
     };
     // `offline` also lists CPUs that the machine has no hardware for but could get; only `present` ones exist.
     let offline = set("present")?.unwrap_or_default().without(&online);
-    let partitions = tree.value::<CpuSet>("sys/fs/cgroup/cpuset.cpus.isolated")?.unwrap_or_default();
+    let partitions = value::<CpuSet>(root, "/sys/fs/cgroup/cpuset.cpus.isolated")?.unwrap_or_default();
     let isolated = set("isolated")?.unwrap_or_default().or(&partitions);
 
     let mut nodes = Vec::new();
-    for node in tree.numbers("sys/devices/system/node", "node") {
-        let cpus = tree.value::<CpuSet>(format!("sys/devices/system/node/node{node}/cpulist"))?;
+    for node in root.numbers("/sys/devices/system/node", "node") {
+        let cpus = value::<CpuSet>(root, format!("/sys/devices/system/node/node{node}/cpulist"))?;
         nodes.push((node, cpus.unwrap_or_default()));
     }
-    let atoms = tree.value::<CpuSet>("sys/devices/cpu_atom/cpus")?.unwrap_or_default();
+    let atoms = value::<CpuSet>(root, "/sys/devices/cpu_atom/cpus")?.unwrap_or_default();
     let mut capacities = Vec::new();
     for id in online.iter() {
-        capacities.push(tree.value::<u32>(format!("{CPU}/cpu{id}/cpu_capacity"))?);
+        capacities.push(value::<u32>(root, format!("{CPU}/cpu{id}/cpu_capacity"))?);
     }
     let fastest = f64::from(capacities.iter().flatten().copied().max().unwrap_or(0));
 
     let mut each = Vec::new();
     for (id, capacity) in online.iter().zip(capacities) {
         let dir = format!("{CPU}/cpu{id}");
-        let core = match tree.value::<CpuSet>(format!("{dir}/topology/core_cpus_list"))? {
+        let core = match value::<CpuSet>(root, format!("{dir}/topology/core_cpus_list"))? {
             Some(core) => Some(core),
             // The file's name before Linux 5.3.
-            None => tree.value(format!("{dir}/topology/thread_siblings_list"))?,
+            None => value(root, format!("{dir}/topology/thread_siblings_list"))?,
         };
         each.push(Cpu {
             id,
             core: core.unwrap_or_else(|| CpuSet::one(id)),
-            llc: last_level(tree, &dir)?.unwrap_or_else(|| CpuSet::one(id)),
+            llc: last_level(root, &dir)?.unwrap_or_else(|| CpuSet::one(id)),
             node: nodes.iter().find(|(_, cpus)| cpus.contains(id)).map(|(n, _)| *n),
             efficient: atoms.contains(id) || capacity.is_some_and(|c| f64::from(c) < fastest * EFFICIENT),
         });
     }
-    Ok(Cpus { online, offline, isolated, cpuset: cpuset(tree)?, affinity: affinity(tree)?, each })
+    Ok(Cpus { online, offline, isolated, cpuset: cpuset(root)?, affinity: affinity(root)?, each })
 }
 
 /// The sharers of the highest cache level.
-fn last_level(tree: &Tree, cpu: &str) -> Result<Option<CpuSet>, TopoError> {
+fn last_level(root: &Root, cpu: &str) -> Result<Option<CpuSet>, TopoError> {
     let mut best: Option<(u32, String)> = None;
-    for index in tree.numbers(format!("{cpu}/cache"), "index") {
+    for index in root.numbers(format!("{cpu}/cache"), "index") {
         let dir = format!("{cpu}/cache/index{index}");
-        let level = tree.value::<u32>(format!("{dir}/level"))?.unwrap_or(0);
+        let level = value::<u32>(root, format!("{dir}/level"))?.unwrap_or(0);
         if best.as_ref().is_none_or(|(highest, _)| level >= *highest) {
             best = Some((level, dir));
         }
     }
-    best.map_or(Ok(None), |(_, dir)| tree.value(format!("{dir}/shared_cpu_list")))
+    best.map_or(Ok(None), |(_, dir)| value(root, format!("{dir}/shared_cpu_list")))
 }
 
 /// The mask of this process, which workers inherit.
-fn affinity(tree: &Tree) -> Result<Option<CpuSet>, TopoError> {
-    let path = "proc/self/status";
-    let Some(status) = tree.text(path) else { return Ok(None) };
+fn affinity(root: &Root) -> Result<Option<CpuSet>, TopoError> {
+    let path = "/proc/self/status";
+    let Some(status) = root.text(path) else { return Ok(None) };
     let Some(list) = status.lines().find_map(|l| l.strip_prefix("Cpus_allowed_list:")) else {
         return Ok(None);
     };
-    let why = |e: super::NotCpus| TopoError::Unreadable { path: tree.path(path), why: e.to_string() };
+    let why = |e: super::NotCpus| TopoError::Unreadable { path: root.path(path), why: e.to_string() };
     list.parse().map(Some).map_err(why)
 }
 
 /// The effective cpuset of our control group: version 2 first, then a version 1 hierarchy. A group without the controller
 /// takes its parent's, so the nearest ancestor with the file counts.
-fn cpuset(tree: &Tree) -> Result<Option<CpuSet>, TopoError> {
-    let groups = tree.text("proc/self/cgroup").unwrap_or_default();
-    let mounts = tree.text("proc/self/mountinfo").unwrap_or_default();
+fn cpuset(root: &Root) -> Result<Option<CpuSet>, TopoError> {
+    let groups = root.text("/proc/self/cgroup").unwrap_or_default();
+    let mounts = root.text("/proc/self/mountinfo").unwrap_or_default();
     let group_of = |wanted: fn(&str, &str) -> bool| {
         groups.lines().find_map(|line| {
             let mut fields = line.splitn(3, ':');
@@ -187,12 +187,12 @@ fn cpuset(tree: &Tree) -> Result<Option<CpuSet>, TopoError> {
         .zip(mount(&mounts, |kind, options| kind == "cgroup" && has_cpuset(options)));
     let files = [("cpuset.cpus.effective", v2), ("cpuset.effective_cpus", v1.clone()), ("cpuset.cpus", v1)];
     for (file, place) in files {
-        let Some((group, (root, point))) = place else { continue };
-        // In a container the mount shows a subtree (`root`); a group outside it is seen as the top of the mount.
-        let below = Path::new(&group).strip_prefix(&root).unwrap_or(Path::new(""));
+        let Some((group, (subtree, point))) = place else { continue };
+        // In a container the mount shows a subtree; a group outside it is seen as the top of the mount.
+        let below = Path::new(&group).strip_prefix(&subtree).unwrap_or(Path::new(""));
         let below = below.strip_prefix("/").unwrap_or(below);
         for dir in below.ancestors() {
-            if let Some(set) = tree.value::<CpuSet>(point.join(dir).join(file))?.filter(|s| !s.is_empty()) {
+            if let Some(set) = value::<CpuSet>(root, point.join(dir).join(file))?.filter(|s| !s.is_empty()) {
                 return Ok(Some(set));
             }
         }
@@ -208,7 +208,7 @@ fn mount(mounts: &str, fits: impl Fn(&str, &str) -> bool) -> Option<(PathBuf, Pa
         let (kind, options) = (right.next()?, right.nth(1).unwrap_or_default());
         let mut left = left.split(' ').skip(3);
         let (root, point) = (left.next()?, left.next()?);
-        let plain = |text: &str| PathBuf::from(text.replace("\\040", " "));
+        let plain = |text: &str| PathBuf::from(unescaped(text));
         fits(kind, options).then(|| (plain(root), plain(point)))
     })
 }

@@ -8,8 +8,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::queues::Disk;
-use super::tree::Tree;
-use super::{CpuSet, TopoError};
+use super::{CpuSet, TopoError, value};
+use crate::device::Root;
 
 /// One interrupt of a disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,10 +63,10 @@ struct InterruptRow<'a> {
     names: &'a str,
 }
 
-pub(super) fn read(tree: &Tree, disks: &[Disk]) -> Result<Irqs, TopoError> {
-    let text = tree.text("proc/interrupts").unwrap_or_default();
+pub(super) fn read(root: &Root, disks: &[Disk]) -> Result<Irqs, TopoError> {
+    let text = root.text("/proc/interrupts").unwrap_or_default();
     let owned: Vec<(&Disk, InterruptOwner)> =
-        disks.iter().map(|d| (d, InterruptOwner::of(tree, d))).collect();
+        disks.iter().map(|d| (d, InterruptOwner::of(root, d))).collect();
     let mut irqs = Irqs::default();
     for row in rows(&text) {
         let disk = owned.iter().find(|(_, owner)| owner.has(&row)).map(|(disk, _)| *disk);
@@ -76,11 +76,11 @@ pub(super) fn read(tree: &Tree, disks: &[Disk]) -> Result<Irqs, TopoError> {
             }
             continue;
         };
-        let dir = format!("proc/irq/{}", row.number);
-        let affinity = match tree.value::<CpuSet>(format!("{dir}/effective_affinity_list"))? {
+        let dir = format!("/proc/irq/{}", row.number);
+        let affinity = match value::<CpuSet>(root, format!("{dir}/effective_affinity_list"))? {
             Some(set) if !set.is_empty() => Some(set),
             // Empty or absent on interrupt controllers that do not report it.
-            _ => tree.value(format!("{dir}/smp_affinity_list"))?,
+            _ => value(root, format!("{dir}/smp_affinity_list"))?,
         };
         irqs.disks.push(Irq {
             number: row.number,
@@ -129,13 +129,13 @@ struct InterruptOwner {
 }
 
 impl InterruptOwner {
-    fn of(tree: &Tree, disk: &Disk) -> InterruptOwner {
+    fn of(root: &Root, disk: &Disk) -> InterruptOwner {
         let mut owner = InterruptOwner { numbers: Vec::new(), names: Vec::new() };
         let parents = disk.folder.ancestors().skip(1);
         for dir in parents.take_while(|d| d.file_name().is_some_and(|n| n != "devices" && n != "virtual")) {
-            owner.numbers = tree.numbers(dir.join("msi_irqs"), "");
+            owner.numbers = root.numbers(dir.join("msi_irqs"), "");
             // The first folder with an `irq` file is the PCI function; a bridge above it has interrupts of its own.
-            if !owner.numbers.is_empty() || tree.has(dir.join("irq")) {
+            if !owner.numbers.is_empty() || root.has(dir.join("irq")) {
                 break;
             }
             owner.names.extend(

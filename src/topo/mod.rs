@@ -9,11 +9,12 @@ mod irqs;
 mod placement;
 mod queues;
 mod script;
-mod tree;
-
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+
+use crate::device::Root;
 
 pub use cpu_set::{CpuSet, NotCpus};
 pub use cpus::{Cpu, Cpus};
@@ -58,12 +59,24 @@ pub struct Topology {
 }
 
 impl Topology {
-    /// Reads the topology for sysfs names such as `nvme0n1`, `vdb1` or `dm-0`; `root` is `/` or a captured tree.
-    pub fn read(root: &Path, names: &[&str]) -> Result<Topology, TopoError> {
-        let tree = tree::Tree::new(root);
-        let cpus = cpus::read(&tree)?;
-        let (targets, disks) = queues::read(&tree, names)?;
-        let irqs = irqs::read(&tree, &disks)?;
+    /// Reads the topology for sysfs names such as `nvme0n1`, `vdb1` or `dm-0`.
+    pub fn read(root: &Root, names: &[&str]) -> Result<Topology, TopoError> {
+        let cpus = cpus::read(root)?;
+        let (targets, disks) = queues::read(root, names)?;
+        let irqs = irqs::read(root, &disks)?;
         Ok(Topology { cpus, targets, disks, irqs })
     }
+}
+
+/// The value of a file; `None` where the file cannot be read, as under an older kernel or another driver.
+///
+/// # Errors
+/// A file that is there and cannot be understood, by its name.
+fn value<T: FromStr>(root: &Root, path: impl AsRef<Path>) -> Result<Option<T>, TopoError>
+where
+    T::Err: std::fmt::Display,
+{
+    let Some(text) = root.text(&path) else { return Ok(None) };
+    let why = |e: T::Err| TopoError::Unreadable { path: root.path(&path), why: e.to_string() };
+    text.parse().map(Some).map_err(why)
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::tree::Tree;
-use super::{CpuSet, TopoError};
+use super::{CpuSet, TopoError, value};
+use crate::device::Root;
 
 /// A device that was asked for, and the disks that carry its I/O.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,12 +89,12 @@ impl QueueKind {
 /// The search for the disks beneath a device ends at this depth: real stacks are three or four deep, and a damaged tree may have a loop.
 const DEEPEST: usize = 16;
 
-pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<QueueTarget>, Vec<Disk>), TopoError> {
+pub(super) fn read(root: &Root, names: &[&str]) -> Result<(Vec<QueueTarget>, Vec<Disk>), TopoError> {
     let (mut targets, mut disks) = (Vec::new(), Vec::<Disk>::new());
     for asked in names {
-        let (disk, folder) = whole_disk(tree, asked)?;
+        let (disk, folder) = whole_disk(root, asked)?;
         let mut carriers = Vec::new();
-        descend(tree, &disk, folder, DEEPEST, &mut carriers)?;
+        descend(root, &disk, folder, DEEPEST, &mut carriers)?;
         let mut carried_by = Vec::new();
         for carrier in carriers {
             if !carried_by.contains(&carrier.name) {
@@ -110,23 +110,23 @@ pub(super) fn read(tree: &Tree, names: &[&str]) -> Result<(Vec<QueueTarget>, Vec
 }
 
 /// The disk that a name or a path below /dev stands for, and its folder.
-fn whole_disk(tree: &Tree, asked: &str) -> Result<(String, PathBuf), TopoError> {
+fn whole_disk(root: &Root, asked: &str) -> Result<(String, PathBuf), TopoError> {
     let mut name = asked.to_string();
     if asked.contains('/')
-        && let Some(real) = tree.resolve(asked).as_deref().and_then(Path::file_name)
+        && let Some(real) = root.resolve(asked).ok().as_deref().and_then(Path::file_name)
     {
         name = real.to_string_lossy().into_owned();
     }
     let missing = || TopoError::NoDevice {
         name: asked.to_string(),
-        path: tree.path("sys/class/block").join(name.rsplit('/').next().unwrap_or_default()),
+        path: root.path("/sys/class/block").join(name.rsplit('/').next().unwrap_or_default()),
     };
     if name.contains('/') || name.is_empty() || name.starts_with('.') {
         return Err(missing());
     }
-    let folder = tree.resolve(format!("sys/class/block/{name}"));
-    let folder = folder.or_else(|| tree.resolve(format!("sys/block/{name}"))).ok_or_else(missing)?;
-    if !tree.has(folder.join("partition")) {
+    let folder = root.resolve(format!("/sys/class/block/{name}")).ok();
+    let folder = folder.or_else(|| root.resolve(format!("/sys/block/{name}")).ok()).ok_or_else(missing)?;
+    if !root.has(folder.join("partition")) {
         return Ok((name, folder));
     }
     let disk = folder.parent().ok_or_else(missing)?.to_path_buf();
@@ -136,34 +136,34 @@ fn whole_disk(tree: &Tree, asked: &str) -> Result<(String, PathBuf), TopoError> 
 
 /// Collects the disks below `name` that have queues of their own, or the device itself where there are none.
 fn descend(
-    tree: &Tree,
+    root: &Root,
     name: &str,
     folder: PathBuf,
     depth: usize,
     found: &mut Vec<Disk>,
 ) -> Result<(), TopoError> {
-    let queues = queues(tree, name, &folder)?;
+    let queues = queues(root, name, &folder)?;
     if !queues.is_empty() || depth == 0 {
-        found.push(Disk { name: name.to_string(), node: node(tree, &folder)?, queues, folder });
+        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues, folder });
         return Ok(());
     }
-    let mut below = multipath_paths(tree, name);
+    let mut below = multipath_paths(root, name);
     if below.is_empty() {
-        below = tree.names(folder.join("slaves"));
+        below = root.names(folder.join("slaves"));
     }
     if below.is_empty() {
-        found.push(Disk { name: name.to_string(), node: node(tree, &folder)?, queues, folder });
+        found.push(Disk { name: name.to_string(), node: node(root, &folder)?, queues, folder });
         return Ok(());
     }
     for child in below {
-        let (child, folder) = whole_disk(tree, &child)?;
-        descend(tree, &child, folder, depth - 1, found)?;
+        let (child, folder) = whole_disk(root, &child)?;
+        descend(root, &child, folder, depth - 1, found)?;
     }
     Ok(())
 }
 
 /// The paths `nvmeXcYnZ` of a head `nvmeXnZ`: those in the optimised ANA state, or all if none says so.
-fn multipath_paths(tree: &Tree, head: &str) -> Vec<String> {
+fn multipath_paths(root: &Root, head: &str) -> Vec<String> {
     let Some((subsystem, namespace)) = head.strip_prefix("nvme").and_then(|r| r.split_once('n')) else {
         return Vec::new();
     };
@@ -172,20 +172,20 @@ fn multipath_paths(tree: &Tree, head: &str) -> Vec<String> {
             .and_then(|r| r.strip_prefix(subsystem)?.strip_prefix('c')?.split_once('n'))
             .is_some_and(|(path, n)| n == namespace && path.bytes().all(|b| b.is_ascii_digit()))
     };
-    let all: Vec<String> = tree.names("sys/block").into_iter().filter(is_path).collect();
-    let state = |name: &String| tree.text(format!("sys/block/{name}/ana_state"));
+    let all: Vec<String> = root.names("/sys/block").into_iter().filter(is_path).collect();
+    let state = |name: &String| root.text(format!("/sys/block/{name}/ana_state"));
     let best: Vec<String> =
         all.iter().filter(|n| state(n).as_deref() == Some("optimized")).cloned().collect();
     if best.is_empty() { all } else { best }
 }
 
-fn queues(tree: &Tree, name: &str, folder: &Path) -> Result<Vec<Queue>, TopoError> {
+fn queues(root: &Root, name: &str, folder: &Path) -> Result<Vec<Queue>, TopoError> {
     let mut queues = Vec::new();
-    for index in tree.numbers(folder.join("mq"), "") {
-        let cpus = tree.value(folder.join(format!("mq/{index}/cpu_list")))?.unwrap_or_default();
+    for index in root.numbers(folder.join("mq"), "") {
+        let cpus = value(root, folder.join(format!("mq/{index}/cpu_list")))?.unwrap_or_default();
         queues.push(Queue { index, cpus, kind: QueueKind::Default });
     }
-    let io_poll = tree.text(folder.join("queue/io_poll")).is_some_and(|t| t == "1");
+    let io_poll = root.text(folder.join("queue/io_poll")).is_some_and(|t| t == "1");
     let module = match name {
         n if n.starts_with("nvme") => "nvme",
         n if n.starts_with("vd") => "virtio_blk",
@@ -193,8 +193,8 @@ fn queues(tree: &Tree, name: &str, folder: &Path) -> Result<Vec<Queue>, TopoErro
         _ => "",
     };
     let parameter =
-        |p: &str| -> Option<u32> { tree.text(format!("sys/module/{module}/parameters/{p}"))?.parse().ok() };
-    let own = tree.text(format!("sys/kernel/config/nullb/{name}/poll_queues")).and_then(|t| t.parse().ok());
+        |p: &str| -> Option<u32> { root.text(format!("/sys/module/{module}/parameters/{p}"))?.parse().ok() };
+    let own = root.text(format!("/sys/kernel/config/nullb/{name}/poll_queues")).and_then(|t| t.parse().ok());
     let poll = own.or_else(|| parameter("poll_queues")).unwrap_or(0u32);
     let write = parameter("write_queues").unwrap_or(0);
     tell_apart(&mut queues, io_poll, poll > 0, write > 0);
@@ -226,9 +226,9 @@ fn tell_apart(queues: &mut [Queue], io_poll: bool, poll_asked: bool, write_asked
 }
 
 /// The NUMA node of the nearest ancestor that has one; -1 means that the firmware does not say.
-fn node(tree: &Tree, folder: &Path) -> Result<Option<u32>, TopoError> {
+fn node(root: &Root, folder: &Path) -> Result<Option<u32>, TopoError> {
     for dir in folder.ancestors().take_while(|d| d.file_name().is_some_and(|n| n != "devices")) {
-        if let Some(node) = tree.value::<i32>(dir.join("numa_node"))? {
+        if let Some(node) = value::<i32>(root, dir.join("numa_node"))? {
             return Ok(u32::try_from(node).ok());
         }
     }

@@ -4,6 +4,7 @@ use crate::trees::{read, unpack};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use volproof::device::Root;
 use volproof::topo::{
     Cpu, CpuSet, Cpus, Disk, Irqs, PlaceError, Placement, QueueKind, TopoError, Topology, like_script, place,
     place_on,
@@ -176,7 +177,7 @@ fn a_device_without_queues_takes_any_cpu() {
 fn an_unknown_device_is_named() {
     let dir = unpack("virtio-1q");
     for name in ["vdz", "../vda", "", "/dev/nothing"] {
-        let e = Topology::read(dir.path(), &[name]).unwrap_err();
+        let e = Topology::read(&Root::tree(dir.path()), &[name]).unwrap_err();
         assert!(matches!(&e, TopoError::NoDevice { name: n, .. } if n == name), "{e}");
     }
 }
@@ -185,7 +186,7 @@ fn an_unknown_device_is_named() {
 fn a_broken_file_is_named() {
     let dir = unpack("virtio-1q");
     std::fs::write(dir.path().join("sys/devices/system/cpu/online"), "all of them").unwrap();
-    let e = Topology::read(dir.path(), &["vda"]).unwrap_err().to_string();
+    let e = Topology::read(&Root::tree(dir.path()), &["vda"]).unwrap_err().to_string();
     assert!(e.contains("cpu/online: 'all of them' is not a list of CPUs"), "{e}");
 }
 
@@ -262,7 +263,7 @@ fn the_emulation_is_what_bash_prints() {
         [("virtio-1q", "vda"), ("72cpu-16q", "nvme1n1"), ("nvme-poll", "nvme0n1"), ("two-nodes", "nvme3n1")];
     for (tree, device) in trees.into_iter().chain([("cpuset", "vdb"), ("hybrid", "nvme0n1")]) {
         let dir = unpack(tree);
-        let topology = Topology::read(dir.path(), &[device]).unwrap();
+        let topology = Topology::read(&Root::tree(dir.path()), &[device]).unwrap();
         for jobs in [1, 2, 3, 4, 9, 10, 16].into_iter().filter(|n| *n <= topology.cpus.online.len() as u32) {
             let folder = dir.path().join("sys/block").join(device);
             let out = std::process::Command::new("bash")

@@ -6,6 +6,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use volproof::device::Root;
 
 use tempfile::TempDir;
 use volproof::topo::Topology;
@@ -39,5 +40,5 @@ pub fn unpack(name: &str) -> TempDir {
 #[allow(dead_code)] // not every test that unpacks a tree reads it this way
 pub fn read(name: &str, devices: &[&str]) -> Topology {
     let dir = unpack(name);
-    Topology::read(dir.path(), devices).unwrap()
+    Topology::read(&Root::tree(dir.path()), devices).unwrap()
 }

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+use volproof::device::Root;
 
 use crate::traced_loop::{as_new, with_journals};
 use rustix::process::Signal;
@@ -75,7 +76,7 @@ fn a_loop_device_is_tuned_and_left_as_it_was() {
     let device = Loop::attach();
     let dir = TempDir::new().unwrap();
     let places = Places { root: "/".into(), journals: dir.path().join("journals") };
-    let topology = Topology::read("/".as_ref(), &[&format!("/dev/{}", device.name)]).unwrap();
+    let topology = Topology::read(&Root::system(), &[&format!("/dev/{}", device.name)]).unwrap();
     assert_eq!(topology.targets[0].carried_by, std::slice::from_ref(&device.name));
     assert_eq!(place(&topology, 1, true).unwrap().seats[0].queue, Some(0));
 

@@ -9,6 +9,7 @@ use crate::catalogue::promise_on_instance::Cap;
 use crate::catalogue::promised_level::{Each, PromiseDirection, Range};
 use crate::catalogue::reverse::{Fit, Need};
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
+use crate::report::layout::wrap;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 const WIDTH: usize = 80;
@@ -71,10 +72,8 @@ impl PromisePage {
     /// A labelled text, wrapped behind its label.
     pub(super) fn field(&mut self, label: &str, text: &str) {
         const INDENT: usize = 20;
-        for (i, line) in wrap(text, WIDTH - INDENT).iter().enumerate() {
-            let label = if i == 0 { label } else { "" };
-            self.line(&format!("  {label:<width$}{line}", width = INDENT - 2));
-        }
+        let lead = format!("  {label:<width$}", width = INDENT - 2);
+        self.out += &wrap(&lead, text);
     }
 
     fn optional(&mut self, label: &str, text: &Option<String>) {
@@ -85,11 +84,8 @@ impl PromisePage {
 
     fn volume(&mut self, v: &VolumePromise) {
         let status = if v.status == "current" { String::new() } else { format!(", {}", v.status) };
-        for (i, line) in
-            wrap(&format!("{}  {}, {} GiB{status}", v.id, v.name, number(v.gib)), WIDTH).iter().enumerate()
-        {
-            self.line(&if i == 0 { line.clone() } else { format!("  {line}") });
-        }
+        let heading = wrap("", &format!("{}  {}, {} GiB{status}", v.id, v.name, number(v.gib)));
+        self.line(&heading.trim_end().replace('\n', "\n  "));
         if !v.level.workings.iter().any(|w| w.of.contains("IOPS")) {
             let words = v
                 .iops_text
@@ -372,21 +368,4 @@ fn both_units(bytes: f64) -> String {
 
 fn clock(seconds: f64) -> String {
     Nanos((seconds * 1e9) as u64).clock()
-}
-
-/// Breaks a text between words.
-fn wrap(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is always a line");
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_string());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines
 }
