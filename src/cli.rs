@@ -10,6 +10,7 @@ use crate::course::slo_options::SloOptions;
 use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
+use crate::fleet::RankOf;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{Simulated, StepOptions};
 use crate::promise::PromiseArgs;
@@ -55,6 +56,12 @@ const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
     volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
     With --promise, the exit code is that of the gravest verdict, see 'volproof --help'.";
 
+const MERGE_EXAMPLES: &str = "Examples:\n  \
+    volproof run /dev/vdb --preset read-only --start-at 2026-11-21T22:00:00Z --rank 0/2\n  \
+    volproof merge rank0.json rank1.json\n  \
+    volproof merge *.json --promise alibaba:san_ssd --volume-size 800GiB -o fleet.json\n\n\
+    docs/fleet.md shows the whole way.";
+
 const MILLION_EXAMPLES: &str = "Examples:\n  \
     volproof million /dev/vdb    random reads, one job for each queue\n  \
     volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL\n  \
@@ -96,6 +103,9 @@ pub enum CliCommand {
     Show(ShowArgs),
     /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
     Report(ReportArgs),
+    /// Add up the Records of machines that ran one plan at the same time (`run --start-at`)
+    #[command(after_help = MERGE_EXAMPLES)]
+    Merge(Box<MergeArgs>),
     /// Judge a Record or a report of another tool against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
     Verdict(Box<VerdictCommand>),
     /// Turn Records, reports of other tools, plans and job files into each other's forms
@@ -235,9 +245,37 @@ pub struct RunArgs {
           help_heading = "Verdict")]
     pub until_conclusive: Option<Nanos>,
 
+    /// The place in a fleet
+    #[command(flatten)]
+    pub fleet: FleetArgs,
+
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// The place of a run among machines that run the same plan at the same time.
+#[derive(clap::Args, Clone, Debug, Default)]
+pub struct FleetArgs {
+    /// Send the first I/O at this time, as 2026-11-21T22:00:00Z, on every machine of a fleet; `volproof merge` adds up their Records
+    #[arg(long, value_name = "TIME", help_heading = "Fleet", conflicts_with_all = ["cross_check", "until_conclusive"])]
+    pub start_at: Option<jiff::Timestamp>,
+    /// This machine is number I of N, from 0 [default: as mpirun, srun or a Kubernetes Indexed Job say]
+    #[arg(long, value_name = "I/N", help_heading = "Fleet", requires = "start_at")]
+    pub rank: Option<RankOf>,
+    /// Machines of the fleet, where the launcher tells the number of this one alone (Kubernetes)
+    #[arg(long, value_name = "N", help_heading = "Fleet", requires = "start_at", conflicts_with = "rank",
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub ranks: Option<u32>,
+    /// The target is one volume that is attached to all machines: each drives a part of it
+    #[arg(long, help_heading = "Fleet", requires = "start_at")]
+    pub shared: bool,
+    /// The same, but each machine drives the whole of it
+    #[arg(long, help_heading = "Fleet", requires = "start_at")]
+    pub overlap: bool,
+    /// The clock is wrong by no more than this, whatever the kernel says of it; for clocks that PTP keeps
+    #[arg(long, value_name = "TIME", help_heading = "Fleet", requires = "start_at")]
+    pub clock_error: Option<Nanos>,
 }
 
 /// A sweep and where its results go.
@@ -358,6 +396,29 @@ pub struct VerdictCommand {
     /// For pipelines, monitoring and tickets
     #[command(flatten)]
     pub sheets: SheetArgs,
+}
+
+/// Which Records, and where the result goes.
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The Records of all machines, in any order
+    #[arg(value_name = "RECORD", required = true, num_args = 1..)]
+    pub records: Vec<PathBuf>,
+    /// The promise, instead of the one in the Records
+    #[command(flatten)]
+    pub claim: PromiseOptions,
+    /// Write the Record of the fleet here; - for standard output [default: a new volproof-fleet-TIME.json]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
+    /// Print one line: the verdict, or the figures where nothing is promised
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Print everything: each machine, evidence, notes
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub details: bool,
 }
 
 /// The source procedure's words, and where results go.

@@ -14,6 +14,7 @@ use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
 use crate::device::{Root, cloud};
+use crate::fleet;
 use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;
 use crate::suggested::{Suggested, instances, volume_types};
@@ -210,12 +211,26 @@ fn options(args: &PromiseOptions, promise: &Promise) -> Vec<String> {
 /// # Errors
 /// See [`claimed`].
 pub fn claim(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
+    if let Some(fleet) = record.fleet.as_deref_mut().filter(|f| !f.volumes.is_shared()) {
+        // Each machine is held against its own promise, and what they come to follows from that.
+        fleet.machines.iter_mut().try_for_each(|m| claim(args, &mut m.record))?;
+        record.claimed = fleet::claimed(fleet);
+        verdict::seal(record);
+        return Ok(());
+    }
     let named = claimed_by(args, record)?.or_else(|| {
         record.claimed.clone().map(|own| Claimed {
             tolerance: args.tolerance.unwrap_or(own.tolerance),
             judge_simulated: own.judge_simulated || args.judge_simulated,
             ..own
         })
+    });
+    let named = named.map(|mut named| {
+        if record.fleet.is_some() {
+            // The limits of one instance say nothing of the sum of several.
+            named.promise.instance = None;
+        }
+        named
     });
     if named != record.claimed {
         record.claimed = named;

@@ -11,6 +11,7 @@ mod diagnosis;
 mod direction_summary;
 mod earlier;
 mod figure_range;
+mod fleet_record;
 mod from_report;
 mod headroom;
 mod intervention;
@@ -45,6 +46,10 @@ pub use conditions::{Conditions, Pace};
 pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
 pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
+pub use fleet_record::{
+    ClockBasis, FLEET_BLOCKERS, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare,
+    RankClock, machine_label,
+};
 pub use from_report::StepNames;
 pub use headroom::Headroom;
 pub use intervention::{AbortedStep, Intervention};
@@ -87,6 +92,12 @@ pub struct Record {
     /// The report that the Record was made of; absent where volproof measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report: Option<Report>,
+    /// The place of the run in a fleet; absent where one machine ran by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<FleetRank>,
+    /// The machines of a fleet: the steps here are the sums over them. Absent in the Record of one machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Box<Fleet>>,
     /// The plan: running it again is the reproduction. Absent where another tool measured: see the conditions of each step.
     #[serde(default = "Plan::none", skip_serializing_if = "Plan::is_none")]
     pub plan: Plan,
@@ -253,7 +264,16 @@ impl Record {
                     Some(engine) => &Step { engine, ..plan.clone() },
                     None => plan,
                 };
-                Conditions::of_step(load, if plan.round_robin { 1 } else { step.targets.len() })
+                let targets = if plan.round_robin { 1 } else { step.targets.len() };
+                match self.fleet.as_deref() {
+                    None => Conditions::of_step(load, targets),
+                    Some(fleet) if fleet.volumes.is_shared() => {
+                        Conditions::of_step(&fleet.load_on_shared(load), targets)
+                    }
+                    Some(fleet) => {
+                        Conditions::of_step(load, fleet.machines.len() * self.plan.targets_of(plan).len())
+                    }
+                }
             }
             (None, None) => Conditions::default(),
         }
@@ -268,7 +288,10 @@ impl Record {
     pub fn depth_per_target(&self, step: &StepRecord) -> Option<u64> {
         match &step.reported {
             Some(reported) => reported.conditions.in_flight(),
-            None => self.plan_step(&step.name).map(Step::depth_per_target),
+            None => self.plan_step(&step.name).map(|plan| match self.fleet.as_deref() {
+                Some(fleet) if fleet.volumes.is_shared() => fleet.load_on_shared(plan).depth_per_target(),
+                _ => plan.depth_per_target(),
+            }),
         }
     }
 

@@ -157,6 +157,12 @@ pub struct AtBlock {
 }
 
 impl VolumePromise {
+    /// How many instances must load the volume at the same time for its figures to hold.
+    pub fn least_instances(&self) -> usize {
+        let several = self.condition.as_ref().is_some_and(|c| c.contains("two or more instances"));
+        if several { 2 } else { 1 }
+    }
+
     /// The promise of one volume of the catalogue.
     pub fn of(
         catalogue: &Catalogue,

@@ -87,7 +87,8 @@ where
     let common = gate.map(Pass::wait);
     let _ = control.start.set(Some(start_at(common)));
     outcome.set_up = Nanos(began.elapsed().as_nanos() as u64);
-    attend(load, &control, &inbox, &threads, &mut outcome, watch)?;
+    let began = common.unwrap_or_else(Instant::now);
+    attend(load, began, &control, &inbox, &threads, &mut outcome, watch)?;
     Ok(outcome)
 }
 
@@ -300,16 +301,16 @@ fn end_on_the_wall(step: &Step, began: Instant) -> Option<Instant> {
     timed.then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime))
 }
 
-/// Watches running workers to their end.
+/// Watches running workers, whose load begins at `began`, to their end.
 fn attend(
     load: &Load<'_>,
+    began: Instant,
     control: &Control,
     inbox: &Receiver<Message>,
     threads: &[libc::pid_t],
     outcome: &mut StepOutcome,
     watch: &mut dyn FnMut(Watch<'_>) -> bool,
 ) -> Result<(), EngineError> {
-    let began = Instant::now();
     let step = load.step;
     // The end of the load: known from the start where there is a runtime, and otherwise the moment when the threads were told to stop. A
     // thread that still waits then is waiting for the device, and is woken so that it ends its window.
@@ -331,7 +332,7 @@ fn attend(
         let now = Instant::now();
         if now - last >= TICK {
             last = now;
-            let elapsed = Nanos((now - began).as_nanos() as u64);
+            let elapsed = Nanos(now.saturating_duration_since(began).as_nanos() as u64);
             let go_on = watch(Watch { elapsed: Some(elapsed), fresh: &fresh });
             fresh.clear();
             if !go_on && !outcome.interrupted {

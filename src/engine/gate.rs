@@ -12,6 +12,7 @@ const AHEAD: Duration = Duration::from_millis(2);
 pub struct Gate {
     state: Mutex<GateState>,
     changed: Condvar,
+    not_before: Option<Instant>,
 }
 
 struct GateState {
@@ -22,7 +23,16 @@ struct GateState {
 impl Gate {
     /// A gate for this many loads.
     pub fn new(loads: usize) -> Gate {
-        Gate { state: Mutex::new(GateState { awaited: loads, start: None }), changed: Condvar::new() }
+        Gate {
+            state: Mutex::new(GateState { awaited: loads, start: None }),
+            changed: Condvar::new(),
+            not_before: None,
+        }
+    }
+
+    /// The same, with a start that is no earlier than this instant.
+    pub fn not_before(self, instant: Option<Instant>) -> Gate {
+        Gate { not_before: instant, ..self }
     }
 
     /// Withdraws a load that will not start.
@@ -35,7 +45,8 @@ impl Gate {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.awaited = state.awaited.saturating_sub(1);
         if state.awaited == 0 && state.start.is_none() {
-            state.start = Some(Instant::now() + AHEAD);
+            let soon = Instant::now() + AHEAD;
+            state.start = Some(self.not_before.map_or(soon, |planned| planned.max(soon)));
             self.changed.notify_all();
         }
         state
@@ -56,6 +67,10 @@ impl<'a> Pass<'a> {
         let mut state = gate.arrive();
         loop {
             if let Some(start) = state.start {
+                drop(state);
+                // Whoever passes begins to count the time of its load.
+                let early = start.saturating_duration_since(Instant::now()).saturating_sub(AHEAD);
+                std::thread::sleep(early);
                 return start;
             }
             state = gate.changed.wait(state).unwrap_or_else(PoisonError::into_inner);

@@ -20,6 +20,7 @@ use crate::promise_options::{self, PromiseOptions};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
 };
+use crate::report::fleet_text;
 use crate::result_file::{self, LoadError};
 use crate::unit::grouped;
 use crate::verdict;
@@ -276,7 +277,12 @@ fn partial(record: &Record) -> Option<String> {
 fn notes(record: &Record, left: usize) -> Vec<String> {
     let Some(report) = &record.report else {
         let simulated = "SIMULATED: a device in virtual time; nothing was measured of any volume";
-        return Vec::from_iter(record.is_simulated().then(|| simulated.to_string()));
+        let mut notes = Vec::from_iter(record.is_simulated().then(|| simulated.to_string()));
+        if let Some(fleet) = &record.fleet {
+            notes.push(format!("the sum of {}", fleet_text::machines(fleet)));
+            notes.extend(fleet.steps.iter().map(|s| format!("{}: {}", s.step, fleet_text::window(s))));
+        }
+        return notes;
     };
     let mut notes = report.notes.clone();
     if report.form == ReportForm::Text && report.tool.starts_with("fio-2.") {

@@ -1,6 +1,7 @@
 //! The histogram as it is kept per second and written to the Record: filled buckets alone.
 
 use std::borrow::Cow;
+use std::cmp::Ordering;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -76,13 +77,32 @@ impl Sparse {
 
     /// Adds all samples of another stored histogram; exact.
     pub fn merge(&mut self, other: &Sparse) {
+        if other.is_empty() {
+            return;
+        }
         if self.is_empty() {
             *self = other.clone();
-        } else if !other.is_empty() {
-            let mut full = self.to_histogram();
-            full.merge_sparse(other);
-            *self = full.to_sparse();
+            return;
         }
+        let mut filled = Vec::with_capacity(self.filled.len() + other.filled.len());
+        let (mut mine, mut theirs) = (self.filled.iter().peekable(), other.filled.iter().peekable());
+        while let (Some(a), Some(b)) = (mine.peek(), theirs.peek()) {
+            match a.index().cmp(&b.index()) {
+                Ordering::Less => filled.extend(mine.next()),
+                Ordering::Greater => filled.extend(theirs.next()),
+                Ordering::Equal => {
+                    filled.push(Filled::new(a.index(), a.count().saturating_add(b.count())));
+                    mine.next();
+                    theirs.next();
+                }
+            }
+        }
+        filled.extend(mine);
+        filled.extend(theirs);
+        self.filled = filled.into();
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum.0 = self.sum.0.saturating_add(other.sum.0);
     }
 }
 

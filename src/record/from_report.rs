@@ -26,6 +26,8 @@ impl Record {
                 None => State::Complete,
             },
             report: Some(report),
+            rank: None,
+            fleet: None,
             plan: Plan::none(),
             environment: Environment::default(),
             targets: Vec::new(),

@@ -33,6 +33,9 @@ pub struct StepRecord {
     /// Start, RFC 3339, UTC.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub started: Known<String>,
+    /// When the first I/O was sent, nanoseconds since 1970 by the machine's own clock; kept where the run is a rank of a fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_io_unix_ns: Option<i64>,
     /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub started_after_ns: Nanos,

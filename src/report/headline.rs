@@ -130,7 +130,10 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
     let percent = significant(c.ratio * 100.0);
     let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
-    let (who, deliver, fall, its) = if volumes > 1 {
+    let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
+    let (who, deliver, fall, its) = if each && c.outcome == Outcome::Fail {
+        (format!("{}: the volume", c.step), "delivers", "falls", "its")
+    } else if volumes > 1 {
         (format!("The {volumes} volumes"), "deliver", "fall", "their")
     } else {
         ("The volume".into(), "delivers", "falls", "its")

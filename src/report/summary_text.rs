@@ -2,6 +2,7 @@
 //!
 //! The six standard steps take 25 lines of 80 columns at most, the lines that name the Record included.
 
+use super::fleet_text;
 use super::headline::{Headline, gravest};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
@@ -37,9 +38,12 @@ pub fn summary(record: &Record) -> String {
     } else if record.steps.iter().any(|s| s.directions().next().is_some()) {
         out += "\n";
         out += &steps(record, verdict.as_ref());
+        out += &fleet_text::text(record, verdict.as_ref());
     }
     let mut left = Vec::new();
     let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
+    // The machines of a fleet take no room from the remarks.
+    let lines = lines + record.fleet.as_ref().map_or(0, |_| out.lines().count());
     let room = |out: &str| lines.saturating_sub(out.lines().count());
     let remarks = remarks(record, &found, verdict.as_ref());
     let notes = record.warnings.iter().filter(|w| w.severity == Severity::Note).count();
@@ -86,8 +90,8 @@ pub fn head(record: &Record) -> String {
         out += &wrap(&blank, &head.ended);
     }
     let named = record.targets.iter().map(|t| format!("{} ({})", t.path.display(), t.size_bytes));
-    let targets: Vec<String> = named.collect();
     let what = if record.report.is_some() { "report of" } else { "plan" };
+    let targets = record.fleet.iter().map(|f| fleet_text::machines(f)).chain(named).collect::<Vec<String>>();
     let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
     let began = record.started.as_ref().map(|t| format!(", {t}")).unwrap_or_default();
     out += &wrap(&blank, &format!("{what} {}{on}{began}", record.title()));

@@ -34,6 +34,7 @@ pub fn record(record: &Record) -> String {
             ));
         }
         out.push('\n');
+        out.push_str(&super::fleet_text::text(record, record.verdict.as_ref()));
         out.push_str(&costs(record));
         out.extend(record.steps.iter().filter_map(outside_latency));
     }
@@ -81,7 +82,9 @@ fn heading(record: &Record) -> String {
     let kind = if e.virtual_machine { ", virtual machine" } else { "" };
     let what =
         format!("{}, {} CPUs, {}{kind}, Linux {}", e.cpu_model, e.cpus_online, e.memory_bytes, e.kernel);
-    if record.report.is_none() {
+    if let Some(fleet) = &record.fleet {
+        out.push_str(&wrap("fleet    ", &super::fleet_text::machines(fleet)));
+    } else if record.report.is_none() {
         out.push_str(&wrap("machine  ", &what));
     }
     if let Some(tuning) = &record.tuning {

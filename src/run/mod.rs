@@ -8,6 +8,7 @@ mod ask;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod clock_drift;
 pub mod fio;
+mod fleet_start;
 mod leftover;
 mod million;
 pub mod pipeline;
@@ -29,7 +30,9 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, CliCommand, OutputArgs, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
+use crate::cli::{
+    Cli, CliCommand, MergeArgs, OutputArgs, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs,
+};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -38,6 +41,7 @@ use crate::exit::Exit;
 use crate::explain;
 use crate::guard::{self, GuardError};
 use crate::machine;
+use crate::merge;
 use crate::output::{self, Content, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan, Preset};
 use crate::promise;
@@ -138,10 +142,11 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         }
         CliCommand::Show(args) => show(&args),
         CliCommand::Report(args) => report(&args),
+        CliCommand::Merge(args) => merge(&args),
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
             let judge = &args.judge;
-            let mut sheets = StoredSheets::open(&args.sheets, &judge.record)?;
+            let mut sheets = StoredSheets::open(&args.sheets, &[input_of(&judge.record)])?;
             let mut record = result_file::load(&judge.record).map_err(Failure::input)?;
             let (text, exit) = verdict_command::answer(judge, &mut record).map_err(input)?;
             sheets.save(&record)?;
@@ -228,10 +233,15 @@ fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
     Ok(output)
 }
 
+/// An input that no output may be.
+fn input_of(path: &Path) -> (String, FileIdentity) {
+    (format!("the input {}", path.display()), FileIdentity::of(path))
+}
+
 /// The output of a command that reads one file, which it must not overwrite.
 fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, Failure> {
     let output = output(option, path)?;
-    output::apart(&[&output], &[(format!("the input {}", input.display()), FileIdentity::of(input))])?;
+    output::apart(&[&output], &[input_of(input)])?;
     Ok(output)
 }
 
@@ -278,7 +288,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         return Err(Failure::input(format!("{option} one result: name one Record")));
     }
     for (i, path) in args.records.iter().enumerate() {
-        let mut sheets = StoredSheets::open(&args.sheets, path)?;
+        let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
         if args.csv && sheets.takes_stdout() {
             return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
         }
@@ -298,6 +308,35 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
         };
     }
     Ok(Exit::Done)
+}
+
+fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
+    let file = match &args.output {
+        Some(path) => output("--output", path)?,
+        None => {
+            let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+            OutputFile::fresh("--output", Path::new("."), &format!("volproof-fleet-{now}"), "json")?
+        }
+    };
+    let inputs: Vec<_> = args.records.iter().map(|path| input_of(path)).collect();
+    output::apart(&[&file], &inputs)?;
+    let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
+    let prints = !file.is_stdout() && !sheets.takes_stdout();
+    let record = merge::answer(&args.records, &args.claim).map_err(|e| Failure::input(chain(&e)))?;
+    if prints {
+        match args.quiet {
+            true => show_text(&Headline::of(&record).line())?,
+            false => show_text(&summary_text::shown(&record, args.details))?,
+        };
+    }
+    sheets.save(&record)?;
+    let (stream, path) = (file.is_stream(), file.path().to_path_buf());
+    deliver(file, &|out| record.write(out))?;
+    if prints && !stream && !args.quiet {
+        let path = path.display();
+        print(&format!("\nRecord: {path}\n  print it again: volproof show {path}\n"))?;
+    }
+    Ok(merge::exit(&record))
 }
 
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
@@ -329,7 +368,9 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
 }
 
 fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let plan = plans::from_args(&args.what)?;
     let options = Options {
+        rank: fleet_start::place(&args.fleet, &plan)?,
         destroy: args.what.consent.destroy.clone(),
         overwrite_shared: args.what.consent.shared(),
         tune: args.tune,
@@ -337,7 +378,6 @@ fn run(args: &RunArgs) -> Result<Exit, Failure> {
         headrooms: Some(Headrooms::default()),
         ..Options::default()
     };
-    let plan = plans::from_args(&args.what)?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));

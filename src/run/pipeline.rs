@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::fleet_start::{self, Due};
 use super::ready::{self, Ready};
 use super::stage;
 use super::targets::{self, Surveyed};
@@ -32,7 +33,8 @@ use crate::exit::Exit;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{
-    AbortedStep, Claimed, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION, State, TuningRecord,
+    AbortedStep, Claimed, FleetRank, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION, State,
+    TuningRecord,
 };
 use crate::report::plan_text;
 use crate::sample::Interval;
@@ -64,6 +66,8 @@ pub struct Options {
     pub earlier: Option<Box<EarlierRun>>,
     /// There may be more pinned workers than CPUs to pin them to; else that is refused.
     pub share_cpus: bool,
+    /// The place of the run in a fleet: its steps begin at planned times.
+    pub rank: Option<FleetRank>,
     /// The headroom of each load is measured before it, unless it is here already; absent where nobody is told.
     pub headrooms: Option<Headrooms>,
 }
@@ -128,6 +132,12 @@ impl CheckedRun {
     /// # Errors
     /// Of input, and what the guard refuses for lack of consent.
     pub fn survey(root: Root, plan: Plan, options: Options) -> Result<CheckedRun, Failure> {
+        let mut plan = plan;
+        if let Some(rank) = &options.rank {
+            // The part that is a rank's own depends on the size; what is looked at below is that part.
+            let sizes = targets::survey(&root, &plan, &options)?;
+            plan = fleet_start::of_rank(plan, rank, &sizes)?;
+        }
         let surveyed = targets::survey(&root, &plan, &options)?;
         let (choices, warnings) = plans::engines(&plan, &root)?;
         if let Some(earlier) = &options.earlier {
@@ -177,6 +187,8 @@ impl CheckedRun {
             volproof_version: env!("CARGO_PKG_VERSION").into(),
             started: utc(jiff::Timestamp::now()).into(),
             report: None,
+            rank: options.rank.clone(),
+            fleet: None,
             state: State::Running,
             environment: Environment::read(&root, &timer.description(), clock_source(Path::new("/"))),
             targets: Vec::new(),
@@ -284,6 +296,9 @@ impl Running<'_> {
                 return Ok(State::Interrupted);
             }
             let Some(stage) = stages.next().or_else(|| self.next_of_course()) else { break };
+            if self.wait_until_due(&stage)? {
+                return Ok(State::Interrupted);
+            }
             if let Some(failed) = self.stage(stage, paused)? {
                 return Ok(failed);
             }
@@ -346,6 +361,20 @@ impl Running<'_> {
         self.record.tuning =
             Some(TuningRecord { applied: tuned.applied().to_vec(), effects, ..TuningRecord::default() });
         Ok(())
+    }
+
+    /// Waits for the moment at which a rank of a fleet sets up a stage; whether the user ended it meanwhile.
+    fn wait_until_due(&mut self, stage: &Range<usize>) -> Result<bool, Failure> {
+        let Some(rank) = &self.record.rank else { return Ok(false) };
+        let due = Due::of(&self.record.plan, rank, stage.start);
+        if stage.start == 0 {
+            due.still_ahead()?;
+            self.front.ui().say(&due.announcement());
+        }
+        while !self.interrupted() && !due.is_near() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(self.interrupted())
     }
 
     /// Waits while the user has paused the schedule, and returns for how long.
@@ -455,6 +484,11 @@ impl Running<'_> {
             plan: &self.record.plan,
             choices: &self.choices,
             unready: &self.unready,
+            due: self
+                .record
+                .rank
+                .as_ref()
+                .map(|rank| Due::of(&self.record.plan, rank, range.start).instant()),
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
             resumed: self.resumed,

@@ -62,14 +62,14 @@ pub struct StoredSheets {
 }
 
 impl StoredSheets {
-    /// Opens and checks them.
+    /// Opens and checks them; none may be one of the inputs.
     ///
     /// # Errors
     /// Of input.
-    pub fn open(args: &SheetArgs, input: &Path) -> Result<StoredSheets, Failure> {
+    pub fn open(args: &SheetArgs, inputs: &[(String, FileIdentity)]) -> Result<StoredSheets, Failure> {
         let sheets = sheets(args)?;
         let files: Vec<&OutputFile> = sheets.iter().map(|s| &s.file).collect();
-        apart(&files, &[(format!("the input {}", input.display()), FileIdentity::of(input))])?;
+        apart(&files, inputs)?;
         Ok(StoredSheets { sheets })
     }
 

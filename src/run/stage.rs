@@ -49,6 +49,8 @@ pub struct StageSetting<'a> {
     pub choices: &'a [EngineChoice],
     /// Targets that could not be made ready, and why: steps on them fail before they begin.
     pub unready: &'a [(PathBuf, String)],
+    /// When the first I/O is due, where the run is a rank of a fleet.
+    pub due: Option<Instant>,
     /// A step that fails leaves the others alone; else it ends them.
     pub others_go_on: bool,
     /// Above 0 once the user wants it to end.
@@ -205,7 +207,8 @@ impl Stage<'_> {
     fn watch(&mut self, stop: &AtomicBool, front: &mut dyn Front) {
         let (say, heard) = channel::<(usize, Said)>();
         let at_once = (0..self.states.len()).filter(|i| self.waits(*i) && self.at_once(*i)).count();
-        let gate = (at_once > 1).then(|| Gate::new(at_once));
+        let due = self.setting.due;
+        let gate = (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
             // However this ends, by a panic as well: the steps are waited for here, so they have to be told.
@@ -361,6 +364,10 @@ impl Stage<'_> {
                 outcome,
                 evidence: if alone { evidence.clone() } else { Evidence::default() },
             });
+            step.first_io_unix_ns = self.setting.due.map(|due| {
+                // In virtual time the first I/O is when it is due.
+                unix_ns(if p.step.simulate.is_some() { due } else { started.first_io })
+            });
             let suspensions = self.suspensions.iter().filter(|(of, _)| *of == i);
             step.interventions.extend(suspensions.map(|(_, suspension)| suspension.clone()));
             if cut && (p.step.runtime.0 == 0 || step.window_ns < p.step.runtime) {
@@ -373,6 +380,14 @@ impl Stage<'_> {
         let Stage { failures, ended_by, elapsed, .. } = self;
         Ok(Done { steps, together, traces, failures, ended_by, elapsed })
     }
+}
+
+/// A past instant on the machine's own wall clock.
+fn unix_ns(instant: Instant) -> i64 {
+    let ago = instant.elapsed().as_nanos() as i64
+        - instant.saturating_duration_since(Instant::now()).as_nanos() as i64;
+    let now = jiff::Timestamp::now().as_nanosecond() as i64;
+    now - ago
 }
 
 /// The thread of a step: its load, from beginning to end.

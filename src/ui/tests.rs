@@ -62,6 +62,8 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         volproof_version: "1.2.3".into(),
         started: "2026-01-02T03:04:05Z".to_string().into(),
         report: None,
+        rank: None,
+        fleet: None,
         state: State::Running,
         plan: Plan {
             name: "standard".into(),

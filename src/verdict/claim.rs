@@ -18,7 +18,7 @@ use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
 /// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 8] = [
+pub(super) const ONLY_SLOWS: [&str; 9] = [
     "headroom",
     "generator-limited",
     "own-cgroup-limit",
@@ -27,6 +27,7 @@ pub(super) const ONLY_SLOWS: [&str; 8] = [
     "depth-not-reached",
     "shared-disk",
     "ran-together",
+    "too-few-instances",
 ];
 
 /// Why a mean latency fails, which is judged where one request is in flight.
@@ -270,6 +271,18 @@ impl Judge<'_> {
                 "several-hosts",
                 format!("{hosts} hosts ran it, and nothing tells whether they drove one volume or one each"),
                 "name the volumes of the other hosts with --with, or judge the report of one host",
+            ));
+        }
+        let instances = self.record.fleet.as_ref().map_or(1, |f| f.machines.len());
+        if let Some(volume) = self.claimed.promise.volumes.iter().find(|v| v.least_instances() > instances) {
+            why.push((
+                "too-few-instances",
+                format!(
+                    "the figures of {} hold when {} or more instances load it at the same time, and {instances} did",
+                    volume.id,
+                    volume.least_instances()
+                ),
+                "run it on several instances with --start-at and --shared, and merge their Records (docs/fleet.md)",
             ));
         }
         let (driven, all) = (self.record.targets_of(self.step).len(), self.record.targets.len());

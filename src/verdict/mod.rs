@@ -10,6 +10,7 @@
 pub mod better;
 mod claim;
 mod claims_of_reports;
+mod fleet_verdict;
 mod longer;
 mod reach;
 mod window;
@@ -34,6 +35,9 @@ pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
 
 /// Findings of each step and the verdict by the rules, whatever the Record holds.
 pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
+    if let Some(fleet) = &record.fleet {
+        return fleet_verdict::judged(record, fleet);
+    }
     let found = diagnose::of_record(record);
     let verdict =
         to_judge(record).map(|c| of(record, c, &found, claims_of(record, c, &record.steps, &found)));

@@ -8,6 +8,7 @@
 
 mod bins;
 mod charts;
+mod fleet_section;
 mod gauge;
 mod grids;
 pub mod repeat;
@@ -21,6 +22,7 @@ use crate::output::screen::visible;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::verdict;
+use fleet_section::{FleetTable, MACHINE_HEADS};
 use grids::Grid;
 use sections::{DoubtCard, Fact, VerdictLine};
 use step_section::{LATENCY_HEADS, PageRow, StepSection};
@@ -48,6 +50,11 @@ struct ReportPage<'a> {
     comparison: String,
     limits: Limits,
     heads: [&'static str; 8],
+    /// The machines of a fleet, by step.
+    fleet: Vec<FleetTable>,
+    machine_heads: [&'static str; 8],
+    /// On what, above the headline.
+    places: String,
     /// Of all steps, for the tables on top.
     rows: Vec<PageRow>,
     /// The first [`MOST_SECTIONS`] steps.
@@ -120,6 +127,9 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         limits: verdict_section::limits(&found),
         heads: LATENCY_HEADS,
+        fleet: fleet_section::tables(record, verdict.as_ref()),
+        machine_heads: MACHINE_HEADS,
+        places: sections::places(record),
         rows,
         steps,
         doubts: sections::doubts(record),

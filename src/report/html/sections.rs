@@ -2,6 +2,7 @@
 
 use crate::doubt::Severity;
 use crate::record::{Record, State, TargetRecord};
+use crate::report::fleet_text::machines;
 use crate::report::text::grouped_doubts;
 use crate::unit::{Nanos, micro};
 
@@ -120,8 +121,18 @@ pub fn target(t: &TargetRecord) -> Vec<Fact> {
     facts
 }
 
+/// The targets, or the machines of a fleet, each behind a dot.
+pub fn places(record: &Record) -> String {
+    let targets = record.targets.iter().map(|t| format!(" · {} ({})", t.path.display(), t.size_bytes));
+    let fleet = record.fleet.iter().map(|f| format!(" · {}", machines(f)));
+    fleet.chain(targets).collect()
+}
+
 /// The machine.
 pub fn environment(record: &Record) -> Vec<Fact> {
+    if let Some(fleet) = &record.fleet {
+        return super::fleet_section::facts(fleet, record);
+    }
     let e = &record.environment;
     if let Some(report) = &record.report {
         let mut facts = vec![fact("Measured by", &report.tool)];

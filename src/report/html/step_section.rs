@@ -197,7 +197,7 @@ fn latency(l: &LatencySummary) -> Vec<String> {
 }
 
 /// A curve over its ground in a box of 100 x 24, thinned to at most 100 points by mean; 0 is at the bottom.
-fn spark(mean: &[f64]) -> String {
+pub(super) fn spark(mean: &[f64]) -> String {
     let group = mean.len().div_ceil(100).max(1);
     let thin: Vec<f64> = mean.chunks(group).map(|c| c.iter().sum::<f64>() / c.len() as f64).collect();
     let top = thin.iter().copied().fold(0.0, f64::max).max(1e-9);

@@ -262,6 +262,7 @@ fn run(
         native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
     let options = Options {
         earlier: None,
+        rank: None,
         destroy: own.destroy.clone(),
         overwrite_shared: own.overwrite_shared,
         tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),

@@ -1,0 +1,177 @@
+//! Doubts about a fleet: whether every rank is there and ended well, whether their clocks agree, and how long all of them measured; and the
+//! doubts of the machines, each told once.
+
+use std::collections::BTreeMap;
+
+use super::merging::volume;
+use crate::doubt::{Doubt, Severity};
+use crate::record::{Fleet, FleetMachine, FleetStep, Record, State};
+use crate::unit::{Nanos, grouped};
+
+/// Share of a window by which clocks may be wrong, so that what is added up is of the same time.
+const CLOCK_SHARE: f64 = 0.01;
+/// Least share of the planned time that all machines must have measured.
+const WINDOW_SHARE: f64 = 0.9;
+/// Machines that are named; of more the first.
+const NAMED: usize = 3;
+
+/// How the run of the fleet ended: as its gravest machine did.
+pub(super) fn state(fleet: &Fleet) -> State {
+    if let Some(text) = missing(fleet) {
+        return State::Failed(text);
+    }
+    let lost = fleet.machines.iter().find(|m| m.record.state != State::Complete);
+    lost.map_or(State::Complete, |m| State::Failed(format!("{} {}", m.label(), end(&m.record.state))))
+}
+
+fn end(state: &State) -> String {
+    match state {
+        State::Complete => "ended".into(),
+        State::Running => "was cut off".into(),
+        State::Interrupted => "was interrupted".into(),
+        State::Failed(why) => format!("failed: {why}"),
+    }
+}
+
+/// Ranks without a Record, in words.
+fn missing(fleet: &Fleet) -> Option<String> {
+    let count = u64::from(fleet.ranks).saturating_sub(fleet.machines.len() as u64);
+    let absent = (0..fleet.ranks).filter(|r| fleet.machine(*r).is_none()).take(NAMED);
+    let names: Vec<String> = absent.map(|r| format!("rank {r}")).collect();
+    let more = if count > names.len() as u64 {
+        format!(" and {} more", grouped(count - names.len() as u64))
+    } else {
+        String::new()
+    };
+    (count > 0)
+        .then(|| format!("{}{more} of {} left no Record", names.join(", "), grouped(fleet.ranks.into())))
+}
+
+/// Some machines in words; `of` how many.
+fn names(machines: &[&FleetMachine], of: usize) -> String {
+    let first: Vec<String> = machines.iter().take(NAMED).map(|m| m.label()).collect();
+    match machines.len() {
+        n if n <= NAMED => first.join(", "),
+        n if n == of => format!("all {} machines", grouped(n as u64)),
+        n => format!("{} machines ({}, ...)", grouped(n as u64), first.join(", ")),
+    }
+}
+
+/// All doubts, those of the fleet first.
+pub(super) fn all(fleet: &Fleet, sums: &Record) -> Vec<Doubt> {
+    let mut doubts = of_ranks(fleet);
+    for step in &fleet.steps {
+        let planned = sums.plan_step(&step.step).map(|s| s.runtime).unwrap_or_default();
+        doubts.extend(of_window(fleet, step, planned).into_iter().map(|d| d.in_step(&step.step)));
+    }
+    doubts.extend(of_machines(fleet));
+    doubts
+}
+
+fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let again = "remove the cause and run all machines again; the Records of the others are kept";
+    if let Some(text) = missing(fleet) {
+        doubts.push(Doubt::new(
+            Severity::Blocker,
+            "rank-missing",
+            format!("{text}: its load is not in the sum"),
+            again,
+        ));
+    }
+    let with =
+        |rule: &dyn Fn(&FleetMachine) -> bool| fleet.machines.iter().filter(|m| rule(m)).collect::<Vec<_>>();
+    let lost = with(&|m| m.record.state != State::Complete);
+    if let Some(first) = lost.first() {
+        let text = format!(
+            "{} did not end its run: it {}",
+            names(&lost, fleet.machines.len()),
+            end(&first.record.state)
+        );
+        doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, again));
+    }
+    let unkept = with(&|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()));
+    if !unkept.is_empty() && fleet.ranks > 1 {
+        doubts.push(Doubt::new(
+            Severity::Blocker,
+            "clock-unsynchronised",
+            format!(
+                "nothing keeps the clock of {} synchronised, so that nothing shows that the machines measured at the same time",
+                names(&unkept, fleet.machines.len())
+            ),
+            "let chrony, systemd-timesyncd or ntpd keep it; where PTP does, say how exact it is with --clock-error",
+        ));
+    }
+    let nameless = with(&|m| !m.record.targets.is_empty() && volume(&m.record).is_none());
+    if fleet.volumes.is_shared() && !nameless.is_empty() {
+        doubts.push(Doubt::new(
+            Severity::Blocker,
+            "no-serial",
+            format!(
+                "{} saw no serial number of the volume, so that nothing shows that all machines drove the same one",
+                names(&nameless, fleet.machines.len())
+            ),
+            "attach the volume in a way that shows its serial number (lsblk -o NAME,SERIAL,WWN)",
+        ));
+    }
+    doubts
+}
+
+fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let window = step.window_ns.0 as f64;
+    if window < planned.0 as f64 * WINDOW_SHARE {
+        let out = |s: &&crate::record::MachineShare| s.late_ns.unsigned_abs();
+        let latest =
+            step.shares.iter().max_by_key(out).and_then(|s| Some((fleet.machine(s.rank)?, s.late_ns)));
+        let who = latest.map_or(String::new(), |(m, late)| {
+            let by = Nanos(late.unsigned_abs());
+            format!("; {} began {by} {}", m.label(), if late < 0 { "early" } else { "late" })
+        });
+        doubts.push(Doubt::new(
+            Severity::Blocker,
+            "common-window",
+            format!("all machines measured together for {} of the planned {planned}{who}", step.window_ns),
+            "check the clocks, and give a --start-at that leaves each machine time to get ready",
+        ));
+    }
+    if let Some(error) = step.clock_error_ns.filter(|e| e.0 as f64 > window * CLOCK_SHARE) {
+        doubts.push(Doubt::new(
+            Severity::Blocker,
+            "clock-error",
+            format!(
+                "a clock may be wrong by {error}, more than 1 % of the common window of {}",
+                step.window_ns
+            ),
+            "let the machines synchronise with a nearer source of time, or measure for longer",
+        ));
+    }
+    if step.shares.len() < fleet.machines.len() {
+        let text = format!("{} of {} machines ran it", step.shares.len(), fleet.machines.len());
+        doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, "run all machines again"));
+    }
+    doubts
+}
+
+/// The doubts of the machines: those of one code and step are one.
+fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
+    let mut kinds: BTreeMap<
+        (std::cmp::Reverse<Severity>, String, Option<String>),
+        Vec<(&FleetMachine, &Doubt)>,
+    > = BTreeMap::new();
+    for machine in &fleet.machines {
+        for doubt in &machine.record.warnings {
+            let kind = (std::cmp::Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone());
+            let of_kind = kinds.entry(kind).or_default();
+            if of_kind.last().is_none_or(|(last, _)| last.rank != machine.rank) {
+                of_kind.push((machine, doubt));
+            }
+        }
+    }
+    let told = |all: Vec<(&FleetMachine, &Doubt)>| {
+        let machines: Vec<&FleetMachine> = all.iter().map(|(m, _)| *m).collect();
+        let who = names(&machines, fleet.machines.len());
+        Doubt { message: format!("{who}: {}", all[0].1.message), ..all[0].1.clone() }
+    };
+    kinds.into_values().map(told).collect()
+}

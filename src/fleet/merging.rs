@@ -1,0 +1,333 @@
+//! The Records of all ranks as one: what makes them ranks of one run is checked, their samples are added up within the time that all of them
+//! measured, and the promise is held against the sum (a shared volume) or against each machine (own volumes).
+//!
+//! Records come one by one and are thinned at once, so that the memory of a large fleet is that of its rates, not that of its histograms.
+
+use std::collections::BTreeMap;
+
+use super::merged_step::{fleet_step, summed};
+use super::step_sums::StepSums;
+use super::{fleet_doubts, part, planned_times};
+use crate::plan::Plan;
+use crate::record::{Claimed, Fleet, FleetMachine, FleetRank, FleetVolumes, Record, machine_label};
+use crate::sample::Direction;
+use crate::stats::percentile::pooled;
+use crate::unit::Bytes;
+use crate::verdict;
+
+/// Why Records are no ranks of one run.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum FleetError {
+    /// The run was no rank of a fleet.
+    #[error("it is no rank of a fleet: run each machine with --start-at TIME --rank I/N")]
+    NoRank,
+    /// It is a fleet already.
+    #[error("it is the Record of a fleet: merge the Records of its machines, or show it")]
+    Merged,
+    /// Two Records of one rank.
+    #[error("{first} and {second} have the same rank: each machine needs a rank of its own")]
+    SameRank {
+        /// The machine that came first.
+        first: String,
+        /// The other one.
+        second: String,
+    },
+    /// Something that all ranks have in common differs.
+    #[error("{machine} had {its}, and {other} had {others}: {advice}")]
+    Differs {
+        /// The machine.
+        machine: String,
+        /// What it had.
+        its: String,
+        /// The machine that came first.
+        other: String,
+        /// What that one had.
+        others: String,
+        /// The way out.
+        advice: &'static str,
+    },
+    /// Own volumes that are one.
+    #[error("{first} and {second} both drove the volume {volume}: run them with --shared")]
+    OneVolume {
+        /// A machine.
+        first: String,
+        /// Another one.
+        second: String,
+        /// The serial number.
+        volume: String,
+    },
+    /// Some machines never measured at the same time.
+    #[error(
+        "step '{step}': {first} had ended before {last} began, so nothing was measured by all machines at the same time: \
+         check --start-at and the clocks"
+    )]
+    Apart {
+        /// The step.
+        step: String,
+        /// The machine that ended first.
+        first: String,
+        /// The machine that began last.
+        last: String,
+    },
+    /// There is no Record.
+    #[error("no rank measured anything")]
+    Empty,
+}
+
+/// Records of ranks, added up one by one.
+#[derive(Debug, Default)]
+pub struct FleetMerge {
+    machines: BTreeMap<u32, FleetMachine>,
+    sums: BTreeMap<String, StepSums>,
+    /// The plan of all ranks: without targets, with the seed of rank 0, without the parts of a shared volume.
+    plan: Option<Plan>,
+}
+
+/// The plan as all ranks have it.
+fn common_plan(plan: &Plan, rank: &FleetRank) -> Plan {
+    let mut plan = Plan { targets: Vec::new(), seed: part::seed(plan.seed, rank.rank), ..plan.clone() };
+    for step in &mut plan.steps {
+        step.targets.clear();
+        if rank.volumes == FleetVolumes::Parts {
+            (step.offset, step.size) = (Bytes(0), None);
+        }
+    }
+    plan
+}
+
+/// A volume by the best name that is the same on every machine: its serial number or world-wide name.
+pub(super) fn volume(record: &Record) -> Option<String> {
+    let device = record.targets.first()?.facts.device()?;
+    let named = device.serial.clone().or_else(|| device.wwid.clone())?;
+    Some(match device.partition {
+        Some(n) => format!("{named}-part{n}"),
+        None => named,
+    })
+}
+
+impl FleetMerge {
+    /// Adds the Record of a machine.
+    ///
+    /// # Errors
+    /// When it is no rank of the same run.
+    pub fn add(&mut self, mut record: Record) -> Result<(), FleetError> {
+        if record.fleet.is_some() {
+            return Err(FleetError::Merged);
+        }
+        let rank = record.rank.clone().ok_or(FleetError::NoRank)?;
+        let common = common_plan(&record.plan, &rank);
+        if let Some(first) = self.machines.values().next() {
+            self.same_fleet(first, &record, &rank, &common)?;
+        }
+        for (i, planned) in record.plan.steps.iter().enumerate() {
+            let Some(step) = record.steps.iter().find(|s| s.name == planned.name) else { continue };
+            let Some(began) = step.first_io_unix_ns else { continue };
+            let due = planned_times::first_io(&record.plan, rank.start_unix_ns, i);
+            let late = began.saturating_sub(rank.clock.offset_ns).saturating_sub(due);
+            self.sums.entry(step.name.clone()).or_default().add(rank.rank, late, step);
+        }
+        thin(&mut record);
+        if rank.volumes.is_shared() {
+            // The promise is one to all machines together.
+            record.verdict = None;
+        }
+        self.plan.get_or_insert(common);
+        self.machines.insert(rank.rank, FleetMachine { rank: rank.rank, record });
+        Ok(())
+    }
+
+    /// Whether a Record is a rank of the fleet that `first` is of.
+    fn same_fleet(
+        &self,
+        first: &FleetMachine,
+        record: &Record,
+        rank: &FleetRank,
+        common: &Plan,
+    ) -> Result<(), FleetError> {
+        let label = machine_label(rank.rank, record);
+        if let Some(twin) = self.machines.get(&rank.rank) {
+            return Err(FleetError::SameRank { first: twin.label(), second: label });
+        }
+        let theirs = first.record.rank.as_ref().expect("a machine of a fleet has a rank");
+        let start = |r: &FleetRank| planned_times::utc(r.start_unix_ns);
+        let volume_name = |r: &Record| volume(r).unwrap_or_else(|| "a volume without serial number".into());
+        let promise = |r: &Record| {
+            let ids = r.claimed.iter().flat_map(|c| c.promise.volumes.iter().map(|v| v.id.clone()));
+            Some(ids.collect::<Vec<_>>().join(" + "))
+                .filter(|t| !t.is_empty())
+                .unwrap_or_else(|| "none".into())
+        };
+        let kept = self.plan.as_ref().expect("the first Record left its plan");
+        let rules: [(String, String, &'static str); 7] = [
+            (
+                format!("volproof {}", record.volproof_version),
+                format!("volproof {}", first.record.volproof_version),
+                "use one version on all machines",
+            ),
+            (
+                rank.ranks.to_string() + " ranks",
+                theirs.ranks.to_string() + " ranks",
+                "give every machine the same N in --rank I/N",
+            ),
+            (
+                "the start ".to_string() + &start(rank),
+                "the start ".to_string() + &start(theirs),
+                "merge the Records of one run, whose machines had the same --start-at",
+            ),
+            (
+                volumes(rank).into(),
+                volumes(theirs).into(),
+                "give --shared and --overlap to all machines or to none",
+            ),
+            (
+                format!("the plan {}", plan_words(common, kept)),
+                format!("the plan {}", plan_words(kept, common)),
+                "give every machine the same plan, options and seed",
+            ),
+            (
+                format!("the promise {}", promise(record)),
+                format!("the promise {}", promise(&first.record)),
+                "name the same promise on all machines",
+            ),
+            match rank.volumes.is_shared() {
+                true => (
+                    format!("the volume {}", volume_name(record)),
+                    format!("the volume {}", volume_name(&first.record)),
+                    "with --shared all machines name one volume, which has one serial number",
+                ),
+                false => (String::new(), String::new(), ""),
+            },
+        ];
+        if let Some((its, others, advice)) = rules.into_iter().find(|(its, others, _)| its != others) {
+            return Err(FleetError::Differs { machine: label, its, other: first.label(), others, advice });
+        }
+        if rank.volumes == FleetVolumes::Own
+            && let Some(serial) = volume(record)
+            && let Some(twin) = self.machines.values().find(|m| volume(&m.record).as_ref() == Some(&serial))
+        {
+            return Err(FleetError::OneVolume { first: twin.label(), second: label, volume: serial });
+        }
+        Ok(())
+    }
+
+    /// The Record of the fleet.
+    ///
+    /// # Errors
+    /// When there is no machine, or machines did not measure at the same time.
+    pub fn finish(self) -> Result<Record, FleetError> {
+        let FleetMerge { machines, mut sums, plan } = self;
+        let (Some(first), Some(plan)) = (machines.values().next(), plan) else {
+            return Err(FleetError::Empty);
+        };
+        let rank = first.record.rank.clone().expect("a machine of a fleet has a rank");
+        let label = |rank: u32| machines[&rank].label();
+        let (mut steps, mut windows) = (Vec::new(), Vec::new());
+        for (i, planned) in plan.steps.iter().enumerate() {
+            let Some(mut sum) = sums.remove(&planned.name) else { continue };
+            sum.machines.sort_by_key(|m| m.rank);
+            let Some(common) = sum.common() else {
+                let (ended, began) = sum.furthest().ok_or(FleetError::Empty)?;
+                let (first, last) = (label(ended.rank), label(began.rank));
+                return Err(FleetError::Apart { step: planned.name.clone(), first, last });
+            };
+            let due = planned_times::first_io(&plan, rank.start_unix_ns, i) + planned.ramp.0 as i64;
+            windows.push(fleet_step(planned, due, &common, &sum.machines, &machines));
+            let present = std::mem::take(&mut sum.machines);
+            steps.push(summed(planned, &common, &present, &machines, sum.within(&common)));
+        }
+        let shared = rank.volumes.is_shared();
+        let mut record = Record {
+            rank: None,
+            plan: whole_plan(&machines, plan, &rank),
+            environment: Default::default(),
+            targets: if shared { first.record.targets.clone() } else { Vec::new() },
+            tuning: None,
+            steps,
+            warnings: Vec::new(),
+            claimed: None,
+            ..first.record.clone()
+        };
+        let fleet = Fleet {
+            ranks: rank.ranks,
+            volumes: rank.volumes,
+            machines: machines.into_values().collect(),
+            steps: windows,
+        };
+        record.state = fleet_doubts::state(&fleet);
+        record.warnings = fleet_doubts::all(&fleet, &record);
+        record.claimed = claimed(&fleet);
+        record.fleet = Some(Box::new(fleet));
+        verdict::seal(&mut record);
+        Ok(record)
+    }
+}
+
+fn volumes(rank: &FleetRank) -> &'static str {
+    match rank.volumes {
+        FleetVolumes::Own => "a volume of its own",
+        FleetVolumes::Parts => "a part of a shared volume",
+        FleetVolumes::Overlapping => "the whole of a shared volume",
+    }
+}
+
+/// A plan in words that tell it from another one.
+fn plan_words(plan: &Plan, other: &Plan) -> String {
+    let Some(i) =
+        (0..plan.steps.len().max(other.steps.len())).find(|i| plan.steps.get(*i) != other.steps.get(*i))
+    else {
+        return match plan == other {
+            true => plan.name.clone(),
+            false => format!("{} with seed {}", plan.name, plan.seed),
+        };
+    };
+    let step =
+        plan.steps.get(i).map(|s| format!("step '{}' ({})", s.name, s.options(&["rw", "runtime"]).join(" ")));
+    format!("{} with {}", plan.name, step.unwrap_or_else(|| format!("{} steps", plan.steps.len())))
+}
+
+/// Each target's latencies as one histogram: their sums have those of each second.
+fn thin(record: &mut Record) {
+    for series in record.steps.iter_mut().flat_map(|s| &mut s.targets).map(|t| &mut t.series) {
+        for d in Direction::ALL.into_iter().filter(|d| series.stream(*d).is_some()).collect::<Vec<_>>() {
+            let stream = series.stream_mut(d);
+            for seconds in [&mut stream.service, &mut stream.response] {
+                if !seconds.is_empty() {
+                    *seconds = vec![pooled(seconds.iter()).to_sparse()];
+                }
+            }
+        }
+        // The sums name machines where a machine names its threads.
+        series.workers.clear();
+        series.workers.shrink_to_fit();
+    }
+}
+
+/// The plan of the whole fleet: the targets of the first rank, and of a shared volume the range that all parts make up.
+fn whole_plan(machines: &BTreeMap<u32, FleetMachine>, plan: Plan, rank: &FleetRank) -> Plan {
+    let plans = || machines.values().map(|m| &m.record.plan);
+    let mut plan = Plan { targets: plans().next().map(|p| p.targets.clone()).unwrap_or_default(), ..plan };
+    for (i, step) in plan.steps.iter_mut().enumerate() {
+        let parts = || plans().filter_map(|p| p.steps.get(i));
+        if let Some(first) = parts().next() {
+            step.targets.clone_from(&first.targets);
+        }
+        if rank.volumes == FleetVolumes::Parts && parts().all(|s| s.size.is_some()) {
+            step.offset = parts().map(|s| s.offset).min().unwrap_or_default();
+            let sizes = parts().filter_map(|s| s.size).map(|s| s.0);
+            step.size = Some(Bytes(sizes.fold(0, u64::saturating_add)));
+        }
+    }
+    plan
+}
+
+/// The promise to the whole fleet: to a shared volume once, without the limits of one instance; to own volumes the sum, of which each
+/// machine is held against its own part.
+pub fn claimed(fleet: &Fleet) -> Option<Claimed> {
+    let mut all = fleet.machines.iter().filter_map(|m| m.record.claimed.as_ref());
+    let mut claimed = all.next()?.clone();
+    claimed.promise.instance = None;
+    if !fleet.volumes.is_shared() {
+        claimed.promise.volumes.extend(all.flat_map(|c| c.promise.volumes.iter().cloned()));
+    }
+    Some(claimed)
+}

@@ -1,0 +1,103 @@
+//! The part of a shared volume that is a rank's own, and the random numbers that are its own.
+
+use crate::plan::{Plan, Step};
+use crate::record::{FleetRank, FleetVolumes};
+use crate::unit::Bytes;
+
+/// The multiplier of splitmix64: seeds of neighbouring ranks have nothing in common.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The seed of a rank from that of the plan, or the other way round.
+pub fn seed(seed: u64, rank: u32) -> u64 {
+    seed ^ u64::from(rank).wrapping_mul(SPREAD)
+}
+
+/// The plan of one rank, for a target of this size: random numbers of its own, and of a shared volume the part that is its own.
+///
+/// # Errors
+/// Of input: the range cannot be divided among so many ranks.
+pub fn of_rank(mut plan: Plan, rank: &FleetRank, size: Option<Bytes>) -> Result<Plan, String> {
+    plan.seed = seed(plan.seed, rank.rank);
+    let Some(size) = size.filter(|_| rank.volumes == FleetVolumes::Parts) else { return Ok(plan) };
+    for step in &mut plan.steps {
+        let (offset, length) = range(step, rank, size)?;
+        (step.offset, step.size) = (offset, Some(length));
+    }
+    Ok(plan)
+}
+
+/// Offset and length of a rank's part: whole blocks, as many for each rank as for any other, or one more.
+fn range(step: &Step, rank: &FleetRank, size: Bytes) -> Result<(Bytes, Bytes), String> {
+    if step.offset_increment.is_some() {
+        return Err(format!(
+            "step '{}': offset-increment already divides the range among jobs: use --overlap, or leave it out",
+            step.name
+        ));
+    }
+    let block = step.largest_block().0.max(1);
+    let length = step.size.map_or(size.0.saturating_sub(step.offset.0), |s| s.0);
+    let blocks = length / block;
+    let least = u64::from(if step.rw.is_random() { 1 } else { step.numjobs.max(1) });
+    if blocks / u64::from(rank.ranks) < least {
+        return Err(format!(
+            "step '{}': {} hold {blocks} blocks of {}, too few for {} ranks: use fewer ranks, a larger --size or --overlap",
+            step.name,
+            Bytes(length),
+            step.largest_block(),
+            rank.ranks
+        ));
+    }
+    let first = |rank: u32, ranks: u32| (u128::from(blocks) * u128::from(rank) / u128::from(ranks)) as u64;
+    let (from, to) = (first(rank.rank, rank.ranks), first(rank.rank + 1, rank.ranks));
+    Ok((Bytes(step.offset.0 + from * block), Bytes((to - from) * block)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{ClockBasis, RankClock};
+    use proptest::prelude::*;
+
+    fn rank(rank: u32, ranks: u32, volumes: FleetVolumes) -> FleetRank {
+        let clock = RankClock { basis: ClockBasis::Kernel, offset_ns: 0, error_ns: None };
+        FleetRank { rank, ranks, volumes, start_unix_ns: 0, clock }
+    }
+
+    fn plan(step: Step) -> Plan {
+        Plan { steps: vec![step], seed: 7, ..Plan::none() }
+    }
+
+    proptest! {
+        #[test]
+        fn parts_cover_the_range_once(ranks in 1u32..40, blocks in 40u64..5000, offset in 0u64..9) {
+            let step = Step { offset: Bytes(offset * 4096), ..Step::default() };
+            let size = Bytes((offset + blocks) * 4096 + 17);
+            let mut next = step.offset.0;
+            for i in 0..ranks {
+                let own = of_rank(plan(step.clone()), &rank(i, ranks, FleetVolumes::Parts), Some(size)).unwrap();
+                prop_assert_eq!(own.steps[0].offset.0, next);
+                next += own.steps[0].size.unwrap().0;
+            }
+            prop_assert_eq!(next, (offset + blocks) * 4096);
+        }
+    }
+
+    #[test]
+    fn more_ranks_than_blocks_are_refused() {
+        let of =
+            |ranks, step| of_rank(plan(step), &rank(0, ranks, FleetVolumes::Parts), Some(Bytes::kib(16)));
+        assert!(of(4, Step::default()).is_ok());
+        let told = of(5, Step::default()).unwrap_err();
+        assert!(told.contains("hold 4 blocks of 4 KiB, too few for 5 ranks"), "{told}");
+        let sequential = Step { rw: crate::plan::Pattern::Read, numjobs: 2, ..Step::default() };
+        assert!(of(4, sequential).is_err(), "each job of each rank needs a block");
+    }
+
+    #[test]
+    fn ranks_draw_other_numbers_of_one_family() {
+        let of =
+            |n| of_rank(plan(Step::default()), &rank(n, 4, FleetVolumes::Overlapping), None).unwrap().seed;
+        assert_eq!((of(0), seed(of(3), 3)), (7, 7));
+        assert_ne!(of(1), of(2));
+    }
+}

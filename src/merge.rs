@@ -1,0 +1,43 @@
+//! `merge RECORD...`: the Records of the machines of a fleet as one Record.
+//!
+//! Nothing is measured. The Records are read one after the other, so that a large fleet needs the memory of its rates and of one Record.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, bail};
+
+use crate::doubt::Severity;
+use crate::exit::Exit;
+use crate::fleet::FleetMerge;
+use crate::promise_options::{self, PromiseOptions};
+use crate::record::{FLEET_BLOCKERS, Record};
+use crate::result_file;
+
+/// The Record of the fleet.
+///
+/// # Errors
+/// When a file is no Record, or the Records are not of one run.
+pub fn answer(records: &[PathBuf], claim: &PromiseOptions) -> anyhow::Result<Record> {
+    let mut merge = FleetMerge::default();
+    for path in records {
+        let record = result_file::load(path)?;
+        if record.report.is_some() {
+            bail!("{} is a report of another tool, and no rank of a fleet", path.display());
+        }
+        merge.add(record).with_context(|| path.display().to_string())?;
+    }
+    let mut record = merge.finish()?;
+    promise_options::claim(claim, &mut record)?;
+    Ok(record)
+}
+
+/// The exit code of a fleet: that of its verdict. Where nothing was promised, a fleet that is not whole is invalid all the same.
+pub fn exit(record: &Record) -> Exit {
+    let broken = |w: &&crate::doubt::Doubt| {
+        w.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&w.code.as_str())
+    };
+    match (&record.verdict, record.warnings.iter().find(broken)) {
+        (None, Some(_)) => Exit::Invalid,
+        (verdict, _) => Exit::of(verdict.as_ref()),
+    }
+}

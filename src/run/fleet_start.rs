@@ -1,0 +1,116 @@
+//! A run as one rank of a fleet: its place from arguments and launchers, its part of the targets, and the wait for planned times.
+
+use std::time::{Duration, Instant};
+
+use super::Failure;
+use super::targets::Surveyed;
+use crate::cli::FleetArgs;
+use crate::fleet::{from_launcher, kernel_clock, part, planned_times};
+use crate::plan::Plan;
+use crate::record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
+use crate::unit::Nanos;
+
+/// Time before the first I/O in which load threads, rings and buffers are made.
+const SET_UP: Duration = Duration::from_secs(1);
+/// A start further ahead than this is a mistake in the date.
+const FURTHEST: Nanos = Nanos::seconds(86_400);
+
+/// The place that the arguments and the launcher give; none for a run by itself.
+///
+/// # Errors
+/// Of input: no rank, a start that has passed, a plan whose steps have no planned time.
+pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure> {
+    let Some(start) = args.start_at else { return Ok(None) };
+    let launcher = || from_launcher(&|name| std::env::var(name).ok(), args.ranks);
+    let place = args.rank.map_or_else(launcher, Ok).map_err(Failure::input)?;
+    if let Some(problem) = planned_times::problem(plan) {
+        return Err(Failure::input(format!("--start-at: {problem}")));
+    }
+    let start_unix_ns = i64::try_from(start.as_nanosecond())
+        .map_err(|_| Failure::input(format!("--start-at {start} is no time at which a test can begin")))?;
+    let ahead = start_unix_ns.saturating_sub(now());
+    if ahead <= 0 || ahead as u64 > FURTHEST.0 {
+        let why = if ahead <= 0 { "has passed" } else { "is more than a day ahead" };
+        return Err(Failure::input(format!(
+            "--start-at {start} {why}: here it is {}; give a time in a few minutes, the same on all machines",
+            planned_times::utc(now())
+        )));
+    }
+    let clock = match args.clock_error {
+        Some(error) => RankClock { basis: ClockBasis::Stated, offset_ns: 0, error_ns: Some(error) },
+        None => kernel_clock::read(),
+    };
+    let volumes = match (args.shared, args.overlap) {
+        (_, true) => FleetVolumes::Overlapping,
+        (true, false) => FleetVolumes::Parts,
+        (false, false) => FleetVolumes::Own,
+    };
+    if volumes.is_shared() && plan.targets.len() > 1 {
+        return Err(Failure::input(
+            "--shared is for one volume: name one target, and test the others by themselves",
+        ));
+    }
+    Ok(Some(FleetRank { rank: place.rank, ranks: place.ranks, volumes, start_unix_ns, clock }))
+}
+
+/// The plan of one rank.
+pub fn of_rank(plan: Plan, rank: &FleetRank, surveyed: &[Surveyed]) -> Result<Plan, Failure> {
+    if let Some(folder) = surveyed.iter().find(|t| rank.volumes.is_shared() && t.make.is_some()) {
+        return Err(Failure::input(format!(
+            "{} is a folder, in which each machine would make a file of its own: with --shared name the device, or leave --shared out",
+            folder.named.display()
+        )));
+    }
+    part::of_rank(plan, rank, surveyed.first().map(|t| t.size)).map_err(Failure::input)
+}
+
+fn now() -> i64 {
+    jiff::Timestamp::now().as_nanosecond() as i64
+}
+
+/// When the first I/O of a step is due, by the machine's own clock.
+pub struct Due {
+    unix_ns: i64,
+}
+
+impl Due {
+    /// Of a step of the plan.
+    pub fn of(plan: &Plan, rank: &FleetRank, step: usize) -> Due {
+        let common = planned_times::first_io(plan, rank.start_unix_ns, step);
+        Due { unix_ns: common.saturating_add(rank.clock.offset_ns) }
+    }
+
+    fn left(&self) -> Duration {
+        Duration::from_nanos(u64::try_from(self.unix_ns.saturating_sub(now())).unwrap_or(0))
+    }
+
+    /// It is time to set up the load.
+    pub fn is_near(&self) -> bool {
+        self.left() <= SET_UP
+    }
+
+    /// The same moment on the clock that loads are timed with; the present one where it has passed.
+    pub fn instant(&self) -> Instant {
+        Instant::now() + self.left()
+    }
+
+    /// Refuses to begin late: the others have begun.
+    pub fn still_ahead(&self) -> Result<(), Failure> {
+        if !self.left().is_zero() {
+            return Ok(());
+        }
+        let late = Nanos(now().saturating_sub(self.unix_ns).unsigned_abs());
+        Err(Failure::input(format!(
+            "getting ready took until {late} after the common start: give a later --start-at on all machines"
+        )))
+    }
+
+    /// The moment for people.
+    pub fn announcement(&self) -> String {
+        format!(
+            "ready; the first I/O is due at {}, in {}",
+            planned_times::utc(self.unix_ns),
+            Nanos(self.left().as_nanos() as u64).clock()
+        )
+    }
+}

@@ -1,0 +1,103 @@
+//! The verdict on a fleet. A shared volume is one volume: its promise is held against the sum of all machines. Own volumes are held each
+//! against their own promise, by the Record of their machine; the sum stands beside them and is held against nothing.
+
+use super::{claims_of, judged_anew, of, to_judge};
+use crate::diagnose;
+use crate::doubt::Severity;
+use crate::record::{Claim, Claimed, Diagnosis, FLEET_BLOCKERS, Finding, Fleet, Outcome, Record, Verdict};
+use crate::unit::grouped;
+
+/// The findings and the verdict of one machine, with its name.
+struct JudgedMachine {
+    label: String,
+    found: Vec<Diagnosis>,
+    verdict: Option<Verdict>,
+}
+
+/// Findings of each step and the verdict of the Record of a fleet.
+pub fn judged(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
+    let machine = |m: &crate::record::FleetMachine| {
+        let (found, verdict) = judged_anew(&m.record);
+        JudgedMachine { label: m.label(), found, verdict }
+    };
+    let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();
+    if !fleet.volumes.is_shared() {
+        let found = record.steps.iter().map(|s| of_machines(&s.name, &machines, |_| true)).collect();
+        return (found, to_judge(record).map(|claimed| of_each(record, claimed, machines)));
+    }
+    let mut found = diagnose::of_record(record);
+    for diagnosis in &mut found {
+        // The sum does not show what held a single machine back.
+        diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
+    }
+    let verdict = to_judge(record).map(|claimed| {
+        let mut verdict = of(record, claimed, &found, claims_of(record, claimed, &record.steps, &found));
+        // A command for one machine decides nothing about all of them.
+        verdict.claims.iter_mut().for_each(|c| c.command = None);
+        verdict.untested.iter_mut().for_each(|u| u.command = None);
+        verdict
+    });
+    (found, verdict)
+}
+
+/// The findings of machines on a step, each code once.
+fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -> bool) -> Diagnosis {
+    let mut kinds: Vec<(Finding, Vec<&str>)> = Vec::new();
+    for machine in machines {
+        let own = machine.found.iter().filter(|d| d.step == step).flat_map(|d| &d.findings);
+        for finding in own.filter(|f| told(f)) {
+            match kinds.iter_mut().find(|(f, _)| f.code == finding.code && f.confidence == finding.confidence)
+            {
+                Some((_, labels)) => labels.push(&machine.label),
+                None => kinds.push((finding.clone(), vec![&machine.label])),
+            }
+        }
+    }
+    let one = |(finding, labels): (Finding, Vec<&str>)| {
+        let who = match labels.as_slice() {
+            [one] => one.to_string(),
+            many => format!("{} of {} machines", grouped(many.len() as u64), grouped(machines.len() as u64)),
+        };
+        let mut evidence = finding.evidence;
+        evidence.insert(0, format!("on {}; the figures are those of {}", labels.join(", "), labels[0]));
+        Finding { headline: format!("{who}: {}", finding.headline), evidence, ..finding }
+    };
+    Diagnosis { step: step.to_string(), findings: kinds.into_iter().map(one).collect() }
+}
+
+/// Each machine's own volumes against their own promise.
+fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> Verdict {
+    let blocker = record
+        .warnings
+        .iter()
+        .find(|w| w.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&w.code.as_str()));
+    let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), claimed.notes.clone());
+    for JudgedMachine { label, verdict, .. } in machines {
+        let Some(verdict) = verdict else { continue };
+        claims.extend(verdict.claims.into_iter().map(|claim| {
+            let claim = Claim { step: format!("{} on {label}", claim.step), ..claim };
+            match blocker {
+                None => claim,
+                Some(doubt) => Claim {
+                    outcome: Outcome::Invalid,
+                    more_seconds: None,
+                    blocker: Some(doubt.code.clone()),
+                    reason: format!("{}; {}", doubt.message, doubt.advice),
+                    command: None,
+                    ..claim
+                },
+            }
+        }));
+        untested = verdict.untested;
+        notes.extend(verdict.notes.into_iter().filter(|n| !claimed.notes.contains(n)));
+    }
+    notes.dedup();
+    Verdict {
+        outcome: claims.iter().map(|c: &Claim| c.outcome).max_by_key(|o| o.weight()),
+        against: super::against(claimed) + ", each by itself",
+        tolerance: claimed.tolerance,
+        claims,
+        untested,
+        notes,
+    }
+}

@@ -1,0 +1,99 @@
+//! The program: a run at a common time, and what is printed, written and read of a fleet.
+
+use volproof::record::{FleetVolumes, Record};
+
+use crate::{Desk, Machines, merge};
+
+#[test]
+fn ranks_of_a_real_run_begin_together_and_are_merged() {
+    let desk = Desk::with(&[]);
+    let start = (jiff::Timestamp::now() + jiff::SignedDuration::from_secs(20)).to_string();
+    // A busy machine may be late with any of it: the figures that are asserted do not depend on that.
+    let line = |rank: u32| {
+        format!(
+            "run --engine null --rw randread --runtime 1s --start-at {start} --rank {rank}/2 --json r{rank}.json"
+        )
+    };
+    let ran = std::thread::scope(|threads| {
+        [0, 1]
+            .map(|rank| {
+                threads.spawn({
+                    let (desk, line) = (&desk, line(rank));
+                    move || desk.volproof(&line)
+                })
+            })
+            .map(|t| t.join().unwrap())
+    });
+    for (code, _, said) in &ran {
+        assert_eq!(*code, 0, "{said}");
+        assert!(said.contains("the first I/O is due at"), "{said}");
+    }
+    let of = |rank: u32| Record::load(&desk.0.path().join(format!("r{rank}.json"))).unwrap();
+    let began = |r: &Record| r.steps[0].first_io_unix_ns.unwrap();
+    let due = of(0).rank.unwrap().start_unix_ns;
+    assert!([0, 1].iter().all(|r| began(&of(*r)) >= due), "nobody begins early");
+    assert_ne!(of(0).plan.seed, of(1).plan.seed);
+    let (_, text, said) = desk.volproof("merge r0.json r1.json -o fleet.json");
+    assert!(text.contains("2 machines, each with volumes of its own"), "{text}{said}");
+}
+
+/// Four machines, of which one is slow.
+fn four() -> Vec<Record> {
+    Machines::of(FleetVolumes::Own, 4).records(&[2280.0, 2280.0, 1500.0, 2280.0])
+}
+
+#[test]
+fn every_command_takes_the_record_of_a_fleet() {
+    let desk = Desk::with(&four());
+    let promise = "--promise alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated";
+    let merged = desk.volproof(&format!("merge r3.json r1.json r0.json r2.json -o fleet.json {promise}"));
+    assert_eq!(merged.0, 1, "{}", merged.2);
+    insta::assert_snapshot!(merged.1);
+    let shown = desk.volproof("show fleet.json");
+    assert_eq!((shown.0, shown.1), (0, merged.1.split("\nRecord:").next().unwrap().to_string()));
+    let details = desk.volproof("show fleet.json --details").1;
+    assert!(details.contains("fleet    4 machines, each with volumes of its own"), "{details}");
+    assert_eq!(desk.volproof("verdict fleet.json").0, 1);
+    let told = desk.volproof("explain fleet.json").1;
+    assert!(told.contains("the sum of 4 machines"), "{told}");
+    assert_eq!(desk.volproof("report fleet.json -o page.html").0, 0);
+    let page = std::fs::read_to_string(desk.0.path().join("page.html")).unwrap();
+    for rank in 0..4 {
+        assert!(
+            page.contains(&format!("<th scope=\"row\">rank {rank} (node{rank})</th>")),
+            "a row for each machine"
+        );
+    }
+    let section = page.split("id=\"machines\"").nth(1).unwrap().split("</section>").next().unwrap();
+    assert_eq!(section.matches("<polyline").count(), 4, "a band for each machine");
+    for form in ["record", "json", "csv", "terse", "normal", "plan"] {
+        let (code, text, said) = desk.volproof(&format!("convert fleet.json --to {form}"));
+        assert_eq!(code, 0, "{form}: {said}");
+        assert!(!text.is_empty(), "{form}");
+    }
+    let quiet = desk.volproof(&format!("merge r0.json r1.json r2.json r3.json -q -o again.json {promise}"));
+    assert_eq!((quiet.0, quiet.1.lines().count()), (1, 1), "{}", quiet.1);
+}
+
+#[test]
+fn a_fleet_that_is_not_whole_is_no_success() {
+    let desk = Desk::with(&four());
+    let (code, text, _) = desk.volproof("merge r0.json r1.json r3.json -o fleet.json");
+    assert_eq!(code, 6);
+    assert!(text.starts_with("FAILED"), "{text}");
+    assert!(text.contains("rank 2 of 4 left no Record"), "{text}");
+}
+
+#[test]
+fn a_fleet_reads_back_and_keeps_to_the_schema() {
+    let fleet = merge(four()).unwrap();
+    let json = serde_json::to_string(&fleet).unwrap();
+    assert_eq!(Record::parse(&json, "x".into()).unwrap(), fleet);
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/record.schema.json");
+    let schema = serde_json::from_slice(&std::fs::read(page).unwrap()).unwrap();
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let value = serde_json::from_str(&json).unwrap();
+    let wrong: Vec<String> =
+        validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

@@ -1,0 +1,98 @@
+//! Records that are no ranks of one run, and places that are none: each is named with the way out.
+
+use volproof::record::{FleetVolumes, Record};
+
+use crate::{Desk, Machines, SECOND, begins, merge, on_a_disk};
+
+/// What is said of two machines, of which the second was changed.
+fn told(volumes: FleetVolumes, change: impl Fn(&mut Record)) -> String {
+    let mut records = Machines { volumes, ranks: 2, seconds: 10 }.records(&[1000.0; 2]);
+    change(&mut records[1]);
+    merge(records).map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn unequal_ranks_are_refused_by_name() {
+    let own = |change: &dyn Fn(&mut Record)| told(FleetVolumes::Own, change);
+    let rank = |change: fn(&mut volproof::record::FleetRank)| {
+        own(&|r: &mut Record| change(r.rank.as_mut().unwrap()))
+    };
+    let all = [
+        own(&|r| r.rank = None),
+        own(&|r| r.volproof_version = "0.9.1".into()),
+        rank(|r| r.rank = 0),
+        rank(|r| r.ranks = 3),
+        rank(|r| r.start_unix_ns += 60 * SECOND),
+        rank(|r| r.volumes = FleetVolumes::Parts),
+        own(&|r| r.plan.steps[0].iodepth = 16),
+        own(&|r| r.plan.seed += 1),
+        own(&|r| r.plan.steps.clear()),
+        own(&|r| begins(r, 11 * SECOND)),
+        own(&|r| begins(r, -11 * SECOND)),
+    ];
+    let version = format!("volproof {}", env!("CARGO_PKG_VERSION"));
+    insta::assert_snapshot!(all.join("\n").replace(&version, "volproof NOW"));
+}
+
+#[test]
+fn one_volume_is_not_two_own_ones() {
+    let mut records = Machines { volumes: FleetVolumes::Own, ranks: 3, seconds: 10 }.records(&[1000.0; 3]);
+    for (record, serial) in records.iter_mut().zip(["d-1", "d-2", "d-1"]) {
+        on_a_disk(record, Some(serial));
+    }
+    let told = merge(records).unwrap_err().to_string();
+    assert_eq!(told, "rank 0 (node0) and rank 2 (node2) both drove the volume d-1: run them with --shared");
+}
+
+#[test]
+fn files_that_are_no_ranks_are_named() {
+    let records = Machines { volumes: FleetVolumes::Own, ranks: 2, seconds: 10 }.records(&[1000.0; 2]);
+    let desk = Desk::with(&records);
+    let says = |words: &str| {
+        let (code, _, said) = desk.volproof(words);
+        assert_eq!(code, 2, "{words}: {said}");
+        said
+    };
+    assert!(says("merge r0.json missing.json").contains("cannot read missing.json"));
+    assert!(
+        says("merge r0.json r0.json")
+            .contains("r0.json: rank 0 (node0) and rank 0 (node0) have the same rank")
+    );
+    assert!(says("merge r0.json r1.json -o r1.json").contains("r1.json"), "no input is overwritten");
+    std::fs::write(desk.0.path().join("x.json"), "{}").unwrap();
+    assert!(says("merge r0.json x.json").contains("x.json is not a volproof Record"));
+    std::fs::write(desk.0.path().join("dd.txt"), "1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.5 s, 2.1 MB/s\n")
+        .unwrap();
+    assert!(says("merge r0.json dd.txt").contains("dd.txt is a report of another tool"));
+    assert_eq!(desk.volproof("merge r0.json r1.json -o fleet.json").0, 0);
+    assert!(says("merge fleet.json r1.json").contains("it is the Record of a fleet"));
+}
+
+#[test]
+fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
+    let desk = Desk::with(&[]);
+    let soon = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(5)).to_string();
+    let far = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(30)).to_string();
+    let says = |words: &str| {
+        let (code, _, said) = desk.volproof(&format!("run --engine null --rw randread {words}"));
+        assert_eq!(code, 2, "{words}: {said}");
+        said
+    };
+    assert!(says("--rank 0/2").contains("--start-at"));
+    assert!(says(&format!("--start-at {soon}")).contains("give --rank I/N"));
+    assert!(says(&format!("--start-at {soon} --rank 2/2")).contains("'2/2' is no rank"));
+    assert!(says("--start-at tomorrow --rank 0/2").contains("tomorrow"));
+    assert!(says("--start-at 2026-01-01T00:00:00Z --rank 0/2").contains("has passed: here it is"));
+    assert!(says(&format!("--start-at {far} --rank 0/2")).contains("is more than a day ahead"));
+    assert!(says(&format!("--start-at {soon} --rank 0/2 --io-size 1G")).contains("give a runtime instead"));
+    assert!(says(&format!("--start-at {soon} --rank 0/2 --cross-check")).contains("cannot be used with"));
+    assert!(says(&format!("--start-at {soon} --rank 0/2 --shared --overlap a b")).contains("one volume"));
+    std::fs::write(desk.0.path().join("disk"), vec![1; 16 << 10]).unwrap();
+    let few =
+        desk.volproof(&format!("run disk --rw randread --buffered --shared --start-at {soon} --rank 0/5"));
+    assert_eq!(few.0, 2);
+    assert!(few.2.contains("hold 4 blocks of 4 KiB, too few for 5 ranks"), "{}", few.2);
+    let folder =
+        desk.volproof(&format!("run . --rw randread --file-size 16M --shared --start-at {soon} --rank 0/5"));
+    assert!(folder.2.contains("with --shared name the device"), "{}", folder.2);
+}
