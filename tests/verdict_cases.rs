@@ -483,8 +483,8 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                     95 % bounds 7,272 and 7,274; the limit is 40,964
                     0.0 % of the seconds delivered at least 90 % of the promise (95
                     % bound: 0.0 %); the provider promises no share of time
-                    4 in flight at 557 us each reach 7,181 IOPS by Little's law;
-                    41,800 IOPS need 24
+                    4 in flight at 550 us each reach 7,273 IOPS by Little's law;
+                    41,800 IOPS need 23
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1
                        --runtime 300s --simulate latency=500us,jitter=100us
                        --promise alibaba:cloud_essd.PL1 --volume-size 800GiB

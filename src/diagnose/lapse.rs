@@ -45,20 +45,47 @@ pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if distances.len() < 3 || regular < REGULAR * distances.len() as f64 {
         return Some(finding);
     }
-    let rate = case.summary.iops.map_or(0.0, |x| 0.9 * x);
     Some(
-        Finding {
-            advice: format!(
-                "run it at a lower rate (--rate-iops {rate:.0}): a throttle's quota is not used up then, and where the stalls stay the volume stops by itself"
-            ),
-            ..finding
-        }
+        Finding { advice: lower_rate(case), ..finding }
         .because(format!(
             "they begin every {} s: a throttle that hands out its quota at that distance does this, and so does a volume that stops",
             significant(period)
         ))
         .number("period_seconds", period),
     )
+}
+
+/// The run that tells a quota from a volume that stops.
+fn lower_rate(case: &DiagnosisCase<'_>) -> String {
+    let rate = case.summary.iops.map_or(0.0, |x| 0.9 * x);
+    format!(
+        "run it at a lower rate (--rate-iops {rate:.0}): a throttle's quota is not used up then, and where the stalls stay the volume stops by itself"
+    )
+}
+
+/// Nothing completes for a part of each period, of a second at most: each second has its I/Os, and I/Os that come in between wait.
+///
+/// `likely`, as it is seen on the grid; the cause is told apart: a quota and a volume that stops look alike here.
+pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
+    let step = case.run?.step;
+    let quota = LoadGrid::of(step.targets.iter().map(|t| &t.series)).quota()?;
+    let (silent, period) = (quota.silent_share, quota.period_seconds);
+    (silent >= MUCH).then(|| {
+        Finding::new(
+            "on-off",
+            Certainty::Likely,
+            format!(
+                "The volume does nothing for {} % of the time: it stops for {} s in every {} s.",
+                significant(100.0 * silent),
+                significant(silent * period),
+                significant(period)
+            ),
+            lower_rate(case),
+        )
+        .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
+        .number("silent_share", silent)
+        .number("period_seconds", period)
+    })
 }
 
 /// Less than half of the usual rate for a time.

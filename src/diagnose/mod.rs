@@ -26,6 +26,7 @@ pub use kernel::SATURATED;
 pub use modes::Modes;
 pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
 pub use summary_of_report::ended_by_size;
+pub use throttle::looks_throttled;
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {
@@ -105,6 +106,7 @@ const RULES: &[(About, FindingRule)] = &[
     (Any, kernel::steal),
     (Any, lapse::stall),
     (Any, lapse::brown_out),
+    (Any, lapse::on_off),
     (Any, load_limits::limited),
     (Any, load_limits::flushes),
     (Disk, cap::own_cgroup),

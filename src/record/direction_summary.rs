@@ -105,7 +105,7 @@ pub struct LateResponses {
 }
 
 impl LatencySummary {
-    /// Marks the percentiles that stalls distort: a load that waits for completions sends next to nothing during a stall, so that the
+    /// Marks the percentiles that stalls and used-up quotas distort: a load that waits for completions sends next to nothing meanwhile, so that the
     /// I/Os which would have waited are not among its latencies (coordinated omission).
     fn mark_stalls(&mut self, share_of_time: f64) {
         let hidden = |share: f64| 1.0 - share < share_of_time;
@@ -156,9 +156,10 @@ impl DirectionSummary {
             censored += tail.censored[d].count();
         }
         let mut service = LatencySummary::of(columns(|s| &s.service), &Histogram::new(), 0)?;
-        let events = LoadGrid::of(series.iter().copied()).events();
-        let stalled = events.iter().filter(|e| e.lapse == Lapse::Stall).map(|e| e.length_ns.as_seconds());
-        service.mark_stalls(stalled.sum::<f64>() / window);
+        let load = LoadGrid::of(series.iter().copied());
+        let stalls = load.events().into_iter().filter(|e| e.lapse == Lapse::Stall);
+        let stalled = stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / window;
+        service.mark_stalls(stalled + load.quota().map_or(0.0, |q| q.silent_share));
         Some(DirectionSummary {
             ios,
             bytes: Bytes(bytes),

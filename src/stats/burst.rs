@@ -59,6 +59,11 @@ impl BurstSeen {
         // The end of the burst to within a bin: the last one that lies nearer to the burst than to the baseline.
         let level = points.first()?.before;
         let middle = (level + base) / 2.0 / PER_SECOND as f64;
+        // One second that stands out is no level.
+        let nearer = series[..last.index].iter().filter(|rate| **rate > middle * PER_SECOND as f64).count();
+        if 2 * nearer < last.index {
+            return None;
+        }
         let window =
             from.saturating_sub(2 * PER_SECOND as usize)..(from + 2 * PER_SECOND as usize).min(bins.len());
         let end = window.clone().rev().find(|&i| bins[i] as f64 > middle).map_or(from, |i| i + 1);

@@ -3,16 +3,19 @@
 //! A stall is a time with requests in flight in which none completed, for longer than the load explains: three times as long
 //! as nearly all gaps between completions of the same run. Gaps that a run has all the time are no stalls where a slow device
 //! explains them (no more I/Os between two gaps than were in flight) or the quota of a throttle (at the same distance, a second
-//! at most, and used up in a part of it: [`Gaps`]). Other gaps that take a twentieth of the time are stalls, however regular.
+//! at most, and used up in a part of it: [`Gaps`]). Other gaps that take a fiftieth of the time are stalls, however regular.
 //! A rate is promised by the second: a quota that comes less often leaves seconds without any I/O. A brown-out is one or several
 //! seconds below half the median rate while the queue was as full as usual. All are seen on the 100 ms grid: a single stall below
 //! half a second, and repeated ones below 200 ms, are left to the percentiles.
+
+use std::ops::Range;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::burst::BurstSeen;
-use super::gaps::Gaps;
+use super::gaps::{Edges, Gaps, Quota};
+use super::percentile::pooled;
 use super::rate::per_second;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
@@ -54,7 +57,7 @@ pub struct Event {
 
 impl Event {
     /// The event as bins of the grid.
-    pub fn bins(&self) -> std::ops::Range<usize> {
+    pub fn bins(&self) -> Range<usize> {
         let at = |ns: u64| (ns / GRID.0) as usize;
         at(self.start_ns.0)..at(self.start_ns.0 + self.length_ns.0)
     }
@@ -70,13 +73,18 @@ pub struct LoadGrid {
     pub ios: Vec<u64>,
     /// Requests in flight in each bin, on average.
     pub in_flight: Vec<f64>,
+    /// Sum of the latencies of the I/Os of each bin, in nanoseconds; empty where they are not known.
+    pub latency_ns: Vec<u64>,
+    /// Median latency of the I/Os, in nanoseconds; 0 where it is not known, or where no bin is empty.
+    pub median_ns: f64,
 }
 
 impl LoadGrid {
     /// The load of series that ran together. A last bin that is cut short is left out.
     pub fn of<'a>(series: impl IntoIterator<Item = &'a Series>) -> LoadGrid {
         let mut load = LoadGrid::default();
-        for s in series {
+        let all: Vec<&Series> = series.into_iter().collect();
+        for s in &all {
             let streams = || Direction::ALL.into_iter().filter_map(|d| s.stream(d));
             let kept = streams()
                 .map(|stream| stream.track.ios.len())
@@ -87,12 +95,22 @@ impl LoadGrid {
             let whole = ((s.window_ns.0 / GRID.0) as usize).min(kept.max(DAY));
             load.ios.resize(load.ios.len().max(whole), 0);
             load.in_flight.resize(load.ios.len(), 0.0);
+            load.latency_ns.resize(load.ios.len(), 0);
             for stream in streams() {
-                load.ios.iter_mut().zip(&stream.track.ios).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+                let track = &stream.track;
+                for (sums, column) in [(&mut load.ios, &track.ios), (&mut load.latency_ns, &track.latency_ns)]
+                {
+                    sums.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+                }
             }
             for (sum, ns) in load.in_flight.iter_mut().zip(&s.in_flight_ns) {
                 *sum += *ns as f64 / GRID.0 as f64;
             }
+        }
+        if load.ios.contains(&0) {
+            let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
+            let median = pooled(streams.flat_map(|stream| &stream.service)).quantile(0.5);
+            load.median_ns = median.map_or(0.0, |ns| ns.0 as f64);
         }
         load
     }
@@ -100,18 +118,16 @@ impl LoadGrid {
     /// Stalls and brown-outs, in the order of time. A rate that falls for good is a change of level and no brown-out: the
     /// parts before and after the fall are searched separately.
     pub fn events(&self) -> Vec<Event> {
-        let fall = BurstSeen::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
         let mut events = Vec::new();
-        for part in [0..fall, fall..self.ios.len()] {
+        for part in self.parts() {
             let usual = usual_gap(&self.ios[part.clone()]);
-            let stalls = match Gaps::of(&self.ios[part.clone()], &self.in_flight[part.clone()]).unexplained()
-            {
-                gaps if gaps.is_empty() => self.stalls(part.clone(), usual),
-                gaps => gaps
-                    .into_iter()
-                    .map(|r| self.event(Lapse::Stall, part.start + r.start..part.start + r.end))
-                    .collect(),
-            };
+            let mut stalls = Gaps::of(self, part.clone()).unexplained();
+            if stalls.is_empty() {
+                stalls = self.single_stalls(&part, usual);
+            }
+            let first = part.start as f64;
+            let stalls: Vec<Event> =
+                stalls.iter().map(|at| self.event(Lapse::Stall, first + at.0..first + at.1)).collect();
             events.extend(self.brown_outs(part, usual, &stalls));
             events.extend(stalls);
         }
@@ -119,34 +135,49 @@ impl LoadGrid {
         events
     }
 
-    fn event(&self, lapse: Lapse, bins: std::ops::Range<usize>) -> Event {
-        let requests = self.in_flight[bins.clone()].iter().sum::<f64>() / bins.len().max(1) as f64;
+    /// The quota of the longest part of the run that one explains.
+    pub fn quota(&self) -> Option<Quota> {
+        let parts =
+            self.parts().into_iter().filter_map(|part| Some((part.len(), Gaps::of(self, part).quota()?)));
+        parts.max_by_key(|(bins, _)| *bins).map(|(_, quota)| quota)
+    }
+
+    /// The run before a fall from one level to another, and after it.
+    fn parts(&self) -> [Range<usize>; 2] {
+        let fall = BurstSeen::of(&self.ios).map_or(0, |b| b.baseline_from_bin).min(self.ios.len());
+        [0..fall, fall..self.ios.len()]
+    }
+
+    /// An event from a place on the grid to another, in bins.
+    fn event(&self, lapse: Lapse, at: Range<f64>) -> Event {
+        let bins = &self.in_flight[at.start as usize..(at.end as usize).min(self.in_flight.len())];
+        let ns = |bins: f64| Nanos((bins * GRID.0 as f64).round() as u64);
         Event {
             lapse,
-            start_ns: Nanos(bins.start as u64 * GRID.0),
-            length_ns: Nanos(bins.len() as u64 * GRID.0),
-            requests,
+            start_ns: ns(at.start),
+            length_ns: Nanos(ns(at.end).0 - ns(at.start).0),
+            requests: bins.iter().sum::<f64>() / bins.len().max(1) as f64,
         }
     }
 
     /// The mean latency in bins, by Little's law; 0 where nothing completed. I/Os that all begin at once leave such a gap at the start.
-    fn mean_latency(&self, part: std::ops::Range<usize>) -> f64 {
+    fn mean_latency(&self, part: Range<usize>) -> f64 {
         let ios = self.ios[part.clone()].iter().fold(0, |sum: u64, n| sum.saturating_add(*n));
         if ios == 0 { 0.0 } else { self.in_flight[part].iter().sum::<f64>() / ios as f64 }
     }
 
-    fn stalls(&self, part: std::ops::Range<usize>, usual: usize) -> Vec<Event> {
+    /// Stalls of half a second and more, by when they begin and end, in bins from the start of the part.
+    fn single_stalls(&self, part: &Range<usize>, usual: usize) -> Vec<(f64, f64)> {
         let waiting = |i: usize| waits(self.ios[part.start + i], self.in_flight[part.start + i]);
         let latency = self.mean_latency(part.clone());
-        let explained = |r: &std::ops::Range<usize>| r.len() as f64 <= latency;
+        let edges = Edges::of(self, part);
         runs(part.len(), waiting)
-            .map(|r| part.start + r.start..part.start + r.end)
-            .filter(|r| r.len() >= SHORTEST.max(TIMES * usual + 1) && !explained(r))
-            .map(|r| self.event(Lapse::Stall, r))
+            .filter(|r| r.len() >= SHORTEST.max(TIMES * usual + 1) && r.len() as f64 > latency)
+            .map(|r| edges.silent(&r))
             .collect()
     }
 
-    fn brown_outs(&self, part: std::ops::Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
+    fn brown_outs(&self, part: Range<usize>, usual: usize, stalls: &[Event]) -> Vec<Event> {
         // Where long gaps are usual, the rate of a single second is no evidence of a brown-out.
         if usual >= SHORTEST {
             return Vec::new();
@@ -178,7 +209,7 @@ impl LoadGrid {
                 && !stalled(s)
         };
         runs(seconds.len(), low)
-            .map(|r| self.event(Lapse::BrownOut, bins(r.start).start..bins(r.end - 1).end))
+            .map(|r| self.event(Lapse::BrownOut, bins(r.start).start as f64..bins(r.end - 1).end as f64))
             .collect()
     }
 }
@@ -197,7 +228,7 @@ fn usual_gap(ios: &[u64]) -> usize {
 }
 
 /// Runs of neighbours for which something holds.
-pub(super) fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = std::ops::Range<usize>> {
+pub(super) fn runs(n: usize, holds: impl Fn(usize) -> bool) -> impl Iterator<Item = Range<usize>> {
     let mut i = 0;
     std::iter::from_fn(move || {
         while i < n && !holds(i) {
@@ -216,7 +247,7 @@ mod tests {
     use super::*;
 
     fn load(rate: impl Fn(usize) -> u64) -> LoadGrid {
-        LoadGrid { ios: (0..1200).map(rate).collect(), in_flight: vec![32.0; 1200] }
+        LoadGrid { ios: (0..1200).map(rate).collect(), in_flight: vec![32.0; 1200], ..LoadGrid::default() }
     }
 
     fn found(load: &LoadGrid) -> Vec<(Lapse, f64, f64)> {

@@ -5,7 +5,7 @@
 
 use super::better::{self, Shows};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, figure, latency_promised};
-use super::reach::Reach;
+use super::reach::{Reach, held_by_slow};
 use super::window::{ClaimTerms, Excess};
 use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::Summary;
@@ -98,7 +98,8 @@ impl Judge<'_> {
             let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
             return Some(Reach { reason, command });
         }
-        let own = s.own_latency(self.diagnosis.find("throttle").is_some())?;
+        let throttled = self.diagnosis.find("throttle").is_some();
+        let own = held_by_slow(s, throttled).or_else(|| s.own_latency(throttled))?;
         let depth = s.in_flight?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);
         (depth < needed).then(|| Reach {

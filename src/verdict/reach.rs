@@ -6,7 +6,7 @@
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::diagnose::{Modes, Summary};
+use crate::diagnose::{Modes, Summary, looks_throttled};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
@@ -21,6 +21,10 @@ const ALIKE: u64 = 2;
 /// So many times the depth that the promise needs, and so many in flight, are enough for any volume: what is slower still is slow.
 const PLENTY: u64 = 8;
 const PLENTY_DEPTH: u64 = 256;
+/// The same where bytes are promised: each request is large.
+const PLENTY_OF_LARGE: u64 = 32;
+/// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
+const HELD_BY_FEW: f64 = 2.0;
 /// The first deeper step has so many in flight at least. Where that was not enough either, the next one is the one that decides.
 const FIRST_RUNG: u64 = 32;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
@@ -60,7 +64,7 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
         return None;
     }
     let depth = step.in_flight_asked.get()?.max(1.0) as u64;
-    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised.iops)?;
+    let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
     let needed = depth_needed(promised.iops, own);
     if depth >= needed {
         return None;
@@ -84,8 +88,8 @@ pub fn deep_enough(judge: &Judge<'_>, promised: &AtBlock) -> Option<String> {
     if one_ceiling(judge) {
         return Some("half as many requests in flight gave the same rate".into());
     }
-    let known = own_latency(judge, depth, promised.iops)?;
-    (depth >= plenty(judge.claimed, promised.iops) && depth >= depth_needed(promised.iops, known.latency))
+    let known = own_latency(judge, depth, promised)?;
+    (depth >= plenty(judge.claimed, promised) && depth >= depth_needed(promised.iops, known.latency))
         .then(|| format!("{depth} requests in flight are enough for any volume of this promise"))
 }
 
@@ -118,8 +122,17 @@ fn ceiling(claimed: &Claimed) -> Nanos {
 }
 
 /// So many requests in flight that a volume which is slower still is slow.
-fn plenty(claimed: &Claimed, promised: f64) -> u64 {
-    PLENTY.saturating_mul(depth_needed(promised, ceiling(claimed))).max(PLENTY_DEPTH)
+fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
+    let least = if promised.binding.counts_ios() { PLENTY_DEPTH } else { PLENTY_OF_LARGE };
+    PLENTY.saturating_mul(depth_needed(promised.iops, ceiling(claimed))).max(least)
+}
+
+/// The mean latency of a shallow step whose few slow I/Os hold most of its requests in flight, where no throttle makes them slow: with
+/// more in flight the others go on beside them. `None` for any other step.
+pub(super) fn held_by_slow(s: &Summary, throttled: bool) -> Option<Nanos> {
+    let (depth, mean, median) = (s.in_flight?, s.mean_ns?, s.near_quantile(0.5)?);
+    let few = mean >= HELD_BY_FEW * median.0 as f64;
+    (few && !throttled && depth < FIRST_RUNG as f64 && !looks_throttled(s)).then_some(Nanos(mean as u64))
 }
 
 /// The latency of the volume without what a throttle or a queue adds.
@@ -129,10 +142,14 @@ fn plenty(claimed: &Claimed, promised: f64) -> u64 {
 ///
 /// On a queue that is served at a constant rate each deeper step shows the same again: after the first rung the depth is asked for that
 /// decides.
-fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<OwnLatency> {
+fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
     let summary = Summary::of(judge.record, judge.step);
+    let throttle = judge.diagnosis.find("throttle");
+    if let Some(latency) = held_by_slow(&summary, throttle.is_some()) {
+        return Some(OwnLatency { latency, decides: 0 });
+    }
     let median = summary.near_quantile(0.5);
-    let measured = match (Modes::of(&summary), judge.diagnosis.find("throttle")) {
+    let measured = match (Modes::of(&summary), throttle) {
         (Some(modes), _) => modes.passed,
         (None, Some(f)) if f.numbers.contains_key("device_latency_ms") => summary.min?,
         _ => median?,
@@ -141,8 +158,12 @@ fn own_latency(judge: &Judge<'_>, depth: u64, promised: f64) -> Option<OwnLatenc
     let alike =
         Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
     let plenty = plenty(judge.claimed, promised);
+    // The requests in flight gave at least the rate that was measured.
+    let mean = Nanos((depth as f64 / judge.step.iops() * 1e9) as u64);
     Some(match alike && depth < plenty {
-        true => OwnLatency { latency: measured, decides: if depth >= FIRST_RUNG { plenty } else { 0 } },
+        true => {
+            OwnLatency { latency: measured.min(mean), decides: if depth >= FIRST_RUNG { plenty } else { 0 } }
+        }
         false => OwnLatency { latency: measured.min(ceiling), decides: 0 },
     })
 }

@@ -410,7 +410,7 @@ mod tests {
 
     fn judged(seconds: usize, terms: &ClaimTerms, rate: impl Fn(usize) -> u64) -> JudgedWindow {
         let ios: Vec<u64> = (0..seconds * 10).map(|i| rate(i) + [0, 1, 0, 1, 1, 0, 0][i * i % 7]).collect();
-        let load = LoadGrid { in_flight: vec![32.0; ios.len()], ios };
+        let load = LoadGrid { in_flight: vec![32.0; ios.len()], ios, ..LoadGrid::default() };
         // A stall completes nothing at all.
         let bins: Vec<u64> = load.ios.iter().map(|n| if *n <= 1 { 0 } else { *n }).collect();
         JudgedWindow::of(&bins, &LoadGrid { ios: bins.clone(), ..load }, terms).unwrap()

@@ -3,6 +3,8 @@
 //! Volumes are steps of plan files, run by the binary in virtual time with fixed seeds, and judged by `verdict --json`.
 
 mod commands;
+mod held_out;
+mod proof;
 mod sentences;
 mod table;
 
