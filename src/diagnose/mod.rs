@@ -26,7 +26,6 @@ pub use kernel::SATURATED;
 pub use modes::Modes;
 pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
 pub use summary_of_report::ended_by_size;
-pub use throttle::looks_throttled;
 
 /// A step as the rules see it.
 pub struct DiagnosisCase<'a> {

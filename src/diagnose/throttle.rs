@@ -55,11 +55,6 @@ impl TokenBucket {
     }
 }
 
-/// Whether a token bucket would explain the latencies of a run, or its rate hardly moves.
-pub fn looks_throttled(s: &Summary) -> bool {
-    TokenBucket::of(s).is_some() || s.cv_of_seconds.is_some_and(|cv| cv < FLAT)
-}
-
 /// A token bucket: the latencies have an empty middle, and Little's law gives its period.
 ///
 /// `likely` at most: I/Os that hang for one fixed time come back together and give the rate their period, and a device that slows down

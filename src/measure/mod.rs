@@ -52,6 +52,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
     let all: Vec<&Series> = series.iter().collect();
     let all_tails: Vec<&LateResponses> = tails.iter().collect();
     let sum = |d| DirectionSummary::of(d, &all, &all_tails);
+    let total = DirectionSummary::total(&all, &all_tails);
     let (read, write) = (sum(Direction::Read), sum(Direction::Write));
     let (trim, sync) = (sum(Direction::Trim), sum(Direction::Sync));
     let ios: u64 = [&read, &write, &trim, &sync].into_iter().flatten().map(|s| s.ios).sum();
@@ -124,6 +125,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         write,
         trim,
         sync,
+        total,
         evidence,
     }
 }

@@ -11,7 +11,10 @@ use crate::sample::{Direction, PerDirection, Series, Stream};
 use crate::stats::event::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
 use crate::stats::rate::Estimate;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, total};
+
+/// The directions that move data or discard it.
+const DATA: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 /// One direction in the window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -120,7 +123,53 @@ impl LatencySummary {
 impl DirectionSummary {
     /// Summary of a direction over one or several targets that ran together; none when nothing happened.
     pub fn of(d: Direction, series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
-        let streams: Vec<_> = series.iter().filter_map(|s| s.stream(d)).collect();
+        DirectionSummary::of_all(&[d], series, tails)
+    }
+
+    /// Summary of reads, writes and discards together; none where only one of them happened.
+    pub fn total(series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
+        let moved = |d: &&Direction| series.iter().any(|s| s.stream(**d).is_some());
+        let several = DATA.iter().filter(moved).count() > 1;
+        several.then(|| DirectionSummary::of_all(&DATA, series, tails)).flatten()
+    }
+
+    /// The sum of directions of which no samples are known: counts, rates and the mean latency. None where there is only one.
+    pub fn sum(directions: &[&DirectionSummary]) -> Option<DirectionSummary> {
+        if directions.len() < 2 {
+            return None;
+        }
+        let sum = |f: fn(&DirectionSummary) -> f64| directions.iter().map(|s| f(s)).sum::<f64>();
+        let counted = |f: fn(&DirectionSummary) -> u64| total(directions.iter().map(|s| f(s)));
+        let latencies = || directions.iter().map(|s| &s.service_latency_ns);
+        let samples = total(latencies().map(|l| l.samples));
+        let all = latencies().map(|l| l.mean * l.samples as f64).sum::<f64>();
+        Some(DirectionSummary {
+            ios: counted(|s| s.ios),
+            bytes: Bytes(counted(|s| s.bytes.0)),
+            iops: sum(|s| s.iops),
+            bytes_per_second: sum(|s| s.bytes_per_second),
+            rate: None,
+            service_latency_ns: LatencySummary {
+                samples,
+                min: latencies().map(|l| l.min).min()?,
+                mean: all / samples.max(1) as f64,
+                deviation: 0.0,
+                max: latencies().map(|l| l.max).max()?,
+                percentiles: BTreeMap::new(),
+                unsettled: Vec::new(),
+                censored: 0,
+            },
+            response_latency_ns: None,
+        })
+    }
+
+    fn of_all(
+        directions: &[Direction],
+        series: &[&Series],
+        tails: &[&LateResponses],
+    ) -> Option<DirectionSummary> {
+        let streams: Vec<_> =
+            series.iter().flat_map(|s| directions.iter().filter_map(|d| s.stream(*d))).collect();
         if streams.is_empty() {
             return None;
         }
@@ -136,7 +185,7 @@ impl DirectionSummary {
         for stream in &streams {
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
         }
-        // One target's histograms are used where they are: an hour of them is large.
+        // The histograms of one stream are used where they are: an hour of them is large.
         let columns = |pick: fn(&Stream) -> &Vec<Sparse>| -> Cow<'_, [Sparse]> {
             if let [one] = streams.as_slice() {
                 return Cow::Borrowed(pick(one));
@@ -150,7 +199,7 @@ impl DirectionSummary {
         };
         let mut extra = Histogram::new();
         let mut censored = 0;
-        for tail in tails {
+        for (tail, d) in tails.iter().flat_map(|tail| directions.iter().map(move |d| (tail, *d))) {
             extra.merge(&tail.late[d]);
             extra.merge(&tail.censored[d]);
             censored += tail.censored[d].count();

@@ -69,7 +69,9 @@ impl StepRecord {
             in_flight_mean: in_flight,
             series: Series { window_ns: window, ..Series::default() },
         };
+        let moved: Vec<&DirectionSummary> = data.into_iter().flatten().collect();
         StepRecord {
+            total: DirectionSummary::sum(&moved),
             name: reported.name.clone(),
             engine: engine.into(),
             window_ns: window,

@@ -62,6 +62,9 @@ pub struct StepRecord {
     /// Flushes on all targets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync: Option<DirectionSummary>,
+    /// Reads, writes and discards together; only of a step with several of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<DirectionSummary>,
     /// Time-averaged requests in flight, measured, over all targets; of a report, its rate times its mean latency.
     pub in_flight_mean: f64,
     /// Requests that were to be in flight, over all targets.
@@ -232,6 +235,12 @@ impl StepRecord {
         Direction::ALL.into_iter().filter_map(|d| Some((d, self.direction(d)?)))
     }
 
+    /// The figures as a table has them, each with the word of its row: the directions, and their total in a mix.
+    pub fn figures(&self) -> impl Iterator<Item = (&'static str, &DirectionSummary)> {
+        let directions = self.directions().map(|(d, s)| (d.name(), s));
+        directions.chain(self.total.as_ref().map(|s| ("total", s)))
+    }
+
     /// The user ended it before its time.
     pub fn was_ended_early(&self) -> bool {
         self.interventions.iter().any(|i| matches!(i, Intervention::EndedEarly { .. }))
@@ -244,6 +253,11 @@ impl StepRecord {
 }
 
 impl StepTarget {
+    /// The summary of the direction of this name.
+    pub fn row(&self, word: &str) -> Option<&DirectionSummary> {
+        Direction::ALL.into_iter().find(|d| d.name() == word).and_then(|d| self.direction(d))
+    }
+
     /// The summary of a direction.
     pub fn direction(&self, d: Direction) -> Option<&DirectionSummary> {
         match d {

@@ -1,9 +1,8 @@
-//! A Record as comma-separated values (RFC 4180): a row for each step, direction and target.
+//! A Record as comma-separated values (RFC 4180): a row for each step, direction and target, and for the total of a mix.
 
 use super::text::COLUMNS;
 use crate::plan::EngineWord;
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
-use crate::sample::Direction;
 
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
 pub fn csv(record: &Record) -> String {
@@ -15,15 +14,13 @@ pub fn csv(record: &Record) -> String {
          min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",
     );
     for step in &record.steps {
-        for d in Direction::ALL {
-            if let Some(s) = step.direction(d) {
-                out.push_str(&csv_row(step, d, "all", s, step.in_flight_mean));
-            }
+        for (word, s) in step.figures() {
+            out.push_str(&csv_row(step, word, "all", s, step.in_flight_mean));
             for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
-                if let Some(s) = target.direction(d) {
+                if let Some(s) = target.row(word) {
                     out.push_str(&csv_row(
                         step,
-                        d,
+                        word,
                         &target.path.display().to_string(),
                         s,
                         target.in_flight_mean,
@@ -35,7 +32,7 @@ pub fn csv(record: &Record) -> String {
     out
 }
 
-fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
+fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
     let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
     let l = &s.service_latency_ns;
@@ -44,7 +41,7 @@ fn csv_row(step: &StepRecord, d: Direction, target: &str, s: &DirectionSummary, 
     let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
     let mut cells = vec![
         quoted(&step.name),
-        d.name().into(),
+        direction.into(),
         quoted(target),
         step.engine
             .get()

@@ -166,17 +166,13 @@ pub fn measured(record: &Record) -> String {
     if let Some(answer) = &record.answer {
         return answer.sentence().to_string();
     }
-    let all: Vec<(&StepRecord, Direction, &DirectionSummary)> = record
-        .steps
-        .iter()
-        .flat_map(|s| s.directions().map(move |(d, x)| (s, d, x)))
-        .filter(|(_, d, _)| *d != Direction::Sync)
-        .collect();
+    let all: Vec<(&StepRecord, &DirectionSummary)> =
+        record.steps.iter().filter_map(|step| Some((step, whole(step)?))).collect();
     match all.as_slice() {
         [] => "Nothing was measured.".into(),
         // The best of the repeats is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
-        [(step, d, s)] => {
+        [(step, s)] => {
             let size = record.conditions(step).single_block();
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
             // Under a rate a client waits from the intended start on.
@@ -185,31 +181,41 @@ pub fn measured(record: &Record) -> String {
             let holds = holds || s.response_latency_ns.is_none();
             let p99 = latency.percentiles.get("99").filter(|_| holds);
             let slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
-            format!("{} {}s{size} a second{slowest}.", significant(s.iops), d.name())
+            format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
         }
         many => {
             let most = |f: fn(&DirectionSummary) -> f64| {
-                many.iter().max_by(|a, b| f(a.2).total_cmp(&f(b.2))).expect("not empty")
+                many.iter().max_by(|a, b| f(a.1).total_cmp(&f(b.1))).expect("not empty")
             };
             let rate = most(|s| s.iops);
             let bandwidth = most(|s| s.bytes_per_second);
             let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
-            let quick = many.iter().filter_map(|x| Some((x, median(x.2)?))).min_by_key(|x| x.1);
-            let name = |x: &(&StepRecord, Direction, &DirectionSummary)| {
-                let mixed = x.0.directions().count() > 1;
-                if mixed { format!("{} {}s", x.0.name, x.1.name()) } else { x.0.name.clone() }
-            };
+            // With more in flight a latency is that of the queue.
+            let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
+            let quick = many.iter().filter(|x| alone(x.0)).filter_map(|x| Some((x, median(x.1)?)));
             let mut out = format!(
                 "Up to {} IOPS ({}) and {} MB/s ({})",
-                significant(rate.2.iops),
-                name(rate),
-                significant(bandwidth.2.bytes_per_second / 1e6),
-                name(bandwidth),
+                significant(rate.1.iops),
+                rate.0.name,
+                significant(bandwidth.1.bytes_per_second / 1e6),
+                bandwidth.0.name,
             );
-            if let Some((x, p50)) = quick {
-                out.push_str(&format!("; the shortest median latency is {p50} ({})", name(x)));
+            if let Some((x, p50)) = quick.min_by_key(|x| x.1) {
+                out.push_str(&format!("; the shortest median latency is {p50} ({})", x.0.name));
             }
             out + "."
         }
     }
+}
+
+/// The figures of a step as a whole: of its one direction, or of its mix. None where it only flushed.
+fn whole(step: &StepRecord) -> Option<&DirectionSummary> {
+    let data = || step.directions().filter(|(d, _)| *d != Direction::Sync);
+    step.total.as_ref().or_else(|| data().max_by(|a, b| a.1.iops.total_cmp(&b.1.iops)).map(|(_, s)| s))
+}
+
+/// The I/Os of a step in words: `reads and writes`.
+fn ios(step: &StepRecord) -> String {
+    let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
+    data.map(|(d, _)| format!("{}s", d.name())).collect::<Vec<_>>().join(" and ")
 }

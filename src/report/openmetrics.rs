@@ -110,6 +110,11 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
 fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
     let family = |name, help| Family { name, help, samples: Vec::new() };
     let mut rate = family("volproof_ios_per_second", "I/Os a second.");
+    // Not a direction: a sum over directions must not count each I/O twice.
+    let mut total =
+        family("volproof_total_ios_per_second", "I/Os a second of a mix, all directions together.");
+    let mut total_bytes =
+        family("volproof_total_bytes_per_second", "Bytes a second of a mix, all directions together.");
     let mut low = family("volproof_ios_per_second_low", "Lower end of the 95 % interval of the rate.");
     let mut high = family("volproof_ios_per_second_high", "Upper end of the 95 % interval of the rate.");
     let mut bytes = family("volproof_bytes_per_second", "Bytes a second.");
@@ -128,6 +133,10 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
     };
     for step in &record.steps {
         errors.samples.push((with(&label("step", &step.name)), step.errors.count as f64));
+        if let Some(s) = &step.total {
+            total.samples.push((with(&label("step", &step.name)), s.iops));
+            total_bytes.samples.push((with(&label("step", &step.name)), s.bytes_per_second));
+        }
         for (d, s) in step.directions() {
             let labels = with(&format!("{},{}", label("step", &step.name), label("direction", d.name())));
             if d != Direction::Sync {
@@ -146,7 +155,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
             }
         }
     }
-    vec![rate, low, high, bytes, mean, latency, longest, response, errors]
+    vec![rate, total, low, high, bytes, total_bytes, mean, latency, longest, response, errors]
 }
 
 #[cfg(test)]

@@ -116,16 +116,16 @@ pub(super) struct TableRow<'a> {
     pub(super) summary: &'a DirectionSummary,
 }
 
-/// The lines of a step: each direction, and each target where there are several.
+/// The lines of a step: each direction and their total, and each target where there are several.
 pub(super) fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     let mixed = step.directions().count() > 1;
     let mut rows = Vec::new();
-    for (d, summary) in step.directions() {
-        let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
+    for (word, summary) in step.figures() {
+        let name = if mixed { format!("{} {word}", step.name) } else { step.name.clone() };
         rows.push(TableRow { name, summary });
         if step.targets.len() > 1 {
             for target in &step.targets {
-                if let Some(summary) = target.direction(d) {
+                if let Some(summary) = target.row(word) {
                     let file = target.path.file_name().unwrap_or(target.path.as_os_str());
                     rows.push(TableRow { name: format!("  {}", file.to_string_lossy()), summary });
                 }

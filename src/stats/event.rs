@@ -77,6 +77,8 @@ pub struct LoadGrid {
     pub latency_ns: Vec<u64>,
     /// Median latency of the I/Os, in nanoseconds; 0 where it is not known, or where no bin is empty.
     pub median_ns: f64,
+    /// The latency of the shortest hundredth of the I/Os, likewise.
+    pub quick_ns: f64,
 }
 
 impl LoadGrid {
@@ -109,8 +111,9 @@ impl LoadGrid {
         }
         if load.ios.contains(&0) {
             let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
-            let median = pooled(streams.flat_map(|stream| &stream.service)).quantile(0.5);
-            load.median_ns = median.map_or(0.0, |ns| ns.0 as f64);
+            let all = pooled(streams.flat_map(|stream| &stream.service));
+            let quantile = |share| all.quantile(share).map_or(0.0, |ns| ns.0 as f64);
+            (load.median_ns, load.quick_ns) = (quantile(0.5), quantile(0.01));
         }
         load
     }

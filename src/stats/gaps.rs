@@ -24,7 +24,8 @@ const QUOTA: f64 = PER_SECOND as f64;
 /// A quota is used up within this share of its period, or within a bin and what straddles the next one.
 const OPEN: f64 = 1.0 / 3.0;
 const ONE_BIN: f64 = 1.5;
-/// While a quota lasts, nothing else holds the volume: the rate is at least this share of what the depth gives at the median latency.
+/// While a quota lasts, nothing else holds the volume: the rate is at least this share of what the depth gives at the latency of the
+/// quickest I/Os.
 const UNHELD: f64 = 0.5;
 /// This share of the distances between quotas must be equal to within a bin.
 const REGULAR: f64 = 0.8;
@@ -75,7 +76,7 @@ pub struct Gaps {
     cycles: Vec<Cycle>,
     bins: usize,
     in_flight: f64,
-    median_ns: f64,
+    quick_ns: f64,
 }
 
 impl Gaps {
@@ -103,7 +104,7 @@ impl Gaps {
             cycles: cycles.filter(|c| !c.gap.is_empty()).collect(),
             bins: ios.len(),
             in_flight: in_flight.iter().sum::<f64>() / in_flight.len().max(1) as f64,
-            median_ns: load.median_ns,
+            quick_ns: load.quick_ns,
         }
     }
 
@@ -163,8 +164,7 @@ impl Gaps {
             return false;
         };
         let regular = distances.iter().filter(|d| (*d - period).abs() <= 1.0).count() as f64;
-        let unheld =
-            most * self.median_ns >= UNHELD * self.in_flight * GRID.0 as f64 || self.median_ns == 0.0;
+        let unheld = most * self.quick_ns >= UNHELD * self.in_flight * GRID.0 as f64 || self.quick_ns == 0.0;
         regular >= REGULAR * distances.len() as f64
             && period <= QUOTA
             && (busy <= ONE_BIN || busy <= OPEN * period && unheld)

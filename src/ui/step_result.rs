@@ -1,7 +1,6 @@
 //! The result of a step in a line, as it stands in the list of finished steps and in plain progress.
 
 use crate::record::{Claim, DirectionSummary, Outcome, StepRecord};
-use crate::sample::Direction;
 use crate::unit::{grouped, significant};
 
 /// The result of a step, as the list of finished steps has it.
@@ -9,8 +8,8 @@ use crate::unit::{grouped, significant};
 pub struct StepResult {
     /// Its name.
     pub name: String,
-    /// Its figures.
-    pub directions: Vec<(Direction, DirectionSummary)>,
+    /// Its figures, each with the word of its row.
+    pub figures: Vec<(&'static str, DirectionSummary)>,
     /// The gravest answer to a promise.
     pub outcome: Option<Outcome>,
     /// I/Os that failed.
@@ -23,20 +22,20 @@ impl StepResult {
         let outcomes = claims.iter().filter(|c| c.step == step.name).map(|c| c.outcome);
         StepResult {
             name: step.name.clone(),
-            directions: step.directions().map(|(d, s)| (d, s.clone())).collect(),
+            figures: step.figures().map(|(word, s)| (word, s.clone())).collect(),
             outcome: outcomes.max_by_key(|o| o.weight()),
             errors: step.errors.count,
         }
     }
 
-    /// A line for each direction: name, rate with its interval, throughput, percentiles.
+    /// A line for each direction and their total: name, rate with its interval, throughput, percentiles.
     pub fn lines(&self) -> Vec<String> {
-        let several = self.directions.len() > 1;
+        let several = self.figures.len() > 1;
         let mut lines: Vec<String> = self
-            .directions
+            .figures
             .iter()
-            .map(|(d, s)| {
-                let direction = if several { format!(" {}", d.name()) } else { String::new() };
+            .map(|(word, s)| {
+                let direction = if several { format!(" {word}") } else { String::new() };
                 let outcome = self.outcome.map(|o| format!("  {}", o.name())).unwrap_or_default();
                 format!("{}{direction}{outcome}  {}", self.name, figures(s))
             })

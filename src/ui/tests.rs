@@ -187,7 +187,7 @@ fn middle() -> LiveRun {
     let outlook = first.stage.as_ref().unwrap().steps[0].outlook.clone().unwrap();
     let finished = StepResult {
         name: NAMES[0].into(),
-        directions: outlook.all,
+        figures: outlook.all.into_iter().map(|(d, s)| (d.name(), s)).collect(),
         outcome: outlook.claims.first().map(|c| c.outcome),
         errors: 0,
     };
@@ -239,7 +239,7 @@ fn a_stalled_device_is_told_at_once() {
 #[test]
 fn errors_and_the_pause_between_steps() {
     let mut run = middle();
-    let failed = StepResult { errors: 3, directions: Vec::new(), ..run.finished[0].clone() };
+    let failed = StepResult { errors: 3, figures: Vec::new(), ..run.finished[0].clone() };
     let doubt = Doubt::new(
         Severity::Blocker,
         "io-errors",

@@ -99,7 +99,7 @@ impl Judge<'_> {
             return Some(Reach { reason, command });
         }
         let throttled = self.diagnosis.find("throttle").is_some();
-        let own = held_by_slow(s, throttled).or_else(|| s.own_latency(throttled))?;
+        let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled))?;
         let depth = s.in_flight?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);
         (depth < needed).then(|| Reach {

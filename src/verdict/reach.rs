@@ -6,10 +6,10 @@
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::diagnose::{Modes, Summary, looks_throttled};
+use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Claimed, Conditions, Metric, Record, StepRecord, Untested};
+use crate::record::{Certainty, Claimed, Conditions, Diagnosis, Metric, Record, StepRecord, Untested};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
@@ -127,12 +127,15 @@ fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
     PLENTY.saturating_mul(depth_needed(promised.iops, ceiling(claimed))).max(least)
 }
 
-/// The mean latency of a shallow step whose few slow I/Os hold most of its requests in flight, where no throttle makes them slow: with
-/// more in flight the others go on beside them. `None` for any other step.
-pub(super) fn held_by_slow(s: &Summary, throttled: bool) -> Option<Nanos> {
+/// The mean latency of a shallow step whose few slow I/Os hold most of its requests in flight, where neither a throttle nor a time without
+/// delivery makes them slow: with more in flight the others go on beside them. `None` for any other step.
+pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
+    const OTHERWISE: [&str; 5] = ["stall", "brown-out", "on-off", "burst", "drift"];
     let (depth, mean, median) = (s.in_flight?, s.mean_ns?, s.near_quantile(0.5)?);
-    let few = mean >= HELD_BY_FEW * median.0 as f64;
-    (few && !throttled && depth < FIRST_RUNG as f64 && !looks_throttled(s)).then_some(Nanos(mean as u64))
+    let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < FIRST_RUNG as f64;
+    let throttled = found.find("throttle").is_some_and(|f| f.confidence > Certainty::Possible);
+    let otherwise = OTHERWISE.iter().any(|code| found.find(code).is_some());
+    (few && !throttled && !otherwise).then_some(Nanos(mean as u64))
 }
 
 /// The latency of the volume without what a throttle or a queue adds.
@@ -145,7 +148,7 @@ pub(super) fn held_by_slow(s: &Summary, throttled: bool) -> Option<Nanos> {
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
     let summary = Summary::of(judge.record, judge.step);
     let throttle = judge.diagnosis.find("throttle");
-    if let Some(latency) = held_by_slow(&summary, throttle.is_some()) {
+    if let Some(latency) = held_by_slow(&summary, judge.diagnosis) {
         return Some(OwnLatency { latency, decides: 0 });
     }
     let median = summary.near_quantile(0.5);

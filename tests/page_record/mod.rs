@@ -91,6 +91,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         workers_window_ns: Nanos(0),
         read: summary(Direction::Read),
         write: summary(Direction::Write),
+        total: None,
         trim: None,
         sync: None,
         in_flight_mean: 31.7,

@@ -69,6 +69,7 @@ fn a_capped_device() {
     read-throughput        1,280    1,276 .. 1,284  1,343  1,280     76,828
     randrw-latency read    3,498    3,488 .. 3,509   14.3   13.7    209,896
     randrw-latency write   1,502    1,491 .. 1,513   6.15   5.87     90,103
+    randrw-latency total   5,000    4,997 .. 5,003   20.5   19.5    299,999
 
     Service latency, from submission to completion
                            mean    p50    p90    p95    p99  p99.9 p99.99    max
@@ -76,6 +77,7 @@ fn a_capped_device() {
     read-throughput      50.0ms 50.3ms 74.4ms 77.6ms 79.7ms 80.0ms      - 80.0ms
     randrw-latency read   200us  201us  242us  246us  250us  250us  250us  250us
     randrw-latency write  200us  201us  242us  246us  250us  250us      -  250us
+    randrw-latency total  200us  201us  242us  246us  250us  250us  250us  250us
 
     How it was driven
       randread-iops: 4KiB randread, null, depth 128.0 of 128, 60 s, CPU 0.12 us user
@@ -91,6 +93,7 @@ fn a_capped_device() {
     read-throughput,read,all,null,60.000,76828,80559996928,1280.467,1276.487,1284.446,1342666615.5,64.000,20000055,49960382.1,50331647,74448895,77594623,79691775,79999113,,79999113,,,0
     randrw-latency,read,all,null,60.000,209896,859734016,3498.267,3487.830,3508.703,14328900.3,1.000,150000,200041.7,200703,241663,245759,249855,249999,249999,249999,,,0
     randrw-latency,write,all,null,60.000,90103,369061888,1501.717,1490.681,1512.753,6151031.5,1.000,150000,199903.9,200703,241663,245759,249855,249997,,249997,,,0
+    randrw-latency,total,all,null,60.000,299999,1228795904,4999.983,4997.288,5002.679,20479931.7,1.000,150000,200000.3,200703,241663,245759,249855,249999,249999,249999,,,0
     "#);
 }
 

@@ -166,12 +166,12 @@ fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
         spark,
     };
     let mut out = Vec::new();
-    for (d, s) in step.directions() {
-        let name = if mixed { format!("{} {}", step.name, d.name()) } else { step.name.clone() };
-        let curve = charts.rates.iter().find(|r| r.name == d.name());
+    for (word, s) in step.figures() {
+        let name = if mixed { format!("{} {word}", step.name) } else { step.name.clone() };
+        let curve = charts.rates.iter().find(|r| r.name == word);
         out.push(row(name, false, s, curve.map(|c| spark(&c.iops.mean)).unwrap_or_default()));
         for target in step.targets.iter().filter(|_| step.targets.len() > 1) {
-            if let Some(s) = target.direction(d) {
+            if let Some(s) = target.row(word) {
                 out.push(row(target.path.display().to_string(), true, s, String::new()));
             }
         }
