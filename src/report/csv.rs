@@ -1,7 +1,7 @@
 //! A Record as comma-separated values (RFC 4180): a row for each step, direction and target, and for the total of a mix.
 
 use super::text::COLUMNS;
-use crate::plan::EngineWord;
+use crate::plan::{EngineKind, EngineWord};
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
 
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
@@ -11,7 +11,7 @@ pub fn csv(record: &Record) -> String {
     }
     let mut out = String::from(
         "step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors\n",
+         min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated\n",
     );
     for step in &record.steps {
         for (word, s) in step.figures() {
@@ -60,6 +60,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
     ];
     cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
     cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
+    cells.push(if step.engine.get() == Some(&EngineKind::Null) { "yes" } else { "no" }.into());
     cells.join(",") + "\n"
 }
 

@@ -25,6 +25,7 @@ mod live_screen;
 mod memory;
 mod million;
 mod outputs;
+mod pipeline_files;
 mod planned;
 mod refusals;
 mod schema;
