@@ -60,7 +60,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
     ];
     cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
     cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
-    cells.push(if step.engine.get() == Some(&EngineKind::Null) { "yes" } else { "no" }.into());
+    cells.push(if step.engine.get() == Some(EngineKind::Null) { "yes" } else { "no" }.into());
     cells.join(",") + "\n"
 }
 
