@@ -9,8 +9,8 @@ use crate::plan::Step;
 use crate::unit::{Bytes, Nanos};
 
 /// Blockers about a whole fleet: with one of them no machine of it is judged.
-pub const FLEET_BLOCKERS: [&str; 5] =
-    ["rank-missing", "rank-lost", "clock-unsynchronised", "clock-error", "common-window"];
+pub const FLEET_BLOCKERS: [&str; 6] =
+    ["rank-missing", "rank-lost", "clock-unsynchronised", "clock-error", "common-window", "no-serial"];
 
 /// Whose volumes the ranks of a fleet drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
