@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
 use crate::course::slo_options::SloOptions;
+use crate::course::suite_options::SharedOptions;
+use crate::course::suites;
 use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
@@ -80,6 +82,12 @@ const SLO_EXAMPLES: &str = "Examples:\n  \
     volproof slo . --mean 500us --bs 16k --budget 10m\n  \
     volproof slo /dev/vdb --p99 1ms --dry-run          time and bytes";
 
+const SUITE_EXAMPLES: &str = "Examples:\n  \
+    volproof suite essd-contract /dev/vdb --dry-run    time and bytes of the seven checks\n  \
+    volproof suite snia-iops /dev/nvme1n1 --destroy SERIAL\n  \
+    volproof suite provider:aws . --promise gp3 --volume-size 100GiB\n  \
+    volproof suite essd-contract . --reference local.json --budget 2h";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -95,6 +103,9 @@ pub enum CliCommand {
     /// The most load whose response time keeps a limit, and the depth that gives it
     #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
+    /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
+    #[command(after_help = SUITE_EXAMPLES)]
+    Suite(Box<SuiteArgs>),
     /// Print what `run` with the same options would do, and do nothing
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -120,7 +131,7 @@ pub enum CliCommand {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FIO-ARGUMENTS")]
         arguments: Vec<std::ffi::OsString>,
     },
-    /// List the presets
+    /// List the presets and the suites
     Presets,
     /// The promise of a volume type, and the volumes that promise what is needed
     Promise(Box<PromiseArgs>),
@@ -304,6 +315,26 @@ pub struct SloArgs {
     /// The limit and the load
     #[command(flatten)]
     pub search: SloOptions,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A suite and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SuiteArgs {
+    /// The suite; `volproof presets` lists them
+    #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
+    pub name: String,
+    /// A folder (a test file is made there), file or block device
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Options of the load
+    #[command(flatten)]
+    pub load: SharedOptions,
+    /// A Record of essd-contract on a local disk, to compare latencies with (check C1)
+    #[arg(long, value_name = "RECORD", help_heading = "Course")]
+    pub reference: Option<PathBuf>,
     /// How it is done
     #[command(flatten)]
     pub how: CourseArgs,

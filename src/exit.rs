@@ -58,11 +58,16 @@ pub const TABLE: [(Exit, &str, &str); 8] = [
 impl Exit {
     /// The exit code of a verdict. A promise that nothing tested is not decided either.
     pub fn of(verdict: Option<&Verdict>) -> Exit {
-        match verdict.map(|v| v.outcome) {
-            None | Some(Some(Outcome::Pass)) => Exit::Done,
-            Some(Some(Outcome::Fail)) => Exit::Failed,
-            Some(Some(Outcome::Invalid)) => Exit::Invalid,
-            Some(Some(Outcome::Inconclusive) | None) => Exit::Inconclusive,
+        verdict.map_or(Exit::Done, |v| Exit::of_outcome(v.outcome.unwrap_or(Outcome::Inconclusive)))
+    }
+
+    /// The exit code of an outcome.
+    pub fn of_outcome(outcome: Outcome) -> Exit {
+        match outcome {
+            Outcome::Pass => Exit::Done,
+            Outcome::Fail => Exit::Failed,
+            Outcome::Invalid => Exit::Invalid,
+            Outcome::Inconclusive => Exit::Inconclusive,
         }
     }
 

@@ -22,6 +22,7 @@ mod record_file;
 mod reported;
 mod same_time;
 mod step_record;
+mod suite_answer;
 mod together;
 mod verdict;
 mod version1;
@@ -63,6 +64,7 @@ pub use reported::{
 };
 pub use same_time::TimedRun;
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
+pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 pub use together::Together;
 pub use verdict::{Claim, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};
 

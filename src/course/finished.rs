@@ -7,7 +7,7 @@ use crate::record::{Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
-use crate::unit::Nanos;
+use crate::unit::{Nanos, total};
 
 /// Findings that say that a step does not show what the volume can do for long.
 const SPOILING: [&str; 4] = ["generator-limited", "burst", "own-cgroup-limit", "other-traffic"];
@@ -25,6 +25,8 @@ pub struct FinishedStep {
     pub bytes_per_second: f64,
     /// Standard error of the rate; absent where the step is too short for one.
     pub error: Option<f64>,
+    /// I/Os of each 100 ms.
+    pub bins: Vec<u64>,
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// Latencies of each second by direction: response times under a rate, else service latencies.
@@ -37,11 +39,22 @@ pub struct FinishedStep {
     pub spoilt_by: Vec<String>,
 }
 
+/// Whether a step ran for its time, or moved its amount: nothing cut it off.
+pub fn is_whole(planned: &Step, done: &StepRecord) -> bool {
+    let Some(amount) = planned.io_size else {
+        return done.window_ns.0 as f64 >= WHOLE * planned.runtime.0 as f64;
+    };
+    let moved = done.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.bytes.0);
+    let jobs = u64::from(planned.numjobs) * done.targets.len().max(1) as u64;
+    let timed_out = planned.runtime.0 > 0 && done.window_ns.0 as f64 >= WHOLE * planned.runtime.0 as f64;
+    timed_out || total(moved) as f64 >= WHOLE * amount.0 as f64 * jobs as f64
+}
+
 impl FinishedStep {
     /// A step of a Record; none for one that was cut off, or that its plan does not have.
     pub fn of(record: &Record, done: &StepRecord) -> Option<FinishedStep> {
         let step = record.plan_step(&done.name)?.clone();
-        if (done.window_ns.0 as f64) < WHOLE * step.runtime.0 as f64 {
+        if !is_whole(&step, done) {
             return None;
         }
         let window = done.window_ns.as_seconds().max(1e-9);
@@ -71,6 +84,7 @@ impl FinishedStep {
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),
+            bins,
             in_flight: done.in_flight_mean,
             latencies,
             sustained: done.open_loop.as_ref().is_none_or(|o| o.sustained),

@@ -4,7 +4,7 @@ use crate::plan::Sweep;
 use crate::unit::Nanos;
 
 /// The time of a course, without preparation of the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forecast {
     /// Steps, if nothing ends the course early.
     pub worst_steps: usize,
@@ -14,6 +14,10 @@ pub struct Forecast {
     pub likely_steps: usize,
     /// Time of these.
     pub likely: Nanos,
+    /// The part of the worst time in which data are written.
+    pub worst_writing: Nanos,
+    /// The part of the likely time in which data are written.
+    pub likely_writing: Nanos,
 }
 
 /// The shortest measured time that has an interval.

@@ -5,11 +5,19 @@
 //! measures, waits or prints.
 
 mod caps;
+mod contract_checks;
+mod essd_contract;
 pub mod finished;
 mod forecast;
+mod point;
+mod procedures;
 mod search_answer;
 mod searching;
 pub mod slo_options;
+mod snia;
+pub mod suite_course;
+pub mod suite_options;
+pub mod suites;
 mod sweep_answer;
 pub mod sweep_options;
 pub mod sweeping;
@@ -17,9 +25,8 @@ pub mod sweeping;
 pub use finished::FinishedStep;
 pub use forecast::{Forecast, within};
 
-use crate::catalogue::Promise;
 use crate::plan::{Question, Step};
-use crate::record::{CourseAnswer, Record};
+use crate::record::{Claimed, CourseAnswer, Record};
 
 /// A course of steps.
 pub trait Course {
@@ -30,7 +37,7 @@ pub trait Course {
     fn next(&self, finished: &[FinishedStep]) -> Option<Step>;
 
     /// The answer so far, held against a promise where there is one; none before the first step has finished.
-    fn answer(&self, finished: &[FinishedStep], promise: Option<&Promise>) -> Option<CourseAnswer>;
+    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer>;
 
     /// How long the course takes.
     fn forecast(&self) -> Forecast;
@@ -41,6 +48,7 @@ pub fn of(question: &Question) -> &dyn Course {
     match question {
         Question::Sweep(sweep) => sweep,
         Question::Load(search) => search,
+        Question::Suite(suite) => suite,
     }
 }
 
@@ -52,6 +60,5 @@ pub fn next(record: &Record) -> Option<Step> {
 /// Puts the answer into a Record. After a further step, `seal` has to be called again.
 pub fn seal(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
-    let promise = record.claimed.as_ref().map(|claimed| &claimed.promise);
-    record.answer = of(question).answer(&finished::of_record(record), promise);
+    record.answer = of(question).answer(&finished::of_record(record), record.claimed.as_ref());
 }

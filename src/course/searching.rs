@@ -9,10 +9,9 @@
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use super::{Course, FinishedStep, Forecast};
-use crate::catalogue::Promise;
 use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
-use crate::record::{CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
+use crate::record::{Claimed, CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{effective_samples_above, pooled};
 use crate::unit::{Nanos, total};
@@ -100,7 +99,7 @@ impl Course for LoadSearch {
         }
     }
 
-    fn answer(&self, finished: &[FinishedStep], _promise: Option<&Promise>) -> Option<CourseAnswer> {
+    fn answer(&self, finished: &[FinishedStep], _claimed: Option<&Claimed>) -> Option<CourseAnswer> {
         self.load_answer(finished).map(CourseAnswer::Load)
     }
 
@@ -112,7 +111,16 @@ impl Course for LoadSearch {
         // Every short trial decides, and the first long one refuses them all.
         let worst = Nanos(11 * short + 7 * short + 15 * long);
         let limit = |time: Nanos| self.budget.map_or(time, |b| b.min(time));
-        Forecast { likely_steps: 13, likely: limit(likely), worst_steps: 33, worst: limit(worst) }
+        let (likely, worst) = (limit(likely), limit(worst));
+        let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
+        Forecast {
+            likely_steps: 13,
+            likely,
+            worst_steps: 33,
+            worst,
+            likely_writing: writing(likely),
+            worst_writing: writing(worst),
+        }
     }
 }
 

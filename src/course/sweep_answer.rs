@@ -2,16 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::finished::percentile;
 use super::sweeping::{GROWTH, Values};
-use super::{FinishedStep, caps};
+use super::{FinishedStep, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
-use crate::hist::Histogram;
 use crate::plan::{AxisOption, Sweep};
 use crate::record::{AxisBest, CapFit, DepthAnswer, SweepAnswer, SweepPoint};
-use crate::stats::moments::{mean, student, variance};
-use crate::stats::spread::quantile;
+use crate::stats::moments::mean;
 use crate::unit::{Bytes, grouped, significant};
 
 /// The smallest depth that reaches this share of the highest rate is enough.
@@ -20,22 +17,6 @@ const ENOUGH: f64 = 0.95;
 const SAME_LIMIT: f64 = 0.05;
 /// A volume whose rate changes by more than this share between the first and the last runs drifts.
 const DRIFT: f64 = 0.03;
-
-/// The rate at a point and its error, from all its runs: the greater of the error within runs and that between them.
-fn pooled_rate(runs: &[&FinishedStep]) -> (f64, Option<f64>) {
-    let rates: Vec<f64> = runs.iter().map(|f| f.iops).collect();
-    let n = rates.len() as f64;
-    let errors: Option<Vec<f64>> = runs.iter().map(|f| f.error).collect();
-    let within = errors.map(|e| e.iter().map(|e| e * e).sum::<f64>().sqrt() / n);
-    let between = (rates.len() > 1).then(|| (variance(&rates) / n).sqrt());
-    let half = match (within, between) {
-        (Some(within), Some(between)) if between > within => Some(between * student(0.975, n - 1.0)),
-        (Some(within), _) => Some(within * quantile(0.975)),
-        (None, Some(between)) if rates.len() > 2 => Some(between * student(0.975, n - 1.0)),
-        (None, _) => None,
-    };
-    (mean(&rates), half)
-}
 
 /// The points that show what the volume can do; all points where none does.
 fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint)> {
@@ -75,7 +56,7 @@ impl Sweep {
             return None;
         }
         let points: Vec<(Values, SweepPoint)> =
-            measured.iter().map(|(values, runs)| (values.clone(), self.point(runs))).collect();
+            measured.iter().map(|(values, runs)| (values.clone(), point::of_runs(runs))).collect();
         let depths = self.depths(&points);
         let caps = self.caps(&points, promise);
         let best = self.best(&points);
@@ -90,34 +71,6 @@ impl Sweep {
             notes,
             points: points.into_iter().map(|(_, point)| point).collect(),
         })
-    }
-
-    fn point(&self, runs: &[&FinishedStep]) -> SweepPoint {
-        let step = &runs[0].step;
-        let (iops, half) = pooled_rate(runs);
-        let mut service = Histogram::new();
-        runs.iter().for_each(|f| service.merge(&f.service));
-        let mut spoilt_by: Vec<String> = runs.iter().flat_map(|f| f.spoilt_by.clone()).collect();
-        spoilt_by.sort();
-        spoilt_by.dedup();
-        let n = runs.len() as f64;
-        SweepPoint {
-            block_bytes: Bytes(AxisOption::Bs.of(step)),
-            iodepth: step.iodepth,
-            numjobs: step.numjobs,
-            reads_percent: (step.rw.directions().len() > 1).then_some(step.rwmix),
-            runs: runs.len() as u32,
-            iops,
-            iops_low: half.map(|h| (iops - h).max(0.0)),
-            iops_high: half.map(|h| iops + h),
-            bytes_per_second: runs.iter().map(|f| f.bytes_per_second).sum::<f64>() / n,
-            in_flight: runs.iter().map(|f| f.in_flight).sum::<f64>() / n,
-            mean_ns: service.mean().unwrap_or(0.0),
-            p50_ns: percentile(&service, 0.5),
-            p99_ns: percentile(&service, 0.99),
-            p999_ns: percentile(&service, 0.999),
-            spoilt_by,
-        }
     }
 
     /// The points, grouped by the values of all options but those of `without`, in the order of the axes.

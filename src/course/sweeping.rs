@@ -9,9 +9,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::{Course, FinishedStep, Forecast};
-use crate::catalogue::Promise;
 use crate::plan::{AxisOption, Pattern, Step, Sweep};
-use crate::record::CourseAnswer;
+use crate::record::{Claimed, CourseAnswer};
 use crate::stats::spread::quantile;
 use crate::unit::Nanos;
 
@@ -50,8 +49,8 @@ impl Course for Sweep {
         })
     }
 
-    fn answer(&self, finished: &[FinishedStep], promise: Option<&Promise>) -> Option<CourseAnswer> {
-        self.sweep_answer(finished, promise).map(CourseAnswer::Sweep)
+    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer> {
+        self.sweep_answer(finished, claimed.map(|claimed| &claimed.promise)).map(CourseAnswer::Sweep)
     }
 
     fn forecast(&self) -> Forecast {
@@ -63,7 +62,16 @@ impl Course for Sweep {
         let time = |steps: usize| Nanos(steps as u64 * self.step_time().0);
         let worst_steps = all.len() * self.repeats as usize;
         let likely_steps = all.iter().filter(likely).count() * self.repeats as usize;
-        Forecast { worst_steps, worst: time(worst_steps), likely_steps, likely: time(likely_steps) }
+        let (worst, likely) = (time(worst_steps), time(likely_steps));
+        let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
+        Forecast {
+            worst_steps,
+            worst,
+            likely_steps,
+            likely,
+            worst_writing: writing(worst),
+            likely_writing: writing(likely),
+        }
     }
 }
 

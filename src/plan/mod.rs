@@ -19,6 +19,7 @@ pub mod removed;
 mod simulated;
 mod stages;
 mod step;
+mod suite;
 mod workload;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
+pub use suite::{Phase, ReferenceLatency, Suite, Tracked, TrackedFigure};
 pub use workload::{Arrival, CpuList, EngineKind, EngineWord, Fadvise, Pattern, Stride, WordError};
 
 use crate::unit::{Bytes, text};

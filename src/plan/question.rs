@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{BlockSizes, LoadSearch, Pattern, Step, WordError};
+use super::{BlockSizes, LoadSearch, Pattern, Step, Suite, WordError};
 use crate::unit::{Bytes, Nanos};
 
 /// A question that finished steps answer.
@@ -17,6 +17,8 @@ pub enum Question {
     Sweep(Sweep),
     /// How much load keeps a limit of the response time.
     Load(LoadSearch),
+    /// What the tests of a suite say.
+    Suite(Suite),
 }
 
 /// A sweep: every combination of the values of its axes is measured.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::LoadAnswer;
+use super::{LoadAnswer, Outcome, SuiteAnswer};
 use crate::plan::{AxisOption, Pattern};
 use crate::unit::{Bytes, Nanos, text};
 
@@ -15,6 +15,8 @@ pub enum CourseAnswer {
     Sweep(SweepAnswer),
     /// To a search for the most load.
     Load(LoadAnswer),
+    /// Of a suite.
+    Suite(SuiteAnswer),
 }
 
 impl CourseAnswer {
@@ -23,6 +25,19 @@ impl CourseAnswer {
         match self {
             CourseAnswer::Sweep(sweep) => &sweep.sentence,
             CourseAnswer::Load(load) => &load.sentence,
+            CourseAnswer::Suite(suite) => &suite.sentence,
+        }
+    }
+
+    /// The answer as an outcome, for the exit code; none where the question has no yes or no.
+    pub fn outcome(&self) -> Option<Outcome> {
+        match self {
+            CourseAnswer::Sweep(sweep) => {
+                let shows = sweep.points.iter().any(|p| p.spoilt_by.is_empty());
+                (!shows).then_some(Outcome::Invalid)
+            }
+            CourseAnswer::Load(load) => Some(load.outcome()),
+            CourseAnswer::Suite(suite) => suite.outcome,
         }
     }
 }

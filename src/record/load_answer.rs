@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Outcome;
 use crate::plan::{Pattern, ResponseFigure};
 use crate::unit::{Nanos, text};
 
@@ -47,6 +48,19 @@ pub struct LoadAnswer {
     /// Reasons why the answer holds only in part, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl LoadAnswer {
+    /// PASS where a load keeps the limit and was confirmed, FAIL where trials show that none does, INCONCLUSIVE where neither is shown.
+    pub fn outcome(&self) -> Outcome {
+        let alone = self.unloaded_ns.is_some_and(|alone| alone > self.limit_ns) && self.most_iops.is_none();
+        let fails = |t: &LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
+        match self.holds_per_second {
+            Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
+            None if alone || self.trials.last().is_some_and(fails) => Outcome::Fail,
+            _ => Outcome::Inconclusive,
+        }
+    }
 }
 
 /// One trial of a load.

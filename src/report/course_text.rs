@@ -22,7 +22,7 @@ fn time(forecast: &Forecast) -> String {
 /// Bytes that a volume of 100 MiB/s is written, for the reader to scale.
 fn writes(forecast: &Forecast) -> String {
     let bytes = |time: Nanos| Bytes((time.as_seconds() * 100.0 * Bytes::MIB.0 as f64) as u64);
-    let (few, many) = (bytes(forecast.likely), bytes(forecast.worst));
+    let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
     let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
     format!("{amount} at 100 MiB/s in all; a faster volume is written more")
 }
@@ -57,6 +57,7 @@ fn of_question(question: &Question) -> String {
     match question {
         Question::Sweep(sweep) => of_sweep(sweep),
         Question::Load(search) => super::load_text::question(search),
+        Question::Suite(suite) => super::suite_text::question(suite),
     }
 }
 
@@ -83,6 +84,7 @@ pub fn answer(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => of_answer(sweep),
         CourseAnswer::Load(load) => super::load_text::answer(load),
+        CourseAnswer::Suite(suite) => super::suite_text::answer(suite),
     }
 }
 
@@ -211,6 +213,7 @@ pub fn csv(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => csv_of_sweep(sweep),
         CourseAnswer::Load(load) => super::load_text::csv(load),
+        CourseAnswer::Suite(suite) => super::suite_text::csv(suite),
     }
 }
 
@@ -219,28 +222,31 @@ fn csv_of_sweep(sweep: &SweepAnswer) -> String {
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
          mean_ns,p50_ns,p99_ns,p99.9_ns,spoilt_by\n",
     );
-    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
-    let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
     for p in &sweep.points {
-        let cells = [
-            sweep.rw.to_string(),
-            p.block_bytes.0.to_string(),
-            p.iodepth.to_string(),
-            p.numjobs.to_string(),
-            p.reads_percent.map(|r| r.to_string()).unwrap_or_default(),
-            p.runs.to_string(),
-            number(Some(p.iops)),
-            number(p.iops_low),
-            number(p.iops_high),
-            format!("{:.1}", p.bytes_per_second),
-            number(Some(p.in_flight)),
-            format!("{:.1}", p.mean_ns),
-            latency(p.p50_ns),
-            latency(p.p99_ns),
-            latency(p.p999_ns),
-            p.spoilt_by.join(" "),
-        ];
-        out += &(cells.join(",") + "\n");
+        let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
+        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + "\n");
     }
     out
+}
+
+/// The figures of a point as comma-separated values: from the block size to the 99.9th percentile.
+pub(super) fn cells(p: &SweepPoint) -> [String; 14] {
+    let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
+    [
+        p.block_bytes.0.to_string(),
+        p.iodepth.to_string(),
+        p.numjobs.to_string(),
+        p.reads_percent.map(|r| r.to_string()).unwrap_or_default(),
+        p.runs.to_string(),
+        number(Some(p.iops)),
+        number(p.iops_low),
+        number(p.iops_high),
+        format!("{:.1}", p.bytes_per_second),
+        number(Some(p.in_flight)),
+        format!("{:.1}", p.mean_ns),
+        latency(p.p50_ns),
+        latency(p.p99_ns),
+        latency(p.p999_ns),
+    ]
 }

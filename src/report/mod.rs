@@ -14,6 +14,7 @@ pub mod markdown;
 pub mod openmetrics;
 pub mod plan_text;
 pub mod promise;
+pub mod suite_text;
 pub mod summary_text;
 pub mod text;
 pub mod ticket;

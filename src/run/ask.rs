@@ -1,15 +1,20 @@
 //! Front ends of courses: arguments become a question, the pipeline measures until it is answered.
 
+use std::path::Path;
+
 use super::pipeline::{EarlierRun, Options};
+use super::ready::NULL_SIZE;
 use super::{Failure, Words, measure_and_publish, plans, print, targets};
-use crate::cli::{CourseArgs, SloArgs, SweepArgs};
-use crate::course;
+use crate::cli::{CourseArgs, SloArgs, SuiteArgs, SweepArgs};
+use crate::course::{self, Course, suites};
 use crate::device::Root;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
-use crate::plan::{Plan, Preset, Question};
+use crate::plan::{Plan, Preset, Question, ReferenceLatency};
+use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::report::course_text;
+use crate::unit::Bytes;
 
 /// `sweep`.
 ///
@@ -35,6 +40,50 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
     ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how)
 }
 
+/// `suite`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
+    let (step, given) = args.load.base();
+    let of = |part: Bytes, whole: bool, smallest: Bytes| {
+        suites::of(&args.name, &step, given, part, whole, smallest).map_err(Failure::input)
+    };
+    let base = Plan { name: args.name.clone(), ..base(&args.targets, &args.how) };
+    // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
+    let smallest_amounts = of(Bytes::mib(1), false, Bytes::kib(4))?;
+    let steps = smallest_amounts.possible();
+    let question = Some(Question::Suite(smallest_amounts));
+    let surveyed =
+        targets::survey(&Root::system(), &Plan { steps, question, ..base.clone() }, &options(&args.how))?;
+    let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
+    let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
+    let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
+    let mut suite = of(part, part == target, unit.unwrap_or(Bytes(512)))?;
+    if let Some(path) = &args.reference {
+        suite.reference = reference(path)?;
+    }
+    let suite = match args.how.budget {
+        Some(limit) => course::suite_course::shortened(suite, limit).map_err(Failure::input)?,
+        None => suite,
+    };
+    let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
+    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, &args.how)
+}
+
+/// The mean latencies of a stored suite.
+fn reference(path: &Path) -> Result<Vec<ReferenceLatency>, Failure> {
+    let record = Record::load(path).map_err(Failure::input)?;
+    let Some(CourseAnswer::Suite(answer)) = &record.answer else {
+        return Err(Failure::input(format!(
+            "{} holds no suite: run `volproof suite essd-contract` on the local disk first",
+            path.display()
+        )));
+    };
+    let of = |p: &SuitePoint| ReferenceLatency { step: p.step.clone(), mean_ns: p.point.mean_ns };
+    Ok(answer.points.iter().map(of).collect())
+}
+
 /// The plan of a course but its question.
 fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
     let standard = Preset::find("standard").expect("a preset of ours").plan();
@@ -48,6 +97,17 @@ fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
     }
 }
 
+/// How a course is to be run, beyond what its plan says.
+fn options(how: &CourseArgs) -> Options {
+    Options {
+        destroy: how.consent.destroy.clone(),
+        overwrite_shared: how.consent.shared(),
+        tune: how.tune,
+        headrooms: Some(Headrooms::default()),
+        ..Options::default()
+    }
+}
+
 /// Measures until the question of a plan is answered.
 fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
@@ -57,14 +117,7 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         return Err(Failure::input(problem));
     }
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
-    let options = Options {
-        destroy: how.consent.destroy.clone(),
-        overwrite_shared: how.consent.shared(),
-        tune: how.tune,
-        earlier: earlier.map(Box::new),
-        headrooms: Some(Headrooms::default()),
-        ..Options::default()
-    };
+    let options = Options { earlier: earlier.map(Box::new), ..options(how) };
     if how.dry_run {
         let root = Root::system();
         let surveyed = targets::survey(&root, &plan, &options)?;

@@ -43,7 +43,7 @@ use crate::guard::{self, GuardError};
 use crate::machine;
 use crate::merge;
 use crate::output::{self, Content, FileIdentity, OutputFile, screen};
-use crate::plan::{PRESETS, Plan, Preset};
+use crate::plan::{PRESETS, Plan};
 use crate::promise;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::Record;
@@ -134,6 +134,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Million(args) => million::main(&args),
         CliCommand::Sweep(args) => ask::sweep(&args),
         CliCommand::Slo(args) => ask::slo(&args),
+        CliCommand::Suite(args) => ask::suite(&args),
         CliCommand::Plan(args) => plan(&args.what),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
@@ -176,9 +177,14 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             }
         }
         CliCommand::Presets => {
-            let width = PRESETS.iter().map(|p| p.name.len()).max().unwrap_or(0);
-            let line = |p: &Preset| layout::wrap(&format!("{:width$}  ", p.name), p.about);
-            print(&PRESETS.iter().map(line).collect::<String>())
+            let presets = PRESETS.iter().map(|p| (p.name.to_string(), p.about.to_string())).collect();
+            let list = |all: Vec<(String, String)>| {
+                let width = all.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+                let line = |(name, about)| layout::wrap(&format!("{name:width$}  "), about);
+                all.iter().map(|(name, about)| line((name, about))).collect::<String>()
+            };
+            let suites = list(crate::course::suites::list());
+            print(&format!("{}\nSuites (volproof suite NAME TARGET)\n{suites}", list(presets)))
         }
         CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
         CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),

@@ -33,8 +33,8 @@ use crate::exit::Exit;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{
-    AbortedStep, Claimed, FleetRank, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION, State,
-    TuningRecord,
+    AbortedStep, Claimed, CourseAnswer, FleetRank, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION,
+    State, TuningRecord,
 };
 use crate::report::plan_text;
 use crate::sample::Interval;
@@ -559,7 +559,12 @@ impl Ended {
             State::Failed(_) => Exit::Failed,
             // A pipeline must not take a device that answers nothing for a healthy one.
             State::Complete if self.record.measured_nothing() => Exit::Failed,
-            State::Complete | State::Running => Exit::of(verdict::judged(&self.record).1.as_ref()),
+            State::Complete | State::Running => {
+                match self.record.answer.as_ref().and_then(CourseAnswer::outcome) {
+                    Some(outcome) => Exit::of_outcome(outcome),
+                    None => Exit::of(verdict::judged(&self.record).1.as_ref()),
+                }
+            }
         })
     }
 }

@@ -24,7 +24,7 @@ use crate::ui::Ui;
 use crate::unit::Bytes;
 
 /// Size of the pretended target of the null engine.
-const NULL_SIZE: Bytes = Bytes::gib(1024);
+pub const NULL_SIZE: Bytes = Bytes::gib(1024);
 
 /// Who may read and write a test file of ours: its owner.
 const OURS: u32 = 0o600;

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::Failure;
 use super::targets::Surveyed;
+use crate::course::finished::is_whole;
 use crate::device::{Block, Facts};
 use crate::doubt::Doubt;
 use crate::environment::Environment;
@@ -52,8 +53,8 @@ impl EarlierRun {
 
     fn of(record: Record) -> EarlierRun {
         let whole = |done: &StepRecord| {
-            let planned = record.plan_step(&done.name).map(|s| s.runtime.0).unwrap_or_default();
-            done.window_ns.0 as f64 >= 0.98 * planned as f64 && done.stuck_workers == 0
+            record.plan_step(&done.name).is_some_and(|planned| is_whole(planned, done))
+                && done.stuck_workers == 0
         };
         // Stages run one after another: the first step that was cut off, or is missing from its stage, ends what is kept.
         let mut kept = 0;

@@ -99,6 +99,7 @@ impl QueuePlayed {
             iops: completions as f64 / runtime,
             bytes_per_second: 4096.0 * completions as f64 / runtime,
             error: None,
+            bins: Vec::new(),
             in_flight: in_flight / runtime,
             latencies: vec![(Direction::Read, seconds.iter().map(Histogram::to_sparse).collect())],
             sustained: step.rate_iops.is_none() || sustained,

@@ -1,0 +1,170 @@
+//! Volumes with planted faults: each check finds its own, and passes without it.
+
+use super::*;
+use crate::course::Course;
+use crate::course::essd_contract::suite;
+use crate::hist::Histogram;
+use crate::plan::{ReferenceLatency, Step};
+use crate::record::CourseAnswer;
+
+const PART: Bytes = Bytes::gib(64);
+
+/// A volume: its rate by step and second, and its latency by step.
+struct Played {
+    iops: fn(&Step, f64) -> f64,
+    latency: fn(&Step) -> Nanos,
+}
+
+fn cap(step: &Step, _: f64) -> f64 {
+    (50_000f64).min(350e6 / step.single_block().unwrap().0 as f64)
+}
+
+fn latency(step: &Step) -> Nanos {
+    Nanos(200_000 + step.single_block().unwrap().0 * 2)
+}
+
+/// A volume that keeps the contract.
+const SOUND: Played = Played { iops: cap, latency };
+
+impl Played {
+    fn step(&self, step: &Step) -> FinishedStep {
+        let block = step.single_block().unwrap().0;
+        let mut bins = Vec::new();
+        let amount = step.io_size.map(|a| a.0 / block);
+        let mut done = 0u64;
+        let over = |bins: &Vec<u64>, done: u64| match amount {
+            Some(amount) => done >= amount,
+            None => bins.len() as u64 >= step.runtime.0 / 100_000_000,
+        };
+        while !over(&bins, done) {
+            // A ripple of 1 %, without which every difference would be significant.
+            let ripple = 1.0 + 0.01 * ((bins.len() % 7) as f64 - 3.0) / 3.0;
+            let n = ((self.iops)(step, (done * block) as f64) * ripple / 10.0) as u64;
+            bins.push(n);
+            done += n;
+        }
+        let seconds = bins.len() as f64 / 10.0;
+        let mut service = Histogram::new();
+        (0..1000).for_each(|_| service.record((self.latency)(step).0));
+        FinishedStep {
+            step: step.clone(),
+            iops: done as f64 / seconds,
+            bytes_per_second: (done * block) as f64 / seconds,
+            error: Some(0.0005 * done as f64 / seconds),
+            bins,
+            in_flight: f64::from(step.iodepth),
+            latencies: Vec::new(),
+            sustained: true,
+            service,
+            spoilt_by: Vec::new(),
+        }
+    }
+
+    /// The checks of a volume, by code.
+    fn checks(&self, suite: &Suite) -> Vec<SuiteCheck> {
+        let mut finished = Vec::new();
+        while let Some(step) = suite.next(&finished) {
+            finished.push(self.step(&step));
+        }
+        assert_eq!(finished.len(), 118);
+        let Some(CourseAnswer::Suite(answer)) = suite.answer(&finished, None) else { panic!("no answer") };
+        answer.checks
+    }
+
+    #[track_caller]
+    fn finds(&self, code: &str, outcome: Outcome, says: &str) {
+        let checks = self.checks(&volume());
+        for check in &checks {
+            if check.code == code {
+                assert!(check.outcome == outcome && check.observed.contains(says), "{check:?}");
+            } else if check.code != "C1" {
+                assert_eq!(check.outcome, Outcome::Pass, "{check:?}");
+            }
+        }
+    }
+}
+
+fn volume() -> Suite {
+    suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, PART, true)
+}
+
+#[test]
+fn a_volume_that_keeps_the_contract_passes() {
+    SOUND.finds("C1", Outcome::Inconclusive, "--reference");
+    // A local disk of 80 us and 2 GB/s: the gap closes with size; with depth, the local disk loses its advantage.
+    let local = |step: &Step| {
+        let queue = 1.0 + 0.4 * f64::from(step.iodepth).log2();
+        (80_000.0 + step.single_block().unwrap().0 as f64 * 1.5) * queue
+    };
+    let mut with = volume();
+    let named = |s: &Step| ReferenceLatency { step: format!("latency-{}", s.name), mean_ns: local(s) };
+    with.reference = with.phases[2].steps.iter().map(named).collect();
+    let check = &SOUND.checks(&with)[0];
+    assert!(check.outcome == Outcome::Pass && check.observed.contains("2.42 times"), "{check:?}");
+    // And the other way round.
+    with.reference.iter_mut().filter(|r| r.step.contains("256KiB")).for_each(|r| r.mean_ns /= 20.0);
+    let check = &SOUND.checks(&with)[0];
+    assert!(check.outcome == Outcome::Fail && check.observed.contains("64 KiB at"), "{check:?}");
+}
+
+#[test]
+fn a_fall_under_overwriting_is_found_where_it_is() {
+    fn falls<const HUNDREDTHS: u64>(step: &Step, written: f64) -> f64 {
+        let late = step.name.starts_with("overwrite") && written >= PART.0 as f64 * HUNDREDTHS as f64 / 100.0;
+        cap(step, 0.0) * if late { 0.37 } else { 1.0 }
+    }
+    Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "falls by 63");
+    Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "after 0.9");
+    Played { iops: falls::<265>, ..SOUND }.finds("C2", Outcome::Pass, "after 2.6");
+    let part = suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, PART, false);
+    let check = &SOUND.checks(&part)[1];
+    assert_eq!(check.outcome, Outcome::Inconclusive, "a part of the volume shows no clean-up: {check:?}");
+}
+
+#[test]
+fn slow_random_writes_and_unequal_mixes_fail() {
+    let random =
+        |step: &Step, _: f64| cap(step, 0.0) * if step.name == "patterns-randwrite" { 0.7 } else { 1.0 };
+    Played { iops: random, ..SOUND }.finds("C3", Outcome::Fail, "0.70 times one stream");
+    let mixes = |step: &Step, _: f64| {
+        cap(step, 0.0) * if step.name.starts_with("mix-") { 0.5 + f64::from(step.rwmix) / 200.0 } else { 1.0 }
+    };
+    Played { iops: mixes, ..SOUND }.finds("C4", Outcome::Fail, "from 0 to 100 % reads");
+}
+
+#[test]
+fn a_budget_of_another_shape_fails() {
+    let slope = |step: &Step, _: f64| match step.name.starts_with("blocks-") {
+        true => 2e6 / (step.single_block().unwrap().0 as f64).powf(0.6),
+        false => cap(step, 0.0),
+    };
+    Played { iops: slope, ..SOUND }.finds("C5", Outcome::Fail, "all sizes within");
+}
+
+#[test]
+fn credits_and_cold_blocks_are_found() {
+    let burst = |step: &Step, bytes: f64| match step.name.as_str() {
+        "credits-load" if bytes < 4096.0 * 3000.0 * 300.0 => 3000.0,
+        "credits-load" => 300.0,
+        _ => cap(step, 0.0),
+    };
+    Played { iops: burst, ..SOUND }.finds("C6", Outcome::Inconclusive, "3,000 IOPS for 5 min");
+    let cold = |step: &Step| if step.name == "touch-pass1" { Nanos::millis(20) } else { latency(step) };
+    Played { latency: cold, ..SOUND }.finds("C7", Outcome::Fail, "20.0 ms at the first read");
+}
+
+#[test]
+fn a_step_that_shows_something_else_decides_nothing() {
+    let suite = volume();
+    let mut finished: Vec<FinishedStep> = suite.possible().iter().map(|s| SOUND.step(s)).collect();
+    for f in finished.iter_mut().filter(|f| f.step.name.starts_with("mix-")) {
+        f.spoilt_by = vec!["generator-limited".into()];
+    }
+    let Some(CourseAnswer::Suite(answer)) = suite.answer(&finished, None) else { panic!("no answer") };
+    assert_eq!(answer.checks[3].outcome, Outcome::Inconclusive);
+    assert!(answer.checks[3].observed.contains("generator-limited"), "{:?}", answer.checks[3]);
+    assert_eq!(answer.outcome, Some(Outcome::Inconclusive));
+    finished.truncate(100);
+    let Some(CourseAnswer::Suite(part)) = suite.answer(&finished, None) else { panic!("no answer") };
+    assert!(part.checks[4].observed.contains("not all of its steps"), "{:?}", part.checks[4]);
+}

@@ -1,0 +1,133 @@
+//! `essd-contract`: seven checks of published observations about elastic volumes. This file has their steps, `contract_checks` judges.
+//!
+//! The first touch comes before anything is written, the long overwriting last.
+
+use crate::plan::{BlockSizes, Pattern, Phase, Step, Stride, Suite};
+use crate::unit::{Bytes, Nanos};
+
+/// Block sizes and depths of the latency grid (C1).
+pub(super) const GRID: ([u64; 4], [u32; 6]) = ([4, 16, 64, 256], [1, 2, 4, 8, 16, 32]);
+/// Its patterns.
+pub(super) const PATTERNS: [Pattern; 4] =
+    [Pattern::RandRead, Pattern::RandWrite, Pattern::Read, Pattern::Write];
+/// Blocks that are touched twice (C7).
+pub(super) const TOUCHED: u64 = 1000;
+/// Shares of reads (C4).
+pub(super) const MIXES: [u32; 5] = [0, 25, 50, 75, 100];
+/// Block sizes in KiB (C5).
+pub(super) const SIZES: [u64; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
+/// Streams far apart (C3).
+const STREAMS: u32 = 4;
+/// The depth at which a volume is at its limit.
+const SATURATED: u32 = 64;
+/// The load that shows credits (C6).
+pub(super) const CREDITS: Nanos = Nanos::seconds(20 * 60);
+/// The range is overwritten so many times (C2).
+pub(super) const OVERWRITES: u64 = 3;
+
+/// Two passes over blocks that are spread evenly over the range, one request in flight.
+pub(super) fn touches(base: &Step, part: Bytes) -> Vec<Step> {
+    let block = Bytes::kib(4);
+    let distance = (part.0 / TOUCHED / block.0 * block.0).max(block.0);
+    let blocks = TOUCHED.min(part.0 / block.0).max(1);
+    let pass = |name: &str| Step {
+        name: name.into(),
+        rw: Pattern::Read,
+        bs: BlockSizes::one(block),
+        stride: Stride((distance - block.0) as i64),
+        ..amount(base, Bytes(blocks * block.0))
+    };
+    vec![pass("pass1"), pass("pass2")]
+}
+
+/// A step that ends when it has moved an amount.
+pub(super) fn amount(base: &Step, amount: Bytes) -> Step {
+    Step {
+        runtime: Nanos(0),
+        ramp: Nanos(0),
+        time_based: false,
+        io_size: Some(amount),
+        iodepth: 1,
+        numjobs: 1,
+        ..base.clone()
+    }
+}
+
+/// One sequential pass over the range.
+pub(super) fn fill(base: &Step, part: Bytes) -> Step {
+    let block = Bytes::mib(1).0.min(part.0);
+    let whole = Bytes(part.0 / block * block);
+    let rw = Pattern::Write;
+    Step { name: "pass".into(), rw, bs: BlockSizes::one(Bytes(block)), iodepth: 16, ..amount(base, whole) }
+}
+
+/// The suite over a range of `part` bytes; `whole` says that the range is all of the target.
+pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
+    let load = |name: String, rw: Pattern, kib: u64, iodepth: u32| Step {
+        name,
+        rw,
+        bs: BlockSizes::one(Bytes::kib(kib)),
+        iodepth,
+        numjobs: 1,
+        ..base.clone()
+    };
+    let mut grid = Vec::new();
+    for rw in PATTERNS {
+        for kib in GRID.0 {
+            grid.extend(GRID.1.map(|depth| load(grid_name(rw, kib, depth), rw, kib, depth)));
+        }
+    }
+    let mut streams = load("write-streams".into(), Pattern::Write, 64, 32 / STREAMS);
+    streams.numjobs = STREAMS;
+    let patterns = vec![
+        load("randwrite".into(), Pattern::RandWrite, 64, 32),
+        load("write".into(), Pattern::Write, 64, 32),
+        streams,
+    ];
+    let mixes =
+        MIXES.map(|mix| Step { rwmix: mix, ..load(format!("{mix}r"), Pattern::RandRw, 256, SATURATED) });
+    let sizes = SIZES.map(|kib| load(format!("{kib}KiB"), Pattern::RandRead, kib, SATURATED));
+    let credits = Step { runtime: CREDITS, ..load("load".into(), Pattern::RandRead, 4, SATURATED) };
+    let overwrite = Step {
+        name: "writes".into(),
+        rw: Pattern::RandWrite,
+        bs: BlockSizes::one(Bytes::kib(128)),
+        iodepth: 32,
+        ..amount(base, Bytes(part.0.saturating_mul(OVERWRITES) / Bytes::kib(128).0 * Bytes::kib(128).0))
+    };
+    let mut notes = Vec::new();
+    let apart = Bytes(part.0 / u64::from(STREAMS));
+    if apart < Bytes::gib(128) {
+        notes.push(format!(
+            "C3: the {STREAMS} sequential streams are {apart} apart, the observation has 128 GiB"
+        ));
+    }
+    if !whole {
+        notes.push(format!(
+            "C2: the range of {part} is not the whole volume, whose spare space may hide its clean-up"
+        ));
+    }
+    Suite {
+        name: "essd-contract".into(),
+        source: "observations 1 to 4 of arXiv 2508.17372 (DAC 2025), and the promises of elastic volumes"
+            .into(),
+        phases: vec![
+            Phase::once("touch", touches(base, part)),
+            Phase::once("fill", vec![fill(base, part)]),
+            Phase::once("latency", grid),
+            Phase::once("patterns", patterns),
+            Phase::once("mix", mixes.to_vec()),
+            Phase::once("blocks", sizes.to_vec()),
+            Phase::once("credits", vec![credits]),
+            Phase::once("overwrite", vec![overwrite]),
+        ],
+        reference: Vec::new(),
+        notes,
+        left_out: Vec::new(),
+    }
+}
+
+/// The name of a point of the latency grid.
+pub(super) fn grid_name(rw: Pattern, kib: u64, depth: u32) -> String {
+    format!("{rw}-{kib}KiB-d{depth}")
+}

@@ -1,0 +1,178 @@
+//! `provider:NAME`: the provider's own documented procedure, from the catalogue, held against the promise of the type.
+
+use super::suite_course::Finished;
+use crate::catalogue::Catalogue;
+use crate::catalogue::entry::Procedure;
+use crate::diagnose;
+use crate::plan::{EngineKind, Phase, Step, Suite};
+use crate::record::{Claimed, Outcome, SuiteCheck};
+use crate::stats::spread::quantile;
+use crate::unit::{Bytes, Nanos, significant};
+
+/// What the name of the suite begins with.
+pub(super) const PREFIX: &str = "provider:";
+
+/// The providers whose procedures are known.
+pub(super) fn providers() -> Vec<&'static str> {
+    let mut all: Vec<&str> = Catalogue::shipped().procedures.iter().map(|p| p.provider.as_str()).collect();
+    all.dedup();
+    all
+}
+
+/// A word of fio's parameters; of a list the `i`th, or the only one.
+fn word(args: &toml::Table, key: &str, i: usize) -> Option<String> {
+    let value = match args.get(key)? {
+        toml::Value::Array(all) => all.get(i).or(all.last())?,
+        one => one,
+    };
+    Some(value.as_str().map_or_else(|| value.to_string(), str::to_string))
+}
+
+/// The steps of a procedure.
+///
+/// # Errors
+/// A parameter that has no meaning here.
+fn steps(base: &Step, p: &Procedure) -> Result<Vec<Step>, String> {
+    let patterns = match p.args.get("rw") {
+        Some(toml::Value::Array(all)) => all.len(),
+        _ => 1,
+    };
+    let combined = p.name.contains("combined");
+    let step = |i: usize| -> Result<Step, String> {
+        let mut step = Step { runtime: Nanos(0), ramp: Nanos(0), time_based: false, ..base.clone() };
+        let told = |e: &dyn std::fmt::Display| format!("{}: {e}", p.name);
+        let number =
+            |key: &str| word(&p.args, key, i).map(|w| w.parse::<u64>().map_err(|e| told(&e))).transpose();
+        let rw = word(&p.args, "rw", i).unwrap_or_default();
+        step.rw = if combined { "randrw" } else { rw.as_str() }.parse().map_err(|e| told(&e))?;
+        let bs = word(&p.args, "bs", i).unwrap_or("4k".into());
+        step.bs = bs.to_lowercase().parse().map_err(|e| told(&e))?;
+        step.iodepth = number("iodepth")?.unwrap_or(1) as u32;
+        step.numjobs = number("numjobs")?.or(p.jobs).unwrap_or(1) as u32;
+        step.runtime = Nanos::seconds(number("runtime")?.unwrap_or(0));
+        step.ramp = Nanos::seconds(number("ramp_time")?.unwrap_or(0));
+        step.norandommap = number("norandommap")? == Some(1);
+        if let Some(rate) = number("rate_iops")? {
+            step.rate_iops = Some(rate as f64 * f64::from(step.numjobs));
+        }
+        let size = word(&p.args, "size", i);
+        let size = size.map(|s| s.to_lowercase().parse::<Bytes>().map_err(|e| told(&e))).transpose()?;
+        step.time_based = number("time_based")? == Some(1);
+        step.size = size;
+        if !step.time_based {
+            step.io_size = size;
+        }
+        // The page names no end: it is ended by hand.
+        if step.runtime.0 == 0 && step.io_size.is_none() {
+            step.runtime = Nanos::seconds(60);
+            step.time_based = true;
+        }
+        let psync = word(&p.args, "ioengine", i).as_deref() == Some("psync");
+        if base.engine != EngineKind::Null {
+            step.engine = if psync { EngineKind::Psync } else { EngineKind::Libaio };
+        }
+        step.name = format!("{}-{}", step.rw, step.blocks().replace(' ', ""));
+        Ok(step)
+    };
+    (0..if combined { 1 } else { patterns }).map(step).collect()
+}
+
+/// The suite of a provider, over a range of `part` bytes.
+///
+/// # Errors
+/// The catalogue has no procedure of that provider; the text names those that it has.
+pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, String> {
+    let all: Vec<&Procedure> =
+        Catalogue::shipped().procedures.iter().filter(|p| p.provider == provider).collect();
+    if all.is_empty() {
+        return Err(format!(
+            "no procedure of '{provider}' is known: the providers are {}",
+            providers().join(", ")
+        ));
+    }
+    let (mut phases, mut notes, mut sources) = (Vec::new(), Vec::new(), Vec::new());
+    for p in all {
+        if p.name.starts_with("local disk") {
+            continue;
+        }
+        if p.name.contains("1,000,000") {
+            notes.push(format!("{}: `volproof million` runs it", p.name));
+            continue;
+        }
+        let mut steps = steps(base, p)?;
+        for step in &mut steps {
+            // A target smaller than the page's range is used as a whole.
+            if step.size.is_some_and(|size| size > part) {
+                notes.push(format!(
+                    "{}: the range is {part} instead of {}",
+                    p.name,
+                    step.size.unwrap_or_default()
+                ));
+                step.size = Some(part);
+                step.io_size = step.io_size.map(|_| part);
+            }
+        }
+        if p.args.contains_key("size") && !p.args.contains_key("time_based") {
+            notes.push(format!(
+                "{}: as on the page, it ends when its range was passed once; that is short",
+                p.name
+            ));
+        }
+        notes.extend(p.settings.iter().map(|s| format!("{}: the page also asks for: {s}", p.name)));
+        notes.extend(p.notes.iter().map(|s| format!("{}: {s}", p.name)));
+        sources.push(p.source.clone());
+        let name: String = p.name.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        let words: Vec<&str> = name.split('-').filter(|w| !w.is_empty()).collect();
+        phases.push(Phase::once(&words.join("-"), steps));
+    }
+    sources.dedup();
+    Ok(Suite {
+        name: format!("{PREFIX}{provider}"),
+        source: sources.join("; "),
+        phases,
+        reference: Vec::new(),
+        notes,
+        left_out: Vec::new(),
+    })
+}
+
+/// Each step against the promise; none without a promise.
+pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
+    let Some(claimed) = claimed else { return Vec::new() };
+    let steps = suite.phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
+    let check = |(phase, step): (&Phase, &Step)| {
+        // One request in flight is a test of latency: its rate is no test of a rate.
+        let block = step.single_block().filter(|_| step.depth_per_target() > 1)?;
+        let promised = claimed.promise.least(block, diagnose::direction(step.rw)?)?;
+        let name = phase.step_name(step, 1);
+        let found = finished.get(&name);
+        let limit = promised.iops * (1.0 - claimed.tolerance);
+        let (outcome, observed) = match found {
+            None => (Outcome::Inconclusive, "not measured".to_string()),
+            Some(f) => {
+                let half = f.error.map_or(f64::INFINITY, |e| e * quantile(0.95));
+                let outcome = match () {
+                    () if !f.spoilt_by.is_empty() => Outcome::Inconclusive,
+                    () if f.iops - half >= limit => Outcome::Pass,
+                    () if f.iops + half < limit => Outcome::Fail,
+                    () => Outcome::Inconclusive,
+                };
+                let why = match (outcome, f.spoilt_by.is_empty()) {
+                    (Outcome::Inconclusive, false) => format!(" ({})", f.spoilt_by.join(", ")),
+                    (Outcome::Inconclusive, true) => ": too short or too near to decide".into(),
+                    _ => String::new(),
+                };
+                (outcome, format!("{} of {} IOPS{why}", significant(f.iops), significant(promised.iops)))
+            }
+        };
+        Some(SuiteCheck {
+            code: name,
+            subject: format!("{} at {block}", promised.binding.words()),
+            outcome,
+            observed,
+            tests: format!("the type promises {} IOPS at {block}", significant(promised.iops)),
+            source: claimed.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
+        })
+    };
+    steps.filter_map(check).collect()
+}

@@ -1,0 +1,308 @@
+//! A suite as a course: its phases one after another, each for its rounds. The answer has the checks, the rounds and the points.
+
+use std::collections::HashMap;
+
+use super::suites::SHORTEST;
+use super::{Course, FinishedStep, Forecast, contract_checks, point, procedures, snia, suites};
+use crate::plan::{Phase, Step, Suite, TrackedFigure};
+use crate::record::{Claimed, CourseAnswer, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
+use crate::stats::moments::mean;
+use crate::stats::percentile::printable;
+use crate::stats::steady::{self, ROUNDS, SteadyWindow};
+use crate::unit::{Bytes, Nanos, significant, total};
+
+/// The rate at which amounts are assumed to move, for forecasts.
+const RATE: Bytes = Bytes::mib(100);
+/// Samples a minute, on the grid of 100 ms.
+const MINUTE: usize = 600;
+
+/// Finished steps by name.
+pub(super) struct Finished<'a>(HashMap<&'a str, &'a FinishedStep>);
+
+impl<'a> Finished<'a> {
+    pub(super) fn new(finished: &'a [FinishedStep]) -> Finished<'a> {
+        Finished(finished.iter().map(|f| (f.step.name.as_str(), f)).collect())
+    }
+
+    /// A step by its whole name.
+    pub(super) fn get(&self, name: &str) -> Option<&'a FinishedStep> {
+        self.0.get(name).copied()
+    }
+
+    /// A step of a phase without rounds.
+    pub(super) fn of(&self, phase: &str, step: &str) -> Option<&'a FinishedStep> {
+        self.get(&format!("{phase}-{step}"))
+    }
+}
+
+impl Phase {
+    fn round<'a>(&self, finished: &Finished<'a>, step: &Step, round: u32) -> Option<&'a FinishedStep> {
+        finished.get(&self.step_name(step, round))
+    }
+
+    /// The tracked figure in each finished round.
+    pub(super) fn tracked(&self, finished: &Finished<'_>) -> Vec<f64> {
+        let Some(tracked) = &self.until_steady else { return Vec::new() };
+        let Some(step) = self.steps.iter().find(|s| s.name == tracked.step) else { return Vec::new() };
+        let found = (1..=tracked.most).map_while(|round| self.round(finished, step, round));
+        let figure = |f: &FinishedStep| match tracked.figure {
+            TrackedFigure::Iops => f.iops,
+            TrackedFigure::BytesPerSecond => f.bytes_per_second,
+            TrackedFigure::MeanLatency => f.mean_ns(),
+            TrackedFigure::FirstMinute => {
+                let first = &f.bins[..f.bins.len().min(MINUTE)];
+                total(first.iter().copied()) as f64 * 10.0 / first.len().max(1) as f64
+            }
+        };
+        found.map(figure).collect()
+    }
+
+    /// The next step of the phase that has not finished; none at its end.
+    fn next(&self, finished: &Finished<'_>) -> Option<Step> {
+        for round in 1..=self.most_rounds() {
+            if round > 1 && steady::reached(&self.tracked_before(finished, round)).is_some() {
+                return None;
+            }
+            let open = |i: &usize| self.round(finished, &self.steps[*i], round).is_none();
+            if let Some(place) = (0..self.steps.len()).find(open) {
+                return Some(self.step(place, round));
+            }
+        }
+        None
+    }
+
+    fn tracked_before(&self, finished: &Finished<'_>, round: u32) -> Vec<f64> {
+        let mut values = self.tracked(finished);
+        values.truncate(round as usize - 1);
+        values
+    }
+
+    /// The rounds so far, held to the rule of the steady state; none for a phase of one round, and before its first.
+    fn rounds(&self, finished: &Finished<'_>) -> Option<SuiteRounds> {
+        let tracked = self.until_steady.as_ref()?;
+        let values = self.tracked(finished);
+        let reached = steady::reached(&values).map(|(round, _)| round);
+        let end = reached.unwrap_or(values.len());
+        let window = end.checked_sub(ROUNDS).map(|from| &values[from..end]);
+        let judged = window.and_then(|w| SteadyWindow::of(w.try_into().ok()?));
+        let window_mean = window.map(mean);
+        (!values.is_empty()).then(|| SuiteRounds {
+            phase: self.name.clone(),
+            step: tracked.step.clone(),
+            figure: tracked.figure,
+            reached: reached.map(|round| round as u32),
+            window_mean,
+            range_pct: judged.map(|w| w.range_pct),
+            drift_pct: judged.map(|w| w.drift_pct),
+            values,
+        })
+    }
+
+    /// The finished runs of a step that count: those of the window, or the one of a phase without rounds.
+    fn counted<'a>(&self, finished: &Finished<'a>, step: &Step) -> Vec<&'a FinishedStep> {
+        let values = self.tracked(finished);
+        let end = match &self.until_steady {
+            None => 1,
+            Some(_) => steady::reached(&values).map_or(values.len(), |(round, _)| round),
+        };
+        let from = (end + 1).saturating_sub(ROUNDS).max(1);
+        (from..=end).filter_map(|round| self.round(finished, step, round as u32)).collect()
+    }
+
+    /// Time of one round, and the part of it in which data are written.
+    fn time(&self) -> (u64, u64) {
+        let of = |s: &Step| {
+            let amount = s.io_size.map(|a| a.0.saturating_mul(u64::from(s.numjobs)) / (RATE.0 / 1000));
+            let moved = amount.map(|ms| ms.saturating_mul(1_000_000));
+            let longest = if s.runtime.0 == 0 { u64::MAX } else { s.runtime.0 };
+            total([s.delay.0, s.ramp.0, moved.map_or(s.runtime.0, |moved| moved.min(longest))])
+        };
+        let writing = self.steps.iter().filter(|s| s.rw.changes_data());
+        (total(self.steps.iter().map(of)), total(writing.map(of)))
+    }
+}
+
+impl Suite {
+    /// The phases, with those that follow from finished steps.
+    fn known_phases(&self, finished: &Finished<'_>) -> Vec<Phase> {
+        let mut phases = self.phases.clone();
+        if phases.iter().all(|phase| phase.next(finished).is_none()) {
+            phases.extend(snia::follow_up(self, finished));
+        }
+        phases
+    }
+
+    fn checks(&self, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
+        match suites::family(&self.name) {
+            suites::Family::Contract => contract_checks::checks(self, finished, claimed),
+            suites::Family::Procedure => procedures::checks(self, finished, claimed),
+            suites::Family::Snia => {
+                let over = |phase: &Phase| phase.next(finished).is_none();
+                let judged = self.phases.iter().filter_map(|p| Some((p.rounds(finished)?, over(p))));
+                judged.map(|(rounds, over)| snia::steady_check(&rounds, over, &self.source)).collect()
+            }
+        }
+    }
+
+    fn suite_answer(&self, all: &[FinishedStep], claimed: Option<&Claimed>) -> Option<SuiteAnswer> {
+        if all.is_empty() {
+            return None;
+        }
+        let finished = Finished::new(all);
+        let phases = self.known_phases(&finished);
+        let points: Vec<SuitePoint> = phases
+            .iter()
+            .flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)))
+            .filter_map(|(phase, step)| {
+                let runs = phase.counted(&finished, step);
+                (!runs.is_empty()).then(|| suite_point(format!("{}-{}", phase.name, step.name), &runs))
+            })
+            .collect();
+        let checks = self.checks(&finished, claimed);
+        let mut notes = self.notes.clone();
+        notes.extend(self.left_out.iter().map(|what| format!("left out for lack of time: {what}")));
+        notes.extend(snia::shown(self, &finished));
+        let mut answer = SuiteAnswer {
+            sentence: String::new(),
+            suite: self.name.clone(),
+            source: self.source.clone(),
+            outcome: checks.iter().map(|check| check.outcome).max_by_key(|outcome| outcome.weight()),
+            checks,
+            rounds: phases.iter().filter_map(|phase| phase.rounds(&finished)).collect(),
+            points,
+            notes,
+        };
+        answer.sentence = sentence(&answer);
+        Some(answer)
+    }
+}
+
+fn suite_point(step: String, runs: &[&FinishedStep]) -> SuitePoint {
+    let mut service = runs[0].service.clone();
+    runs[1..].iter().for_each(|f| service.merge(&f.service));
+    let p99999 = service.quantile(0.99999).filter(|_| printable(service.count() as f64, 0.99999));
+    SuitePoint {
+        step,
+        rw: runs[0].step.rw,
+        point: point::of_runs(runs),
+        p99999_ns: p99999,
+        max_ns: service.quantile(1.0).unwrap_or_default(),
+    }
+}
+
+fn sentence(answer: &SuiteAnswer) -> String {
+    let with = |outcome: Outcome| -> Vec<&str> {
+        answer.checks.iter().filter(|c| c.outcome == outcome).map(|c| c.code.as_str()).collect()
+    };
+    let (passed, failed, open) =
+        (with(Outcome::Pass).len(), with(Outcome::Fail), with(Outcome::Inconclusive));
+    if answer.checks.is_empty() {
+        let best = answer.points.iter().max_by(|a, b| a.point.iops.total_cmp(&b.point.iops));
+        let most = best.map_or(String::new(), |p| {
+            format!(": {} IOPS is the most ({})", significant(p.point.iops), p.step)
+        });
+        let steps = if answer.points.len() == 1 { "test" } else { "tests" };
+        return format!("{} {steps} of {} ran, none is judged{most}.", answer.points.len(), answer.suite);
+    }
+    let mut text = format!("{passed} of {} checks of {} pass", answer.checks.len(), answer.suite);
+    if !failed.is_empty() {
+        text += &format!("; {} fail{}", failed.join(", "), if failed.len() == 1 { "s" } else { "" });
+    }
+    if !open.is_empty() {
+        let are = if open.len() == 1 { "is" } else { "are" };
+        text += &format!("; {} {are} not decided", open.join(", "));
+    }
+    text + "."
+}
+
+impl Course for Suite {
+    fn possible(&self) -> Vec<Step> {
+        let first = |phase: &Phase| (0..phase.steps.len()).map(|i| phase.step(i, 1)).collect::<Vec<_>>();
+        self.phases.iter().flat_map(first).collect()
+    }
+
+    fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
+        let finished = Finished::new(finished);
+        self.known_phases(&finished).iter().find_map(|phase| phase.next(&finished))
+    }
+
+    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer> {
+        self.suite_answer(finished, claimed).map(CourseAnswer::Suite)
+    }
+
+    fn forecast(&self) -> Forecast {
+        let mut forecast = Forecast::default();
+        let later = snia::longest_follow_up(self);
+        for phase in self.phases.iter().chain(&later) {
+            let (time, writing) = phase.time();
+            let most = phase.most_rounds();
+            let likely = most.min(ROUNDS as u32);
+            forecast.worst_steps += phase.steps.len() * most as usize;
+            forecast.likely_steps += phase.steps.len() * likely as usize;
+            let add = |to: &mut Nanos, time: u64, rounds: u32| {
+                *to = Nanos(to.0.saturating_add(time.saturating_mul(u64::from(rounds))));
+            };
+            add(&mut forecast.worst, time, most);
+            add(&mut forecast.likely, time, likely);
+            add(&mut forecast.worst_writing, writing, most);
+            add(&mut forecast.likely_writing, writing, likely);
+        }
+        forecast
+    }
+}
+
+/// Shortens a suite until it ends within a time limit: halves its timed steps, to 10 s at least, then allows fewer rounds, then limits
+/// the steps that move an amount of data. The suite says what was left out.
+///
+/// # Errors
+/// The shortest form of the suite does not end in time; the text says how long it takes.
+pub fn shortened(suite: Suite, limit: Nanos) -> Result<Suite, String> {
+    let mut short = suite.clone();
+    let over = |s: &Suite| s.forecast().worst > limit;
+    let mut halvings = 0;
+    while over(&short) && halvings < 8 {
+        halvings += 1;
+        for step in short.phases.iter_mut().flat_map(|p| &mut p.steps).filter(|s| !s.ends_by_amount()) {
+            step.runtime = Nanos(step.runtime.0 / 2).max(SHORTEST.min(step.runtime));
+        }
+    }
+    if halvings > 0 {
+        short.left_out.push(format!("timed steps run for 1/{} of their time, 10 s at least", 1 << halvings));
+    }
+    let mut most = short.phases.iter().filter_map(|p| p.until_steady.as_ref()).map(|t| t.most).max();
+    while let Some(rounds) = most.filter(|rounds| over(&short) && *rounds > ROUNDS as u32) {
+        most = Some(rounds - 1);
+        for tracked in short.phases.iter_mut().filter_map(|p| p.until_steady.as_mut()) {
+            tracked.most = tracked.most.min(rounds - 1);
+        }
+    }
+    if let Some(now) = most
+        && short.phases.iter().zip(&suite.phases).any(|(a, b)| a.most_rounds() < b.most_rounds())
+    {
+        short.left_out.push(format!("rounds after the {now}th"));
+    }
+    if over(&short) {
+        let amounts =
+            |s: &Suite| s.phases.iter().flat_map(|p| &p.steps).filter(|s| s.ends_by_amount()).count();
+        let timed = |s: &Suite| {
+            let mut s = s.clone();
+            s.phases.iter_mut().for_each(|p| p.steps.retain(|step| !step.ends_by_amount()));
+            s.forecast().worst
+        };
+        let room = limit.0.saturating_sub(timed(&short).0) / amounts(&short).max(1) as u64;
+        let room = Nanos(room / 1_000_000_000 * 1_000_000_000);
+        if amounts(&short) == 0 || room < SHORTEST {
+            return Err(format!(
+                "--budget {} is too short: {} takes {} in its shortest form; give a longer time",
+                limit.exact(),
+                suite.name,
+                Nanos(total([timed(&short).0, amounts(&short) as u64 * SHORTEST.0])).clock()
+            ));
+        }
+        for step in short.phases.iter_mut().flat_map(|p| &mut p.steps).filter(|s| s.ends_by_amount()) {
+            step.runtime = room;
+        }
+        short.left_out.push(format!("passes over the range end after {}", room.clock()));
+    }
+    Ok(short)
+}

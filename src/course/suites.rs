@@ -1,0 +1,75 @@
+//! The suites by name.
+
+use super::{essd_contract, procedures, snia};
+use crate::plan::{Step, Suite};
+use crate::unit::{Bytes, Nanos};
+
+/// A shorter step has no interval.
+pub(super) const SHORTEST: Nanos = Nanos::seconds(10);
+
+/// The kind of a suite: how its figures are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Published observations.
+    Contract,
+    /// SNIA's steady state.
+    Snia,
+    /// The promise of the type.
+    Procedure,
+}
+
+/// The family of a suite.
+pub fn family(name: &str) -> Family {
+    match name {
+        "essd-contract" => Family::Contract,
+        _ if name.starts_with(procedures::PREFIX) => Family::Procedure,
+        _ => Family::Snia,
+    }
+}
+
+/// All suites, with one line about each.
+pub fn list() -> Vec<(String, String)> {
+    let own = ("essd-contract", "seven published observations about elastic volumes, each checked");
+    let fixed =
+        std::iter::once(own).chain(snia::SUITES).map(|(name, about)| (name.to_string(), about.to_string()));
+    let providers = procedures::providers().into_iter().map(|provider| {
+        (
+            format!("{}{provider}", procedures::PREFIX),
+            format!("the procedure that {provider} documents, held against --promise"),
+        )
+    });
+    fixed.chain(providers).collect()
+}
+
+/// The names of all suites.
+pub fn names() -> Vec<String> {
+    list().into_iter().map(|(name, _)| name).collect()
+}
+
+/// The suite of a name.
+///
+/// # Errors
+/// There is none of that name, or its steps would be too short; the text says what to give.
+pub fn of(
+    name: &str,
+    base: &Step,
+    given: bool,
+    part: Bytes,
+    whole: bool,
+    smallest: Bytes,
+) -> Result<Suite, String> {
+    if given && base.runtime < SHORTEST {
+        return Err(format!(
+            "a step of {} has no interval: give --runtime 10s or more",
+            base.runtime.exact()
+        ));
+    }
+    if let Some(provider) = name.strip_prefix(procedures::PREFIX) {
+        return procedures::suite(provider, base, part);
+    }
+    if name == "essd-contract" {
+        return Ok(essd_contract::suite(base, part, whole));
+    }
+    snia::suite(name, base, part, smallest, given)
+        .ok_or_else(|| format!("there is no suite '{name}': the suites are {}", names().join(", ")))
+}

@@ -1,0 +1,81 @@
+//! What a user of suites types, and reads.
+
+use crate::typed::{undated, volproof};
+
+const DEVICE: &str = "latency=300us,jitter=100us,iops-cap=1000,bytes-cap=64MB";
+
+#[test]
+fn the_contract_says_beforehand_what_it_will_do() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) =
+        volproof(dir.path(), &["suite", "essd-contract", ".", "--file-size", "64m", "--dry-run"]);
+    assert_eq!(code, Some(0), "{err}");
+    insta::assert_snapshot!("suite-dry-run", out);
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "nothing is made");
+}
+
+#[test]
+fn a_suite_of_rounds_prints_its_answer_and_show_prints_it_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let suite = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m"];
+    let (code, out, err) =
+        volproof(dir.path(), &[&suite[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let (_, record) = out.split_once("\n\n").unwrap();
+    assert!(record.lines().all(|line| line.chars().count() <= 80), "{record}");
+    insta::assert_snapshot!("suite", undated(record));
+    let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
+    assert_eq!((code, shown.as_str()), (Some(0), record));
+    let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    assert!(csv.contains("\nlatency-4KiB-0r,randwrite,4096,1,1,,5,1000.000,"), "{csv}");
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())), "{csv}");
+}
+
+#[test]
+fn a_procedure_is_held_against_the_promise() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |device: &str| {
+        let suite =
+            ["suite", "provider:gcp", "--simulate", device, "--size", "1g", "--promise", "gcp:pd-ssd"];
+        volproof(dir.path(), &[&suite[..], &["--volume-size", "10GiB", "--json", "r.json"]].concat())
+    };
+    // 6,000 + 30 x 10 IOPS are promised.
+    let (code, out, err) = run("latency=300us,iops-cap=3000,bytes-cap=400MB");
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    assert!(out.contains("FAIL") && out.contains("3,000 of 6,300 IOPS"), "{out}");
+    assert!(out.contains("Benchmark Persistent Disk performance"), "{out}");
+}
+
+#[test]
+fn a_suite_that_cannot_be_is_refused_with_the_way_out() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data"), vec![1; 1 << 20]).unwrap();
+    std::fs::write(dir.path().join("none.json"), "{}").unwrap();
+    for (arguments, code, says) in [
+        (&["essd", "--simulate", DEVICE][..], 2, "the suites are essd-contract, snia-iops"),
+        (&["provider:acme", "--simulate", DEVICE], 2, "the providers are alibaba, aws, gcp, azure, oci"),
+        (&["snia-iops", "data"], 3, "Give --overwrite"),
+        (&["snia-iops", "--simulate", DEVICE, "--runtime", "5s"], 2, "--runtime 10s or more"),
+        (&["snia-iops", "--simulate", DEVICE, "--budget", "1m"], 2, "--budget 60s is too short: snia-iops takes"),
+        (&["snia-iops", "--simulate", DEVICE, "--bs", "4k"], 2, "--bs"),
+        (&["essd-contract", "--simulate", DEVICE, "--reference", "none.json"], 2, "none.json"),
+        (&["snia-lat"], 2, "name a target"),
+    ] {
+        let (found, out, err) = volproof(dir.path(), &[&["suite"][..], arguments].concat());
+        assert_eq!(found, Some(code), "{arguments:?}\n{out}\n{err}");
+        assert!(err.contains(says), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_budget_shortens_a_suite_and_says_what_is_left_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let suite =
+        ["suite", "essd-contract", "--simulate", DEVICE, "--size", "64g", "--budget", "1h", "--dry-run"];
+    let (code, out, err) = volproof(dir.path(), &suite);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("left out") && out.contains("time     "), "{out}");
+    let time = out.lines().last().unwrap();
+    assert!(time.contains(" min "), "{time}");
+}
