@@ -14,7 +14,7 @@ use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::fleet::RankOf;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
-use crate::plan::{Simulated, StepOptions};
+use crate::plan::{PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
 use crate::suggested::{Suggested, presets};
@@ -88,6 +88,10 @@ const SUITE_EXAMPLES: &str = "Examples:\n  \
     volproof suite provider:aws . --promise gp3 --volume-size 100GiB\n  \
     volproof suite essd-contract . --reference local.json --budget 2h";
 
+const COLD_EXAMPLES: &str = "Examples:\n  \
+    volproof cold /dev/vdb             before the first test of a volume made from a snapshot\n  \
+    volproof cold /dev/vdb --dry-run   time, and nothing else";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -106,6 +110,9 @@ pub enum CliCommand {
     /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
     #[command(after_help = SUITE_EXAMPLES)]
     Suite(Box<SuiteArgs>),
+    /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks twice
+    #[command(after_help = COLD_EXAMPLES)]
+    Cold(Box<ColdArgs>),
     /// Print what `run` with the same options would do, and do nothing
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -190,6 +197,9 @@ pub struct TestFileArgs {
     /// Leave the test file in its folder
     #[arg(long, help_heading = "Test file")]
     pub keep: bool,
+    /// Write the targets before anything is measured: auto (by their class), none, fill, snia or regions [default: none]
+    #[arg(long, value_name = "METHOD", help_heading = "Preparation")]
+    pub precondition: Option<PreconditionChoice>,
 }
 
 /// The files and devices that a command that measures may overwrite.
@@ -335,6 +345,20 @@ pub struct SuiteArgs {
     /// A Record of essd-contract on a local disk, to compare latencies with (check C1)
     #[arg(long, value_name = "RECORD", help_heading = "Course")]
     pub reference: Option<PathBuf>,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A look at the first touch of a volume, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct ColdArgs {
+    /// A file or block device; nothing is written
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Options of the load
+    #[command(flatten)]
+    pub load: SharedOptions,
     /// How it is done
     #[command(flatten)]
     pub how: CourseArgs,

@@ -5,7 +5,7 @@
 
 use super::essd_contract::{CREDITS, GRID, MIXES, OVERWRITES, PATTERNS, SIZES, grid_name};
 use super::suite_course::Finished;
-use super::{FinishedStep, caps};
+use super::{FinishedStep, caps, suites};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{Pattern, Suite};
@@ -76,7 +76,7 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
         }
     };
     let promise = claimed.map(|c| &c.promise);
-    vec![
+    let mut all = vec![
         check(
             "C1",
             "latency beside a local disk",
@@ -126,7 +126,11 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
             "blocks that are still loaded from a snapshot are slow at their first read; an initialised volume has none",
             "Amazon EBS documentation, Initialize volumes; ThinkAhead, FAST 2026",
         ),
-    ]
+    ];
+    if suite.name == suites::COLD {
+        all.retain(|check| check.code == "C7");
+    }
+    all
 }
 
 fn latency_gap(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {

@@ -127,6 +127,18 @@ pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
     }
 }
 
+/// The first touch alone (C7).
+pub(super) fn cold(base: &Step, part: Bytes) -> Suite {
+    Suite {
+        name: super::suites::COLD.into(),
+        source: "check C7 of essd-contract".into(),
+        phases: vec![Phase::once("touch", touches(base, part))],
+        reference: Vec::new(),
+        notes: Vec::new(),
+        left_out: Vec::new(),
+    }
+}
+
 /// The name of a point of the latency grid.
 pub(super) fn grid_name(rw: Pattern, kib: u64, depth: u32) -> String {
     format!("{rw}-{kib}KiB-d{depth}")

@@ -10,6 +10,7 @@ mod essd_contract;
 pub mod finished;
 mod forecast;
 mod point;
+pub mod precondition;
 mod procedures;
 mod search_answer;
 mod searching;

@@ -191,6 +191,16 @@ fn suite_point(step: String, runs: &[&FinishedStep]) -> SuitePoint {
 }
 
 fn sentence(answer: &SuiteAnswer) -> String {
+    if answer.suite == suites::COLD
+        && let [check] = answer.checks.as_slice()
+    {
+        let word = match check.outcome {
+            Outcome::Pass => "The volume is loaded",
+            Outcome::Fail => "The volume is still being loaded",
+            Outcome::Inconclusive | Outcome::Invalid => "Not decided",
+        };
+        return format!("{word}: {}.", check.observed);
+    }
     let with = |outcome: Outcome| -> Vec<&str> {
         answer.checks.iter().filter(|c| c.outcome == outcome).map(|c| c.code.as_str()).collect()
     };

@@ -7,6 +7,9 @@ use crate::unit::{Bytes, Nanos};
 /// A shorter step has no interval.
 pub(super) const SHORTEST: Nanos = Nanos::seconds(10);
 
+/// The name of the suite that is `volproof cold`.
+pub const COLD: &str = "cold";
+
 /// The kind of a suite: how its figures are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
@@ -21,7 +24,7 @@ pub enum Family {
 /// The family of a suite.
 pub fn family(name: &str) -> Family {
     match name {
-        "essd-contract" => Family::Contract,
+        "essd-contract" | COLD => Family::Contract,
         _ if name.starts_with(procedures::PREFIX) => Family::Procedure,
         _ => Family::Snia,
     }
@@ -66,6 +69,9 @@ pub fn of(
     }
     if let Some(provider) = name.strip_prefix(procedures::PREFIX) {
         return procedures::suite(provider, base, part);
+    }
+    if name == COLD {
+        return Ok(essd_contract::cold(base, part));
     }
     if name == "essd-contract" {
         return Ok(essd_contract::suite(base, part, whole));

@@ -145,6 +145,9 @@ thread_local! {
 
 /// Findings on one step by itself.
 pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
+    if record.plan.is_precondition(&step.name) {
+        return Diagnosis { step: step.name.clone(), findings: Vec::new() };
+    }
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
     let run =
         plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, warnings: &record.warnings });

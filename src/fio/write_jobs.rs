@@ -187,6 +187,7 @@ mod tests {
             seed: 1,
             steps,
             question: None,
+            precondition: None,
         }
     }
 

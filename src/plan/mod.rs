@@ -12,6 +12,7 @@ pub mod key;
 mod load_search;
 mod order;
 mod plan_file;
+mod precondition;
 mod presets;
 mod problem;
 mod question;
@@ -34,6 +35,7 @@ pub use given_options::{StepOptions, keys};
 pub use load_search::{LoadSearch, ResponseFigure};
 pub use order::Start;
 pub use plan_file::{PlanFileError, parse as parse_file};
+pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};
 pub use presets::{PRESETS, Preset};
 pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
@@ -71,6 +73,9 @@ pub struct Plan {
     /// The question that the steps answer: each of them followed from those before it. Absent where the steps are a fixed list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// The steps at the start that only bring the targets into a defined state. Absent where none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub precondition: Option<Precondition>,
 }
 
 impl Plan {
@@ -86,6 +91,7 @@ impl Plan {
             seed: 0,
             steps: Vec::new(),
             question: None,
+            precondition: None,
         }
     }
 
@@ -120,6 +126,7 @@ mod tests {
             continue_on_error: false,
             seed: 7,
             question: None,
+            precondition: None,
             steps: vec![Step {
                 rate_bw: Some(Bytes::mib(10)),
                 distribution: Distribution::Zipf(1.2),

@@ -78,6 +78,7 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
         seed: file.seed.unwrap_or(super::presets::SEED),
         steps: steps.collect(),
         question: None,
+        precondition: None,
     })
 }
 

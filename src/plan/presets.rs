@@ -87,6 +87,7 @@ impl Preset {
             seed: SEED,
             steps: steps.collect(),
             question: None,
+            precondition: None,
         }
     }
 }

@@ -69,6 +69,7 @@ mod tests {
             seed: 0,
             steps: starts.iter().enumerate().map(step).collect(),
             question: None,
+            precondition: None,
         }
     }
 

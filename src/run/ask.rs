@@ -1,11 +1,12 @@
 //! Front ends of courses: arguments become a question, the pipeline measures until it is answered.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::pipeline::{EarlierRun, Options};
 use super::ready::NULL_SIZE;
-use super::{Failure, Words, measure_and_publish, plans, print, targets};
-use crate::cli::{CourseArgs, SloArgs, SuiteArgs, SweepArgs};
+use super::{Failure, Words, measure_and_publish, plans, preconditioning, print, targets};
+use crate::cli::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
+use crate::course::suite_options::SharedOptions;
 use crate::course::{self, Course, suites};
 use crate::device::Root;
 use crate::engine::Headrooms;
@@ -13,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Preset, Question, ReferenceLatency};
 use crate::record::{CourseAnswer, Record, SuitePoint};
-use crate::report::course_text;
+use crate::report::{course_text, layout};
 use crate::unit::Bytes;
 
 /// `sweep`.
@@ -45,30 +46,61 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
-    let (step, given) = args.load.base();
+    if args.how.file.precondition.is_some() {
+        return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
+    }
+    of_name(&args.name, &args.targets, &args.load, args.reference.as_deref(), &args.how)
+}
+
+/// `cold`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
+    if let Some(folder) = args.targets.iter().find(|target| target.is_dir()) {
+        return Err(Failure::input(format!(
+            "{} is a folder, and a new file in it is never cold: name a block device or a file",
+            folder.display()
+        )));
+    }
+    if args.how.file.precondition.is_some() {
+        return Err(Failure::input("preconditioning would load the volume first: leave --precondition out"));
+    }
+    of_name(suites::COLD, &args.targets, &args.load, None, &args.how)
+}
+
+/// A suite over the range of its targets.
+fn of_name(
+    name: &str,
+    targets: &[PathBuf],
+    load: &SharedOptions,
+    compared: Option<&Path>,
+    how: &CourseArgs,
+) -> Result<Exit, Failure> {
+    let (step, given) = load.base();
     let of = |part: Bytes, whole: bool, smallest: Bytes| {
-        suites::of(&args.name, &step, given, part, whole, smallest).map_err(Failure::input)
+        suites::of(name, &step, given, part, whole, smallest).map_err(Failure::input)
     };
-    let base = Plan { name: args.name.clone(), ..base(&args.targets, &args.how) };
+    let base = Plan { name: name.into(), ..base(targets, how) };
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
     let smallest_amounts = of(Bytes::mib(1), false, Bytes::kib(4))?;
     let steps = smallest_amounts.possible();
     let question = Some(Question::Suite(smallest_amounts));
     let surveyed =
-        targets::survey(&Root::system(), &Plan { steps, question, ..base.clone() }, &options(&args.how))?;
+        targets::survey(&Root::system(), &Plan { steps, question, ..base.clone() }, &options(how))?;
     let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
     let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
     let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
     let mut suite = of(part, part == target, unit.unwrap_or(Bytes(512)))?;
-    if let Some(path) = &args.reference {
+    if let Some(path) = compared {
         suite.reference = reference(path)?;
     }
-    let suite = match args.how.budget {
+    let suite = match how.budget {
         Some(limit) => course::suite_course::shortened(suite, limit).map_err(Failure::input)?,
         None => suite,
     };
     let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
-    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, &args.how)
+    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how)
 }
 
 /// The mean latencies of a stored suite.
@@ -116,6 +148,10 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
+    let records = how.output.records.as_deref().unwrap_or(Path::new("."));
+    // An interrupted run goes on with the preconditioning that it began with.
+    let records = how.resume.is_none().then_some(records);
+    let plan = preconditioning::add(plan, how.file.precondition, &options(how), records)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options { earlier: earlier.map(Box::new), ..options(how) };
     if how.dry_run {
@@ -123,7 +159,10 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         let surveyed = targets::survey(&root, &plan, &options)?;
         plans::engines(&plan, &root)?;
         let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-        return print(&course_text::plan(&plan, &named, &forecast, targets::to_fill(&surveyed)));
+        let text = course_text::plan(&plan, &named, &forecast, targets::to_fill(&surveyed));
+        let first =
+            preconditioning::words(&plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
+        return print(&(text + &first));
     }
     let inputs =
         how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));

@@ -13,6 +13,7 @@ mod leftover;
 mod million;
 pub mod pipeline;
 mod plans;
+mod preconditioning;
 mod ready;
 mod results;
 mod resume;
@@ -135,6 +136,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Sweep(args) => ask::sweep(&args),
         CliCommand::Slo(args) => ask::slo(&args),
         CliCommand::Suite(args) => ask::suite(&args),
+        CliCommand::Cold(args) => ask::cold(&args),
         CliCommand::Plan(args) => plan(&args.what),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
@@ -263,7 +265,9 @@ fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure
 fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let root = Root::system();
     let plan = plans::from_args(args)?;
-    let surveyed = targets::survey(&root, &plan, &Options::default())?;
+    let options = Options::default();
+    let plan = preconditioning::add(plan, args.file.precondition, &options, Some(Path::new(".")))?;
+    let surveyed = targets::survey(&root, &plan, &options)?;
     plans::engines(&plan, &root)?;
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
@@ -278,7 +282,9 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let headrooms =
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(&surveyed);
-    let printed = print(&plan_text::plan(&plan, &named, writes, fill, &headrooms))?;
+    let first =
+        preconditioning::words(&plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
+    let printed = print(&(plan_text::plan(&plan, &named, writes, fill, &headrooms) + &first))?;
     let consent = &args.consent;
     surveyed
         .iter()
@@ -384,6 +390,11 @@ fn run(args: &RunArgs) -> Result<Exit, Failure> {
         headrooms: Some(Headrooms::default()),
         ..Options::default()
     };
+    if args.cross_check.is_some() && args.what.file.precondition.is_some() {
+        return Err(Failure::input("--cross-check runs every step twice: precondition the targets in a run before it"));
+    }
+    let records = args.output.records.as_deref().unwrap_or(Path::new("."));
+    let plan = preconditioning::add(plan, args.what.file.precondition, &options, Some(records))?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));

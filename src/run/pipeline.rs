@@ -21,13 +21,13 @@ use super::fleet_start::{self, Due};
 use super::ready::{self, Ready};
 use super::stage;
 use super::targets::{self, Surveyed};
-use super::{Failure, plans, tuning};
+use super::{Failure, plans, preconditioning, tuning};
 use crate::cli::TuneMode;
 use crate::course;
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::doubts;
-use crate::engine::{EngineChoice, Headrooms, Timer, Trace, clock_source};
+use crate::engine::{self, EngineChoice, Headrooms, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use crate::observe::Evidence;
@@ -170,7 +170,9 @@ impl CheckedRun {
                 plan_text::fill_time(fill).clock()
             ),
         };
-        format!("{}: {what}, {takes}{filling}", self.plan.name)
+        let precondition =
+            preconditioning::words(&self.plan).map_or(String::new(), |words| format!("\n{words}"));
+        format!("{}: {what}, {takes}{filling}{precondition}", self.plan.name)
     }
 
     /// The same work held against a promise.
@@ -259,7 +261,8 @@ impl Running<'_> {
     /// Everything from the first change to the last step.
     fn work(&mut self, surveyed: Vec<Surveyed>) -> Result<State, Failure> {
         // Of a course the steps that are to come are not known.
-        let known = if self.record.plan.question.is_some() { 0 } else { self.record.plan.steps.len() };
+        let plan = &self.record.plan;
+        let known = if plan.question.is_some() { plan.precondition_steps() } else { plan.steps.len() };
         for number in 0..known {
             let _ = self.headroom(number);
         }
@@ -306,26 +309,32 @@ impl Running<'_> {
         Ok(self.failed.first().map_or(State::Complete, |(_, why)| State::Failed(why.clone())))
     }
 
-    /// The stages of a plan that is a fixed list, without those that an earlier run has finished. The steps of a course are not known yet.
+    /// The known stages, without those that an earlier run has finished: those of a fixed list, and the preconditioning of a course.
     fn begin_steps(&mut self) -> std::vec::IntoIter<Range<usize>> {
         let earlier = self.options.earlier.take();
-        let course = self.record.plan.question.is_some();
+        let plan = &mut self.record.plan;
+        let course = plan.question.is_some();
         if course {
-            self.record.plan.steps.clear();
+            plan.steps.truncate(plan.precondition_steps());
         }
         let mut begun = 0;
         if let Some(earlier) = earlier {
             if course {
-                self.record.plan.steps.clone_from(&earlier.plan.steps);
+                plan.steps.extend(earlier.plan.steps.iter().skip(plan.steps.len()).cloned());
             }
             begun = earlier.steps.len();
             earlier.into_record(&mut self.record);
         }
-        let stages = if course { Vec::new() } else { self.record.plan.stages() };
-        stages.into_iter().filter(|stage| stage.end > begun).collect::<Vec<_>>().into_iter()
+        self.record
+            .plan
+            .stages()
+            .into_iter()
+            .filter(|stage| stage.end > begun)
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
-    /// The next step of a course, at the end of the plan. All of its steps have the engine of the first.
+    /// The next step of a course, at the end of the plan.
     fn next_of_course(&mut self) -> Option<Range<usize>> {
         let step = course::next(&self.record)?;
         let place = self.record.plan.steps.len();
@@ -334,7 +343,8 @@ impl Running<'_> {
             self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
             return None;
         }
-        let choice = self.choices[0].clone();
+        let choice = engine::choose(step.engine).unwrap_or_else(|_| self.choices[0].clone());
+        self.choices.truncate(place);
         self.choices.resize(place + 1, choice);
         self.record.plan.steps.push(step);
         Some(place..place + 1)

@@ -151,7 +151,7 @@ impl EarlierRun {
 }
 
 /// The first difference that tells two targets apart although they have one name and one size, in words.
-fn other_target(then: &Facts, now: &Facts) -> Option<String> {
+pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
     let inode = |facts: &Facts| match facts {
         Facts::File(file) => Some(file.inode.to_string()),
         Facts::Block(_) | Facts::Folder(_) => None,

@@ -14,7 +14,7 @@ use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
 use crate::record::{DirectionSummary, Record, StepRecord};
 use crate::sample::{CpuTime, Direction, Interval};
-use crate::unit::Nanos;
+use crate::unit::{Bytes, Nanos};
 
 /// A step of the stage that begins.
 #[derive(Clone, Debug)]
@@ -29,6 +29,17 @@ pub struct StagedStep {
     pub paths: Vec<PathBuf>,
     /// How many series of samples there are.
     pub targets: usize,
+}
+
+impl StagedStep {
+    /// The bytes that steps move, where each of them ends when it has moved an amount.
+    pub fn amount<'a>(steps: impl IntoIterator<Item = &'a StagedStep>) -> Option<Bytes> {
+        let of_step = |staged: &StagedStep| {
+            let (step, jobs) = (&staged.step, u64::from(staged.step.numjobs) * staged.targets.max(1) as u64);
+            step.io_size.filter(|_| step.runtime.0 == 0).map(|amount| amount.0.saturating_mul(jobs))
+        };
+        steps.into_iter().map(of_step).sum::<Option<u64>>().map(Bytes)
+    }
 }
 
 /// News for whoever watches.
@@ -327,7 +338,9 @@ impl LiveStage {
 
     /// Time to go in this stage, where it is known.
     pub fn left(&self) -> Option<Nanos> {
-        self.total.map(|total| Nanos(total.0.saturating_sub(self.elapsed.0)))
+        let timed = self.total.map(|total| Nanos(total.0.saturating_sub(self.elapsed.0)));
+        let amount = StagedStep::amount(self.steps.iter().map(|s| &s.staged));
+        timed.or_else(|| self.recent.left(amount?, self.elapsed))
     }
 
     /// The ramp is still on, for all steps.

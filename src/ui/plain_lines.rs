@@ -41,8 +41,10 @@ impl PlainLines {
             return;
         }
         self.last = news.elapsed;
-        let left =
-            self.total.map(|t| Nanos(t.0.saturating_sub(news.elapsed.0) + self.after.unwrap_or_default().0));
+        let after = self.after.unwrap_or_default().0;
+        let timed = self.total.map(|t| t.0.saturating_sub(news.elapsed.0));
+        let moved = || Some(self.recent.left(StagedStep::amount(&self.steps)?, news.elapsed)?.0);
+        let left = timed.or_else(moved).map(|left| Nanos(left.saturating_add(after)));
         let eta = left.map(|l| format!("  ETA {}", l.clock())).unwrap_or_default();
         screen::say(&format!("  {}  {}{eta}\n", news.elapsed.clock(), self.recent.text()));
     }

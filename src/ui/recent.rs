@@ -12,6 +12,8 @@ pub struct RecentRates {
     intervals: BTreeMap<i64, (Counts, u64)>,
     /// When something completed last, on the grid of the stage.
     last_completion: Option<i64>,
+    /// Bytes moved since the stage began.
+    moved: u64,
 }
 
 impl RecentRates {
@@ -22,6 +24,7 @@ impl RecentRates {
             let (sums, in_flight) = self.intervals.entry(place).or_default();
             for (_, counts) in interval.counts.iter().filter(|(d, _)| *d != Direction::Sync) {
                 sums.add(counts);
+                self.moved = self.moved.saturating_add(counts.bytes.0);
             }
             *in_flight = in_flight.saturating_add(interval.in_flight);
             if sums.ios > 0 {
@@ -31,6 +34,12 @@ impl RecentRates {
         while self.intervals.len() > PER_SECOND as usize {
             self.intervals.pop_first();
         }
+    }
+
+    /// Time to go until an amount is moved, at the mean rate since the stage began; none before the first sample.
+    pub fn left(&self, amount: Bytes, elapsed: Nanos) -> Option<Nanos> {
+        let rest = amount.0.saturating_sub(self.moved) as f64;
+        (self.moved > 0).then(|| Nanos((elapsed.0 as f64 * rest / self.moved as f64) as u64))
     }
 
     fn seconds(&self) -> f64 {

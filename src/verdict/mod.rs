@@ -77,7 +77,7 @@ pub fn seal_steps(record: &mut Record, first: usize) {
 fn claims_of(record: &Record, claimed: &Claimed, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
-    for step in steps {
+    for step in steps.iter().filter(|step| !record.plan.is_precondition(&step.name)) {
         let conditions = record.conditions(step);
         let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
         let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis };

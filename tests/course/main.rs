@@ -1,5 +1,6 @@
 //! Courses in virtual time: devices whose limits are known, and what a user types and reads.
 
+mod precondition;
 mod suites;
 mod sweep;
 mod typed;

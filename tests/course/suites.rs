@@ -57,7 +57,11 @@ fn a_suite_that_cannot_be_is_refused_with_the_way_out() {
         (&["provider:acme", "--simulate", DEVICE], 2, "the providers are alibaba, aws, gcp, azure, oci"),
         (&["snia-iops", "data"], 3, "Give --overwrite"),
         (&["snia-iops", "--simulate", DEVICE, "--runtime", "5s"], 2, "--runtime 10s or more"),
-        (&["snia-iops", "--simulate", DEVICE, "--budget", "1m"], 2, "--budget 60s is too short: snia-iops takes"),
+        (
+            &["snia-iops", "--simulate", DEVICE, "--budget", "1m"],
+            2,
+            "--budget 60s is too short: snia-iops takes",
+        ),
         (&["snia-iops", "--simulate", DEVICE, "--bs", "4k"], 2, "--bs"),
         (&["essd-contract", "--simulate", DEVICE, "--reference", "none.json"], 2, "none.json"),
         (&["snia-lat"], 2, "name a target"),

@@ -216,6 +216,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
             continue_on_error: true,
             seed: 7,
             question: None,
+            precondition: None,
             steps: vec![Step {
                 name: "mixed".into(),
                 rw: "randrw".parse().unwrap(),

@@ -56,6 +56,7 @@ fn plan(file: &Path, steps: Vec<Step>) -> Plan {
         seed: 1,
         steps,
         question: None,
+        precondition: None,
     }
 }
 

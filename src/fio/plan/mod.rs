@@ -131,6 +131,7 @@ fn assemble(jobs: &[Job], look: &dyn Fn(&Path) -> PathKind, seed: u64) -> Result
         seed: jobs.first().map_or(seed, |job| addressing::seed(job, seed)),
         steps: Vec::new(),
         question: None,
+        precondition: None,
     };
     let mut members: Vec<Member> = Vec::new();
     let mut order = job_order::JobOrder::default();

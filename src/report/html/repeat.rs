@@ -106,6 +106,7 @@ mod tests {
             seed: 9,
             steps: vec![Step { name: "quote ' \" and \\".into(), ..step }],
             question: None,
+            precondition: None,
         }
     }
 

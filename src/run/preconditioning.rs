@@ -1,0 +1,164 @@
+//! `--precondition`: which method a target needs, whether an earlier run has just done it, and its steps at the start of the plan.
+
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::Failure;
+use super::pipeline::Options;
+use super::ready::NULL_SIZE;
+use super::resume::other_target;
+use super::targets::{self, Surveyed};
+use crate::catalogue::Catalogue;
+use crate::course::finished::is_whole;
+use crate::course::precondition;
+use crate::device::{Driver, Facts, Root, cloud};
+use crate::plan::{Plan, Precondition, PreconditionChoice, PreconditionMethod, Step};
+use crate::record::Record;
+use crate::unit::Bytes;
+
+/// An earlier preconditioning holds for this long.
+const HOLDS: Duration = Duration::from_secs(3600);
+/// A larger Record is not read for it.
+const LARGEST: u64 = 256 << 20;
+/// No more Records are read for it, the latest first.
+const MOST: usize = 32;
+
+/// The method that a target needs, and why.
+fn by_class(root: &Root, target: &Surveyed) -> (PreconditionMethod, String) {
+    use PreconditionMethod::{Fill, None, Snia};
+    let device = match &target.facts {
+        Facts::Folder(_) => return (None, "the test file is new, and is filled when it is made".into()),
+        Facts::File(_) => return (Fill, "a file: its blocks are written once".into()),
+        Facts::Block(facts) => &facts.device,
+    };
+    let catalogue = Catalogue::shipped();
+    let volume = cloud::provider(root, catalogue).and_then(|(provider, _)| cloud::volume(provider, device));
+    match volume {
+        Some(volume) if !volume.local => (
+            Fill,
+            format!(
+                "an elastic volume ({}): one pass also loads what is still in a snapshot",
+                volume.evidence
+            ),
+        ),
+        Some(volume) => (Snia, format!("a local disk ({})", volume.evidence)),
+        _ if device.driver == Driver::Nvme && !device.rotational => {
+            (Snia, "an NVMe disk of no known cloud".into())
+        }
+        _ => (Fill, "one pass, so that no block was never written".into()),
+    }
+}
+
+/// The range of a target that the plan uses: that of its steps where they agree, else the whole.
+fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
+    let first = &plan.steps[0];
+    let agree = plan.steps.iter().all(|s| (s.offset, s.size) == (first.offset, first.size));
+    match agree {
+        true => (first.offset, first.size.unwrap_or(Bytes(size.0.saturating_sub(first.offset.0)))),
+        false => (Bytes(0), size),
+    }
+}
+
+/// Puts the steps of preconditioning at the start of a plan whose steps are known. `records` is the folder in which an earlier run may
+/// have left its Record; none where no earlier run counts.
+///
+/// # Errors
+/// Of input.
+pub fn add(
+    plan: Plan,
+    choice: Option<PreconditionChoice>,
+    options: &Options,
+    records: Option<&Path>,
+) -> Result<Plan, Failure> {
+    let Some(choice) = choice else { return Ok(plan) };
+    let root = Root::system();
+    let surveyed = targets::survey(&root, &plan, options)?;
+    let (mut method, mut why) = match choice {
+        PreconditionChoice::Method(method) => (method, "as asked for".to_string()),
+        PreconditionChoice::Auto => surveyed
+            .iter()
+            .map(|t| by_class(&root, t))
+            .max_by_key(|(method, _)| PreconditionMethod::ALL.iter().position(|m| m == method))
+            .unwrap_or((PreconditionMethod::Fill, "a simulated device".into())),
+    };
+    if method == PreconditionMethod::Fill && !surveyed.is_empty() && surveyed.iter().all(|t| t.make.is_some())
+    {
+        (method, why) =
+            (PreconditionMethod::None, "the test file is new, and is filled when it is made".into());
+    }
+    let mut targets: Vec<_> = surveyed.iter().map(|t| (t.named.clone(), t.size)).collect();
+    if targets.is_empty() {
+        targets.push((Default::default(), NULL_SIZE));
+    }
+    let offset = range(&plan, targets[0].1).0;
+    targets.iter_mut().for_each(|(_, size)| *size = range(&plan, *size).1);
+    let first = &plan.steps[0];
+    let base = Step {
+        engine: first.engine,
+        fio: first.fio,
+        direct: first.direct,
+        compressible: first.compressible,
+        simulate: first.simulate.clone(),
+        offset,
+        ..Step::default()
+    };
+    let mut steps = precondition::steps(method, &base, &targets);
+    if let Some(done) =
+        records.filter(|_| !steps.is_empty()).and_then(|folder| earlier(folder, &surveyed, &steps))
+    {
+        (steps, why) = (Vec::new(), done);
+    }
+    let precondition = Some(Precondition { method, steps: steps.len(), why });
+    steps.extend(plan.steps);
+    let plan = Plan { steps, precondition, ..plan };
+    plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
+}
+
+/// A run of the last hour that did the same to the same targets, in words.
+fn earlier(folder: &Path, surveyed: &[Surveyed], steps: &[Step]) -> Option<String> {
+    let now = SystemTime::now();
+    let recent = |entry: std::fs::DirEntry| {
+        let path = entry.path();
+        let meta = entry.metadata().ok()?;
+        let written = meta.modified().ok()?;
+        let fresh = now.duration_since(written).is_ok_and(|age| age < HOLDS) && meta.len() <= LARGEST;
+        (meta.is_file() && fresh && path.extension()? == "json").then_some((written, path))
+    };
+    let mut found: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().filter_map(recent).collect();
+    found.sort();
+    found.into_iter().rev().take(MOST).find_map(|(_, path)| {
+        let record = Record::load(&path).ok()?;
+        let did = &record.plan.steps[..record.plan.precondition_steps()];
+        let whole = |step: &Step| {
+            let done = record.steps.iter().find(|done| done.name == step.name);
+            done.is_some_and(|done| is_whole(step, done) && done.errors.count == 0)
+        };
+        let same = |target: &Surveyed| {
+            let then = record.targets.iter().find(|t| t.named == target.named);
+            then.is_some_and(|then| {
+                other_target(&then.facts, &target.facts).is_none() && then.size_bytes == target.size
+            })
+        };
+        let loads = |steps: &[Step]| -> Vec<Step> {
+            steps.iter().map(|s| Step { name: String::new(), simulate: None, ..s.clone() }).collect()
+        };
+        let done = !surveyed.is_empty()
+            && surveyed.iter().all(same)
+            && loads(did) == loads(steps)
+            && did.iter().all(whole);
+        let began = record.started.as_ref().cloned().unwrap_or_default();
+        done.then(|| format!("done within the last hour by the run of {began} ({})", path.display()))
+    })
+}
+
+/// The preconditioning of a plan in words, with bytes and time; none where the plan has none.
+pub fn words(plan: &Plan) -> Option<String> {
+    let precondition = plan.precondition.as_ref()?;
+    let (method, why) = (precondition.method, &precondition.why);
+    if precondition.steps == 0 {
+        return Some(format!("nothing is written for preconditioning ({method}): {why}"));
+    }
+    let bytes = plan.precondition_bytes();
+    let time = crate::report::plan_text::fill_time(bytes);
+    Some(format!("preconditioning ({method}, {why}) first writes {bytes}, {} at 100 MiB/s", time.clock()))
+}

@@ -1,0 +1,105 @@
+//! Preconditioning as users ask for it, and the first touch.
+
+use std::path::Path;
+
+use volproof::plan::PreconditionMethod;
+use volproof::record::Record;
+
+use crate::typed::volproof;
+
+const DEVICE: &str = "latency=300us,iops-cap=2000,bytes-cap=64MB";
+
+fn record(folder: &Path) -> Record {
+    Record::load(&folder.join("r.json")).unwrap()
+}
+
+#[test]
+fn its_steps_come_first_and_decide_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = ["sweep", "--simulate", DEVICE, "--size", "16m", "--iodepth", "1..4", "--runtime", "10s"];
+    let (code, out, err) =
+        volproof(dir.path(), &[&sweep[..], &["--precondition", "snia", "--json", "r.json"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let sweep = record(dir.path());
+    let names: Vec<&str> = sweep.steps.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names[..2], ["precondition-sequential1", "precondition-sequential2"]);
+    assert_eq!((names[3], names[4], names.len()), ("precondition-random2", "d1", 7));
+    assert_eq!(sweep.plan.precondition.as_ref().unwrap().method, PreconditionMethod::Snia);
+    let of_precondition =
+        |step: &Option<String>| step.as_ref().is_some_and(|s| s.starts_with("precondition"));
+    assert!(!sweep.warnings.iter().any(|d| of_precondition(&d.step)), "{:?}", sweep.warnings);
+
+    let run = [
+        "run",
+        "--simulate",
+        DEVICE,
+        "--size",
+        "16m",
+        "--rw",
+        "randread",
+        "--iodepth",
+        "8",
+        "--runtime",
+        "20s",
+    ];
+    let promise =
+        ["--promise", "gp2", "--volume-size", "100GiB", "--judge-simulated", "--precondition", "regions"];
+    let (_, out, err) = volproof(dir.path(), &[&run[..], &promise, &["--json", "r.json"]].concat());
+    let run = record(dir.path());
+    assert!(run.steps.len() > 20, "{out}\n{err}");
+    let claims = &run.verdict.as_ref().unwrap().claims;
+    assert!(claims.iter().all(|c| c.step == "randread"), "{claims:?}");
+}
+
+#[test]
+fn bytes_and_time_are_said_and_consent_is_needed() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data"), vec![1; 8 << 20]).unwrap();
+    let plan = ["plan", "data", "--rw", "randread", "--runtime", "2s"];
+    let (code, _, err) = volproof(dir.path(), &[&plan[..], &["--precondition", "auto"]].concat());
+    assert_eq!(code, Some(3), "{err}");
+    assert!(err.contains("Give --overwrite"), "{err}");
+    let (code, out, err) =
+        volproof(dir.path(), &[&plan[..], &["--precondition", "snia", "--overwrite"]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("preconditioning (snia, as asked for) first writes 32 MiB"), "{out}");
+    let (code, _, err) = volproof(dir.path(), &[&plan[..], &["--precondition", "twice"]].concat());
+    assert_eq!(code, Some(2));
+    assert!(err.contains("use auto, none, fill, snia or regions"), "{err}");
+    assert_eq!(std::fs::read(dir.path().join("data")).unwrap(), vec![1; 8 << 20], "nothing is written");
+}
+
+#[test]
+fn a_second_run_within_the_hour_knows_it() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("data"), vec![1; 8 << 20]).unwrap();
+    let run = ["run", "data", "--rw", "randread", "--runtime", "1s", "--overwrite", "--precondition", "fill"];
+    let again = |size: &str| {
+        let (code, out, err) =
+            volproof(dir.path(), &[&run[..], &["--size", size, "--json", "r.json"]].concat());
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        let record = record(dir.path());
+        (err, record.steps.len(), record.plan.precondition.unwrap().why)
+    };
+    let (said, steps, why) = again("8m");
+    assert_eq!((steps, why.as_str()), (2, "as asked for"));
+    assert!(said.contains("preconditioning (fill, as asked for) first writes 8 MiB"), "{said}");
+    assert_ne!(std::fs::read(dir.path().join("data")).unwrap()[..4096], [1; 4096]);
+    let (said, steps, why) = again("8m");
+    assert!(steps == 1 && why.contains("done within the last hour by the run of"), "{why}\n{said}");
+    // That Record has no preconditioning of its own: the next run does it again.
+    assert_eq!(again("4m").1, 2, "another range");
+}
+
+#[test]
+fn cold_reads_a_thousand_blocks_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("The volume is loaded: 1000 blocks take 1.00 ms at the first read"), "{out}");
+    let record = record(dir.path());
+    assert!(!record.plan.changes_data() && record.steps.len() == 2);
+    let (code, _, err) = volproof(dir.path(), &["cold", "."]);
+    assert_eq!(code, Some(2));
+    assert!(err.contains("never cold"), "{err}");
+}
