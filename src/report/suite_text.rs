@@ -38,6 +38,12 @@ pub fn answer(suite: &SuiteAnswer) -> String {
     for check in &suite.checks {
         out += &of_check(check);
     }
+    out + &below(suite)
+}
+
+/// All that stands below the checks.
+pub fn below(suite: &SuiteAnswer) -> String {
+    let mut out = String::new();
     for rounds in &suite.rounds {
         out += &of_rounds(rounds);
     }

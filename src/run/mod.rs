@@ -391,7 +391,9 @@ fn run(args: &RunArgs) -> Result<Exit, Failure> {
         ..Options::default()
     };
     if args.cross_check.is_some() && args.what.file.precondition.is_some() {
-        return Err(Failure::input("--cross-check runs every step twice: precondition the targets in a run before it"));
+        return Err(Failure::input(
+            "--cross-check runs every step twice: precondition the targets in a run before it",
+        ));
     }
     let records = args.output.records.as_deref().unwrap_or(Path::new("."));
     let plan = preconditioning::add(plan, args.what.file.precondition, &options, Some(records))?;

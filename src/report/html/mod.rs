@@ -8,12 +8,14 @@
 
 mod bins;
 mod charts;
+mod course_section;
 mod fleet_section;
 mod gauge;
 mod grids;
 pub mod repeat;
 mod sections;
 mod step_section;
+mod svg_chart;
 mod verdict_section;
 
 use askama::Template;
@@ -22,6 +24,7 @@ use crate::output::screen::visible;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::verdict;
+use course_section::CourseSection;
 use fleet_section::{FleetTable, MACHINE_HEADS};
 use grids::Grid;
 use sections::{DoubtCard, Fact, VerdictLine};
@@ -48,6 +51,8 @@ struct ReportPage<'a> {
     notes: Vec<String>,
     /// How the tools compare, as the text tells it; empty where that was not asked.
     comparison: String,
+    /// The answer of a course.
+    course: Option<CourseSection>,
     limits: Limits,
     heads: [&'static str; 8],
     /// The machines of a fleet, by step.
@@ -103,15 +108,20 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
     let (found, verdict) = if compared { Default::default() } else { verdict::judged(record) };
-    let judged = match &verdict {
+    let mut judged = match &verdict {
         Some(verdict) => verdict_section::judged(record, verdict),
         None => Judged::without_promise(record),
     };
+    if let Some(line) = course_section::outcome(record) {
+        judged.statuses = vec![line];
+    }
+    // The points of a course are drawn together.
+    let most = if record.answer.is_some() { 0 } else { MOST_SECTIONS };
     let (mut rows, mut steps, mut charts) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..record.steps.len() {
         let (mut section, of_step) = step_section::step(record, i, verdict.as_ref());
         rows.append(&mut section.rows);
-        if i < MOST_SECTIONS {
+        if i < most {
             steps.push(section);
             charts.push(of_step);
         }
@@ -125,7 +135,8 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         untested: judged.untested,
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
-        limits: verdict_section::limits(&found),
+        course: course_section::of(record),
+        limits: verdict_section::limits(&found, record.answer.is_some()),
         heads: LATENCY_HEADS,
         fleet: fleet_section::tables(record, verdict.as_ref()),
         machine_heads: MACHINE_HEADS,

@@ -78,6 +78,9 @@ pub fn status(record: &Record) -> VerdictLine {
     }
 }
 
+/// A doubt of more steps names one of them.
+const MOST_NAMED: usize = 12;
+
 /// Doubts, the gravest first.
 pub fn doubts(record: &Record) -> Vec<DoubtCard> {
     grouped_doubts(&record.warnings)
@@ -88,7 +91,13 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
                 Severity::Warning => ("warning", "Warning"),
                 Severity::Note => ("note", "Note"),
             };
-            let steps = if steps.is_empty() { "the whole run".into() } else { steps.join(", ") };
+            let steps = match steps.as_slice() {
+                [] => "the whole run".into(),
+                [first, rest @ ..] if rest.len() >= MOST_NAMED => {
+                    format!("{first} and {} more steps", rest.len())
+                }
+                few => few.join(", "),
+            };
             let (message, advice) = (micro(&w.message), micro(&w.advice));
             let code = w.code.clone();
             DoubtCard { class, word, steps, message, advice, code }

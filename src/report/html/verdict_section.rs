@@ -199,7 +199,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
 }
 
 /// The limits of each step, without those that a doubt tells already.
-pub fn limits(found: &[Diagnosis]) -> Limits {
+pub fn limits(found: &[Diagnosis], together: bool) -> Limits {
     let mut limits = Limits { findings: Vec::new(), quiet: Vec::new() };
     for d in found {
         let before = limits.findings.len();
@@ -217,5 +217,26 @@ pub fn limits(found: &[Diagnosis]) -> Limits {
             limits.quiet.push((d.step.clone(), words));
         }
     }
+    if together {
+        limits.quiet.clear();
+        limits.findings = of_many_steps(limits.findings);
+    }
     limits
+}
+
+/// The findings of a course: those of one kind have one card, which names its steps.
+fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
+    let mut kinds: Vec<(FindingCard, usize)> = Vec::new();
+    for card in all {
+        match kinds.iter_mut().find(|(kind, _)| kind.code == card.code && kind.confidence == card.confidence)
+        {
+            Some((_, others)) => *others += 1,
+            None => kinds.push((card, 0)),
+        }
+    }
+    let named = |(card, others): (FindingCard, usize)| match others {
+        0 => card,
+        n => FindingCard { step: format!("{} and {n} more steps", card.step), ..card },
+    };
+    kinds.into_iter().map(named).collect()
 }
