@@ -12,6 +12,7 @@ mod forecast;
 mod point;
 pub mod precondition;
 mod procedures;
+mod saturation;
 mod search_answer;
 mod searching;
 pub mod slo_options;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::suites::SHORTEST;
-use super::{Course, FinishedStep, Forecast, contract_checks, point, procedures, snia, suites};
+use super::{Course, FinishedStep, Forecast, contract_checks, point, procedures, saturation, snia, suites};
 use crate::plan::{Phase, Step, Suite, TrackedFigure};
 use crate::record::{Claimed, CourseAnswer, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::stats::moments::mean;
@@ -136,6 +136,7 @@ impl Suite {
         match suites::family(&self.name) {
             suites::Family::Contract => contract_checks::checks(self, finished, claimed),
             suites::Family::Procedure => procedures::checks(self, finished, claimed),
+            suites::Family::Saturation => saturation::checks(self, finished),
             suites::Family::Snia => {
                 let over = |phase: &Phase| phase.next(finished).is_none();
                 let judged = self.phases.iter().filter_map(|p| Some((p.rounds(finished)?, over(p))));

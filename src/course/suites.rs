@@ -1,6 +1,6 @@
 //! The suites by name.
 
-use super::{essd_contract, procedures, snia};
+use super::{essd_contract, procedures, saturation, snia};
 use crate::plan::{Step, Suite};
 use crate::unit::{Bytes, Nanos};
 
@@ -19,12 +19,28 @@ pub enum Family {
     Snia,
     /// The promise of the type.
     Procedure,
+    /// The edge of the range.
+    Saturation,
+}
+
+/// The range that a suite is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuiteRange {
+    /// Its length.
+    pub part: Bytes,
+    /// It is all of the target.
+    pub whole: bool,
+    /// The smallest block that can be used.
+    pub smallest: Bytes,
+    /// Hardware queues of the target; 1 where it has none.
+    pub queues: u32,
 }
 
 /// The family of a suite.
 pub fn family(name: &str) -> Family {
     match name {
         "essd-contract" | COLD => Family::Contract,
+        _ if saturation::SUITES.iter().any(|(own, _)| *own == name) => Family::Saturation,
         _ if name.starts_with(procedures::PREFIX) => Family::Procedure,
         _ => Family::Snia,
     }
@@ -53,14 +69,7 @@ pub fn names() -> Vec<String> {
 ///
 /// # Errors
 /// There is none of that name, or its steps would be too short; the text says what to give.
-pub fn of(
-    name: &str,
-    base: &Step,
-    given: bool,
-    part: Bytes,
-    whole: bool,
-    smallest: Bytes,
-) -> Result<Suite, String> {
+pub fn of(name: &str, base: &Step, given: bool, range: &SuiteRange) -> Result<Suite, String> {
     if given && base.runtime < SHORTEST {
         return Err(format!(
             "a step of {} has no interval: give --runtime 10s or more",
@@ -68,14 +77,15 @@ pub fn of(
         ));
     }
     if let Some(provider) = name.strip_prefix(procedures::PREFIX) {
-        return procedures::suite(provider, base, part);
+        return procedures::suite(provider, base, range.part);
     }
     if name == COLD {
-        return Ok(essd_contract::cold(base, part));
+        return Ok(essd_contract::cold(base, range.part));
     }
     if name == "essd-contract" {
-        return Ok(essd_contract::suite(base, part, whole));
+        return Ok(essd_contract::suite(base, range.part, range.whole));
     }
-    snia::suite(name, base, part, smallest, given)
+    saturation::suite(name, base, range)
+        .or_else(|| snia::suite(name, base, range.part, range.smallest, given))
         .ok_or_else(|| format!("there is no suite '{name}': the suites are {}", names().join(", ")))
 }

@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::pipeline::{EarlierRun, Options};
 use super::ready::NULL_SIZE;
-use super::{Failure, Words, measure_and_publish, plans, preconditioning, print, targets};
+use super::targets::Surveyed;
+use super::{Failure, Words, measure_and_publish, million, plans, preconditioning, print, targets};
 use crate::cli::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 use crate::course::suite_options::SharedOptions;
+use crate::course::suites::SuiteRange;
 use crate::course::{self, Course, suites};
 use crate::device::Root;
 use crate::engine::Headrooms;
@@ -15,6 +17,7 @@ use crate::output::FileIdentity;
 use crate::plan::{Plan, Preset, Question, ReferenceLatency};
 use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::report::{course_text, layout};
+use crate::topo::Topology;
 use crate::unit::Bytes;
 
 /// `sweep`.
@@ -78,12 +81,11 @@ fn of_name(
     how: &CourseArgs,
 ) -> Result<Exit, Failure> {
     let (step, given) = load.base();
-    let of = |part: Bytes, whole: bool, smallest: Bytes| {
-        suites::of(name, &step, given, part, whole, smallest).map_err(Failure::input)
-    };
+    let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
     let base = Plan { name: name.into(), ..base(targets, how) };
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
-    let smallest_amounts = of(Bytes::mib(1), false, Bytes::kib(4))?;
+    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
+    let smallest_amounts = of(smallest)?;
     let steps = smallest_amounts.possible();
     let question = Some(Question::Suite(smallest_amounts));
     let surveyed =
@@ -91,7 +93,12 @@ fn of_name(
     let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
     let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
     let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
-    let mut suite = of(part, part == target, unit.unwrap_or(Bytes(512)))?;
+    let mut suite = of(SuiteRange {
+        part,
+        whole: part == target,
+        smallest: unit.unwrap_or(Bytes(512)),
+        queues: surveyed.iter().map(queues).max().unwrap_or(1),
+    })?;
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }
@@ -101,6 +108,13 @@ fn of_name(
     };
     let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
     ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how)
+}
+
+/// Hardware queues of the disk under a target, no more than there are CPUs; 1 where it has none.
+fn queues(target: &Surveyed) -> u32 {
+    let disk = target.facts.disk().map(|disk| disk.name.clone());
+    let topology = disk.and_then(|name| Topology::read(&Root::system(), &[&name]).ok());
+    topology.map_or(1, |topology| million::queues(&topology)).max(1)
 }
 
 /// The mean latencies of a stored suite.
