@@ -200,6 +200,33 @@ fn presets_and_a_plan() {
     thorough   the same at 5 minutes each: long enough for intervals that can be
                quoted
     read-only  the three reading tests of standard: changes nothing on the target
+
+    Suites (volproof suite NAME TARGET)
+    essd-contract      seven published observations about elastic volumes, each
+                       checked
+    saturation         the most read IOPS and MB/s, with the least jobs and depth
+                       that give them; writes nothing
+    saturation-writes  the same of writes
+    snia-iops          IOPS at 7 mixes and 8 block sizes in the steady state
+    snia-tp            sequential throughput at 1 MiB and 128 KiB in the steady
+                       state
+    snia-lat           latency of one request at 3 block sizes and 3 mixes in the
+                       steady state
+    snia-wsat          4 KiB random writes until they are steady: how the rate falls
+                       as the disk fills
+    snia-hir           bursts of writes with pauses of 5 to 50 s: how far pauses
+                       restore the rate
+    snia-xsr           sequential, random, sequential writes of hours: how long each
+                       change takes
+    snia-dirth         latency against demand over 49 pairs of threads and depths,
+                       and its histograms
+    jesd219            the enterprise mix of block sizes and hot ranges in the
+                       steady state
+    provider:alibaba   the procedure that alibaba documents, held against --promise
+    provider:aws       the procedure that aws documents, held against --promise
+    provider:gcp       the procedure that gcp documents, held against --promise
+    provider:azure     the procedure that azure documents, held against --promise
+    provider:oci       the procedure that oci documents, held against --promise
     "#);
     bench.file("f.dat", 64);
     let plan = bench.run(&["plan", "f.dat", "--overwrite"]).ended(0).out;
