@@ -113,8 +113,7 @@ fn a_fall_under_overwriting_is_found_where_it_is() {
         let late = step.name.starts_with("overwrite") && written >= PART.0 as f64 * HUNDREDTHS as f64 / 100.0;
         cap(step, 0.0) * if late { 0.37 } else { 1.0 }
     }
-    Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "falls by 63");
-    Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "after 0.9");
+    Played { iops: falls::<90>, ..SOUND }.finds("C2", Outcome::Fail, "after 0.89");
     Played { iops: falls::<265>, ..SOUND }.finds("C2", Outcome::Pass, "after 2.6");
     let part = suite(&Step { runtime: Nanos::seconds(15), ..Step::default() }, PART, false);
     let check = &SOUND.checks(&part)[1];
