@@ -70,8 +70,8 @@ impl Environment {
             distribution: pretty.map(|p| p.trim_matches('"').to_string()),
             cpu_model: field("model name").unwrap_or_else(|| "unknown".into()),
             cpus_online: cpuinfo.lines().filter(|l| l.starts_with("processor")).count() as u32,
-            memory_bytes: meminfo(root, "MemTotal"),
-            memory_available_bytes: meminfo(root, "MemAvailable"),
+            memory_bytes: memory(root),
+            memory_available_bytes: memory_available(root),
             machine: (!maker.is_empty()).then(|| maker.join(" ")),
             virtual_machine: field("flags").is_some_and(|f| f.split(' ').any(|w| w == "hypervisor")),
             clock_source,
@@ -81,6 +81,16 @@ impl Environment {
             root: rustix::process::geteuid().is_root(),
         }
     }
+}
+
+/// Memory of the machine; 0 when the kernel does not say.
+pub fn memory(root: &Root) -> Bytes {
+    meminfo(root, "MemTotal")
+}
+
+/// Memory that can be had without swapping; 0 when the kernel does not say.
+pub fn memory_available(root: &Root) -> Bytes {
+    meminfo(root, "MemAvailable")
 }
 
 /// One row of `/proc/meminfo`; 0 when it is missing.

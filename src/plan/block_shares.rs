@@ -6,6 +6,9 @@ use std::str::FromStr;
 use super::workload::WordError;
 use crate::unit::Bytes;
 
+/// The largest block of a load.
+pub const MOST_BYTES: Bytes = Bytes(1 << 30);
+
 /// Block sizes with their shares in percent (`--bs 4k` or `--bs 4k/70:64k/30`). Shares add up to 100.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockSizes(Vec<(Bytes, u32)>);
@@ -70,7 +73,7 @@ impl FromStr for BlockSizes {
                 None => (part, 100),
             };
             let size: Bytes = size.parse().map_err(|e| WordError(format!("bs: {e}")))?;
-            if size.0 == 0 || size.0 > 1 << 30 {
+            if size.0 == 0 || size > MOST_BYTES {
                 return Err(WordError(format!("bs: {} is outside 1 byte to 1 GiB", size.exact())));
             }
             if share == 0 {

@@ -79,6 +79,14 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Bytes a second of the volume that forecasts speak of, since nobody knows the volume's own rate yet: the reader scales them.
+    pub const FORECAST_RATE: Bytes = Bytes(100 << 20);
+
+    /// A plan of these steps without targets, with the seed of all presets.
+    pub fn new(name: &str, steps: Vec<Step>) -> Plan {
+        Plan { name: name.into(), seed: presets::SEED, steps, ..Plan::none() }
+    }
+
     /// The plan of a Record of another tool's report: empty.
     pub fn none() -> Plan {
         Plan {
@@ -95,7 +103,7 @@ impl Plan {
         }
     }
 
-    /// Whether this is [`Plan::none`].
+    /// Whether it has no step, as [`Plan::none`].
     pub fn is_none(&self) -> bool {
         self.steps.is_empty()
     }

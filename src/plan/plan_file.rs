@@ -69,16 +69,10 @@ pub fn parse(text: &str, default_name: &str) -> Result<Plan, PlanFileError> {
         step
     });
     Ok(Plan {
-        name: file.name.unwrap_or_else(|| default_name.to_string()),
-        targets: Vec::new(),
         file_size: file.file_size,
-        keep: false,
-        overwrite: false,
         continue_on_error: file.continue_on_error,
         seed: file.seed.unwrap_or(super::presets::SEED),
-        steps: steps.collect(),
-        question: None,
-        precondition: None,
+        ..Plan::new(file.name.as_deref().unwrap_or(default_name), steps.collect())
     })
 }
 

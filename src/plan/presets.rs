@@ -77,18 +77,7 @@ impl Preset {
             ramp: self.time.1,
             ..Step::default()
         });
-        Plan {
-            name: self.name.into(),
-            targets: Vec::new(),
-            file_size: None,
-            keep: false,
-            overwrite: false,
-            continue_on_error: false,
-            seed: SEED,
-            steps: steps.collect(),
-            question: None,
-            precondition: None,
-        }
+        Plan::new(self.name, steps.collect())
     }
 }
 

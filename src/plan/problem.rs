@@ -8,6 +8,11 @@ use crate::unit::{Bytes, Nanos};
 /// The most requests of one ring (`IORING_MAX_ENTRIES`, io_uring/io_uring.c).
 const RING_MAX: u32 = 1 << 15;
 
+/// The largest depth of a job.
+pub const MOST_DEPTH: u32 = 65_536;
+/// The most jobs of a step.
+pub const MOST_JOBS: u32 = 4096;
+
 impl Step {
     /// The problem with this step whatever the target is; the text gives the way out.
     pub fn problem(&self) -> Option<String> {
@@ -20,10 +25,10 @@ impl Step {
 fn counts(s: &Step) -> Option<String> {
     if s.iodepth == 0 {
         Some("iodepth 0 sends nothing: use 1 or more".into())
-    } else if s.iodepth > 65_536 {
-        Some(format!("iodepth {} is above 65536: use more jobs instead", s.iodepth))
-    } else if s.numjobs == 0 || s.numjobs > 4096 {
-        Some(format!("numjobs {} is outside 1 to 4096", s.numjobs))
+    } else if s.iodepth > MOST_DEPTH {
+        Some(format!("iodepth {} is above {MOST_DEPTH}: use more jobs instead", s.iodepth))
+    } else if s.numjobs == 0 || s.numjobs > MOST_JOBS {
+        Some(format!("numjobs {} is outside 1 to {MOST_JOBS}", s.numjobs))
     } else if s.rwmix > 100 {
         Some(format!("rwmix {} is above 100 %", s.rwmix))
     } else if s.compressible > 100 {

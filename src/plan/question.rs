@@ -1,5 +1,7 @@
 //! Questions that a plan asks. The steps of such a plan are not a fixed list: each follows from those that have finished (`course`).
 
+use super::block_shares::MOST_BYTES;
+use super::problem::{MOST_DEPTH, MOST_JOBS};
 use std::fmt;
 use std::str::FromStr;
 
@@ -113,10 +115,10 @@ impl AxisOption {
             };
             let value = read.map_err(bad)?;
             let (low, high) = match self {
-                AxisOption::Bs => (512, 1 << 30),
+                AxisOption::Bs => (1, MOST_BYTES.0),
                 AxisOption::Rwmix => (0, 100),
-                AxisOption::Numjobs => (1, 4096),
-                AxisOption::Iodepth => (1, 65_536),
+                AxisOption::Numjobs => (1, u64::from(MOST_JOBS)),
+                AxisOption::Iodepth => (1, u64::from(MOST_DEPTH)),
             };
             if (low..=high).contains(&value) {
                 Ok(value)

@@ -21,7 +21,7 @@ fn time(forecast: &Forecast) -> String {
 
 /// Bytes that a volume of 100 MiB/s is written, for the reader to scale.
 fn writes(forecast: &Forecast) -> String {
-    let bytes = |time: Nanos| Bytes((time.as_seconds() * 100.0 * Bytes::MIB.0 as f64) as u64);
+    let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
     let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));
     let amount = if few == many { many.to_string() } else { format!("likely {few}, {many} at most,") };
     format!("{amount} at 100 MiB/s in all; a faster volume is written more")

@@ -97,7 +97,7 @@ pub fn plan(
     out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
 }
 
-/// How long a volume of 100 MiB/s takes to fill a test file: nobody knows yet how fast the volume is.
+/// How long a volume of [`Plan::FORECAST_RATE`] takes to fill a test file: nobody knows yet how fast the volume is.
 pub fn fill_time(fill: Bytes) -> Nanos {
-    Nanos::seconds(fill.0.div_ceil(100 * Bytes::MIB.0))
+    Nanos::seconds(fill.0.div_ceil(Plan::FORECAST_RATE.0))
 }

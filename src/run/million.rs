@@ -19,7 +19,7 @@ use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
-use crate::plan::{EngineKind, Pattern, Plan, Preset, Start, Step};
+use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{Headroom, Record};
 use crate::report::layout::wrap;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
@@ -156,16 +156,10 @@ fn plan(args: &MillionArgs, words: &ScriptWords, jobs: u32) -> Result<Plan, Fail
         start: Start::AfterAll,
         ..Step::default()
     };
-    let base = Preset::find("standard").expect("a preset of ours").plan();
     // A simulated device has no target: what is named need not exist.
     let targets = if args.simulate.is_some() { Vec::new() } else { vec![words.target.clone()] };
-    let plan = Plan {
-        name: "million".into(),
-        targets,
-        overwrite: args.consent.overwrite.is_some(),
-        steps: vec![step],
-        ..base
-    };
+    let plan =
+        Plan { targets, overwrite: args.consent.overwrite.is_some(), ..Plan::new("million", vec![step]) };
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
 }
 

@@ -270,14 +270,13 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let surveyed = targets::survey(&root, &plan, &options)?;
     plans::engines(&plan, &root)?;
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-    // What a volume of 100 MiB/s would be written: the reader's own volume scales it.
     let writing: f64 = plan
         .steps
         .iter()
         .filter(|s| s.rw.changes_data())
         .map(|s| (s.ramp.0 + s.runtime.0) as f64 / 1e9)
         .sum();
-    let writes = Bytes((writing * 100.0 * Bytes::MIB.0 as f64) as u64 * surveyed.len().max(1) as u64);
+    let writes = Bytes((writing * Plan::FORECAST_RATE.0 as f64) as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
     let headrooms =
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();

@@ -27,8 +27,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         parse_file(&text, &name).map_err(|e| Failure::input(format!("plan {}: {e}", path.display())))?
     } else if ad_hoc {
-        let base = Preset::find("standard").expect("a preset of ours").plan();
-        Plan { name: "ad-hoc".into(), steps: vec![Step::default()], ..base }
+        Plan::new("ad-hoc", vec![Step::default()])
     } else {
         let name = args.preset.as_deref().unwrap_or("standard");
         let unknown = || {

@@ -183,10 +183,12 @@ impl Results {
             others,
             saved: None,
         };
-        results.ui = match () {
-            () if args.quiet => Ui::silent(),
-            () if args.no_live || !results.talks() => Ui::plain(),
-            () => Ui::live(),
+        results.ui = if args.quiet {
+            Ui::silent()
+        } else if args.no_live || !results.talks() {
+            Ui::plain()
+        } else {
+            Ui::live()
         };
         Ok(results)
     }

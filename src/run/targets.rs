@@ -1,5 +1,6 @@
 //! The survey: what the named targets are, and whether the plan fits them, before anything is opened or made.
 
+use crate::environment;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -217,7 +218,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
             named.display()
         ))
     })?;
-    let memory = crate::environment::Environment::read(root, "", String::new()).memory_bytes;
+    let memory = environment::memory(root);
     let (size, why) = match plan.file_size {
         Some(size) => {
             let given = size;
@@ -391,7 +392,7 @@ fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
 
 /// Refuses buffers that memory does not hold, of the steps that may run together.
 fn memory(root: &Root, plan: &Plan, stage: &[Step]) -> Result<(), Failure> {
-    let available = crate::environment::Environment::read(root, "", String::new()).memory_available_bytes;
+    let available = environment::memory_available(root);
     let of_step = |s: &Step| {
         let buffer = s.largest_block().0.next_multiple_of(4096);
         u128::from(buffer) * u128::from(s.iodepth) * u128::from(workers(plan, s))

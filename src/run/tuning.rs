@@ -1,6 +1,7 @@
 //! Knobs and places of a run: sets what `tune` wants on the devices under test, says where workers go, and puts all back.
 
 use crate::device::Root;
+use crate::stats::compare::FEWEST_PAIRS;
 
 use super::Failure;
 use super::ready::Ready;
@@ -17,8 +18,6 @@ use crate::tune::{self, Places, RoomNeeded, TuneError, Tuned, ab};
 use crate::ui::Ui;
 use crate::unit::{Nanos, grouped};
 
-/// Pairs of short runs for each knob under `--tune ab`: the fewest that can decide at 5 %.
-const PAIRS: usize = 6;
 /// Length of one of those runs.
 const SHORT: Nanos = Nanos::seconds(2);
 
@@ -81,7 +80,7 @@ pub fn effects(
         Step { runtime: Nanos(SHORT.0.min(step.runtime.0.max(1))), ramp: Nanos::millis(200), ..step.clone() };
     let targets = ready.targets(plan, step);
     ui.say(&format!(
-        "Measuring what each knob does: {PAIRS} pairs of {} each, with step {}",
+        "Measuring what each knob does: {FEWEST_PAIRS} pairs of {} each, with step {}",
         short.runtime, step.name
     ));
     let measure = || -> anyhow::Result<f64> {
@@ -105,7 +104,7 @@ pub fn effects(
         ui.say(&format!("  {} IOPS", grouped((ios as f64 / seconds.max(1e-9)) as u64)));
         Ok(ios as f64 / seconds.max(1e-9))
     };
-    Ok(ab::each_knob(tuned, PAIRS, plan.seed, measure)?)
+    Ok(ab::each_knob(tuned, FEWEST_PAIRS, plan.seed, measure)?)
 }
 
 /// Puts everything back and says in the Record what became of it.

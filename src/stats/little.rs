@@ -8,8 +8,6 @@ use crate::unit::Nanos;
 
 /// The largest deviation that does not count as a miscount.
 const TOLERANCE_PCT: f64 = 2.0;
-/// A depth counts as reached from this share on.
-const REACHED: f64 = 0.95;
 
 /// The measurements of one window that Little's law ties together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,11 +57,6 @@ impl Little {
         let holds = deviation_pct.abs() <= allowed_pct;
         Some(Little { in_flight_mean, in_flight_by_law, deviation_pct, allowed_pct, holds })
     }
-
-    /// True when the mean number of requests in flight was at least 95 % of the depth that was asked for.
-    pub fn reached(&self, depth: u64) -> bool {
-        self.in_flight_mean >= REACHED * depth as f64
-    }
 }
 
 /// Mean requests in flight at a rate a second with a mean latency in nanoseconds.
@@ -100,7 +93,7 @@ mod tests {
     fn the_worked_case_of_a_capped_disk_holds() {
         // 20,126 per second at 6.358 ms are 127.97 in flight, at a depth of 128.
         let law = Little::of(ten_seconds(201_260, 6_358, 127.97)).unwrap();
-        assert!(law.holds && law.deviation_pct.abs() < 0.1 && law.reached(128) && !law.reached(256));
+        assert!(law.holds && law.deviation_pct.abs() < 0.1);
     }
 
     #[test]
