@@ -9,6 +9,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::standard_streams;
 use crate::unit::Bytes;
 
 /// The longest result: a Record or a report. A Record of a day has a tenth of it.
@@ -47,7 +48,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 fn read_to(path: &Path, most: Bytes, advice: &str) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if path == Path::new("-") {
-        io::stdin().lock().take(most.0 + 1).read_to_end(&mut bytes)?;
+        standard_streams::input()?.take(most.0 + 1).read_to_end(&mut bytes)?;
     } else if std::fs::metadata(path)?.file_type().is_fifo() {
         from_pipe(path, &mut bytes)?.take(most.0).read_to_end(&mut bytes)?;
     } else {

@@ -38,6 +38,7 @@ pub mod report;
 pub mod result_file;
 pub mod run;
 pub mod sample;
+pub mod standard_streams;
 pub mod stats;
 pub mod suggested;
 pub mod topo;

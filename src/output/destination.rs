@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
 use super::{OutputError, neighbour};
+use crate::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
 pub const LINKS: usize = 40;
@@ -88,7 +89,7 @@ impl OutputPlace {
     /// Follows the links of a path and tries what it leads to.
     pub fn find(path: &Path) -> Result<OutputPlace, Unfit> {
         if path == Path::new("-") {
-            return Ok(OutputPlace::Stream(io::stdout().as_fd().try_clone_to_owned()?.into()));
+            return Ok(OutputPlace::Stream(standard_streams::output()?));
         }
         match std::fs::metadata(path) {
             Ok(about) if about.is_dir() => return Err(Unfit::Why("it is a folder".into())),
@@ -210,8 +211,8 @@ fn descriptor(path: &Path) -> Result<File, Unfit> {
     let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
     let number = path.file_name().and_then(|n| n.to_str()?.parse::<u32>().ok());
     let file = match number.filter(|_| folder.is_some_and(|f| f == Path::new(&own))) {
-        Some(1) => File::from(io::stdout().as_fd().try_clone_to_owned()?),
-        Some(2) => File::from(io::stderr().as_fd().try_clone_to_owned()?),
+        Some(1) => standard_streams::output()?,
+        Some(2) => standard_streams::error()?,
         _ => OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY).open(path)?,
     };
     if holds_data(&file.metadata()?) { Err(Unfit::Device) } else { Ok(file) }

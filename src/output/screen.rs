@@ -8,6 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::colours;
+use crate::standard_streams;
 use crate::unit::micro;
 
 /// The width of a screen that nobody knows: pipes, files, tests.
@@ -93,8 +94,7 @@ pub fn print(text: &str) -> io::Result<()> {
 }
 
 fn put(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match standard_streams::output().and_then(|mut out| out.write_all(text.as_bytes())) {
         Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e),
         _ => Ok(()),
     }

@@ -459,3 +459,54 @@ fn a_full_standard_output_loses_no_figure() {
     Ran::of(output).ended(1).says(&["standard output: No space left"]);
     assert_eq!(bench.record().steps.len(), 2);
 }
+
+/// Runs in a shell that redirects as `redirection` says.
+fn redirected(bench: &Bench, arguments: &[&str], redirection: &str) -> Ran {
+    let script = format!(r#"exec "$0" "$@" {redirection}"#);
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_volproof")]).args(arguments);
+    Ran::of(command.current_dir(bench.path()).output().unwrap())
+}
+
+/// What nobody can read any more is refused before a run, and an error afterwards.
+#[test]
+fn a_standard_output_that_takes_nothing_loses_no_figure() {
+    let bench = bench();
+    std::fs::write(bench.path().join("read"), "").unwrap();
+    let outputs =
+        [&["--json", "-"][..], &["--csv", "/dev/stdout"], &["--html", "/dev/fd/1"], &["--junit", "-"]];
+    for (redirection, why) in
+        [(">&-", "it was closed when the program started"), ("1<read", "it is open for reading only")]
+    {
+        for output in outputs {
+            let ran = redirected(&bench, &planned(output), redirection).ended(2);
+            ran.says(&[output[0], "cannot be written", why]);
+        }
+        let ran = redirected(&bench, &planned(&["--json", "r.json"]), redirection).ended(1);
+        ran.says(&["standard output: ", why, "Record: r.json"]);
+        assert_eq!(bench.record().steps.len(), 2);
+        for command in
+            [&["show", "r.json"][..], &["explain", "r.json"], &["convert", "r.json", "--to", "record"]]
+        {
+            redirected(&bench, command, redirection).says(&[why]);
+        }
+        let fio = ["fio", "--name=j", "--size=64k", "--simulate=latency=200us", "--output-format=json"];
+        redirected(&bench, &fio, redirection).ended(1).says(&["--output", why]);
+    }
+    let ran = redirected(&bench, &planned(&["--json", "/dev/stderr"]), "2>&-");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), ""), "the message has no place either");
+    redirected(&bench, &["show", "-"], "<&-").ended(2).says(&["it was closed when the program started"]);
+}
+
+/// A file that is opened first would have the number of standard output, and be written to.
+#[test]
+fn a_target_is_no_standard_output() {
+    let bench = Bench::new();
+    let path = bench.file("f.dat", 1);
+    let line = "run f.dat --rw randread --buffered --engine psync --runtime 100ms --json r.json";
+    let line: Vec<&str> = line.split(' ').collect();
+    let before = std::fs::read(&path).unwrap();
+    redirected(&bench, &line, "<&- >&- 2>&-");
+    assert_eq!(bench.record().steps.len(), 1);
+    assert!(std::fs::read(&path).unwrap() == before, "the target has been written to");
+}
