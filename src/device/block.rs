@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::cgroup_limit::{CgroupLimit, cgroup_limits};
+use super::disk_identity::{DiskIdentity, by_id};
 use super::{DevNumber, Root};
 use crate::unit::Bytes;
 
@@ -100,16 +102,6 @@ pub struct Partition {
     /// Whether it starts on a multiple of 4 KiB and of the physical block; one that does not makes the device read before
     /// it writes.
     pub aligned: bool,
-}
-
-/// A limit that this process's cgroup sets for the device.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CgroupLimit {
-    /// The file that sets it.
-    pub file: PathBuf,
-    /// Its words for this device, such as `rbps=1048576 wiops=120`.
-    pub limit: String,
 }
 
 /// Facts about a block device.
@@ -228,34 +220,6 @@ impl Block {
     }
 }
 
-/// The names that tell a whole disk from others.
-pub(super) struct DiskIdentity {
-    pub(super) model: Option<String>,
-    pub(super) serial: Option<String>,
-    pub(super) wwid: Option<String>,
-    pub(super) backing_file: Option<PathBuf>,
-    pub(super) backing_offset: Bytes,
-}
-
-impl DiskIdentity {
-    pub(super) fn read(root: &Root, disk: &str) -> DiskIdentity {
-        let dir = dir(disk);
-        DiskIdentity {
-            model: model(root, &dir),
-            serial: serial(root, &dir),
-            wwid: wwid(root, &dir),
-            backing_file: root.path_in(dir.join("loop/backing_file")),
-            backing_offset: Bytes(root.number(dir.join("loop/offset")).unwrap_or(0)),
-        }
-    }
-}
-
-/// A word without blanks and quotes: what a shell would take apart becomes `_`, as udev writes it.
-pub fn word(text: &str) -> String {
-    let words = text.split_whitespace().collect::<Vec<_>>().join("_");
-    words.chars().map(|c| if c.is_control() || "'\"\\`$".contains(c) { '_' } else { c }).collect()
-}
-
 /// A path whose name is no UTF-8 is written as far as it is text.
 fn as_text<S: Serializer>(path: &Option<PathBuf>, s: S) -> Result<S::Ok, S::Error> {
     path.as_deref().map(Path::to_string_lossy).serialize(s)
@@ -341,83 +305,6 @@ pub(super) fn lies_on(root: &Root, disk: &str) -> Vec<Node> {
     found
 }
 
-fn serial(root: &Root, disk: &Path) -> Option<String> {
-    let plain = ["serial", "device/serial"].iter().find_map(|f| root.text(disk.join(f)));
-    plain.or_else(|| vpd_serial(&root.bytes(disk.join("device/vpd_pg80"))?))
-}
-
-/// SCSI's vital product data page 0x80: four bytes of header, the last of them the length, then the serial (SPC-4, 7.8.15).
-fn vpd_serial(page: &[u8]) -> Option<String> {
-    let text = page.get(4..)?;
-    let text = &text[..text.len().min(usize::from(page[3]))];
-    let text =
-        String::from_utf8_lossy(text).trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string();
-    (!text.is_empty()).then_some(text)
-}
-
-fn model(root: &Root, disk: &Path) -> Option<String> {
-    let model = ["device/model", "device/name", "dm/name"].iter().find_map(|f| root.text(disk.join(f)))?;
-    // Only SCSI has a vendor in words; elsewhere it is a PCI number.
-    match root.text(disk.join("device/vendor")).filter(|v| !v.starts_with("0x") && *v != "ATA") {
-        Some(vendor) => Some(format!("{vendor} {model}")),
-        None => Some(model),
-    }
-}
-
-/// A device mapper's uuid is as lasting a name as a world-wide one.
-fn wwid(root: &Root, disk: &Path) -> Option<String> {
-    ["wwid", "device/wwid", "dm/uuid", "md/uuid"].iter().find_map(|f| root.text(disk.join(f)))
-}
-
-fn by_id(root: &Root, name: &str) -> Vec<String> {
-    let folder = Path::new("/dev/disk/by-id");
-    let leads = |link: &String| {
-        let to = root.resolve(folder.join(link)).ok();
-        to.is_some_and(|to| to == dev_path(name))
-    };
-    root.names(folder).into_iter().filter(leads).collect()
-}
-
-/// Limits of this process's cgroup and those above it, version 2 (`io.max`) and 1 (`blkio.throttle.*`).
-fn cgroup_limits(root: &Root, disk: DevNumber) -> Vec<CgroupLimit> {
-    const V1: &[(&str, &str)] = &[
-        ("blkio.throttle.read_bps_device", "rbps"),
-        ("blkio.throttle.write_bps_device", "wbps"),
-        ("blkio.throttle.read_iops_device", "riops"),
-        ("blkio.throttle.write_iops_device", "wiops"),
-    ];
-    let own = root.text("/proc/self/cgroup").unwrap_or_default();
-    let mut limits = Vec::new();
-    let mut look = |folder: PathBuf, file: &str, label: Option<&str>| {
-        let file = folder.join(file);
-        let text = root.text(&file).unwrap_or_default();
-        for line in text.lines() {
-            if let Some((_, limit)) = line.split_once(' ').filter(|(n, _)| n.parse() == Ok(disk)) {
-                let limit = label.map_or(limit.to_string(), |l| format!("{l}={limit}"));
-                limits.push(CgroupLimit { file: file.clone(), limit });
-            }
-        }
-    };
-    for line in own.lines() {
-        let mut parts = line.splitn(3, ':');
-        let (Some(_), Some(controllers), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
-            continue;
-        };
-        for folder in Path::new(path.trim_start_matches('/')).ancestors() {
-            if controllers.is_empty() {
-                for mount in ["/sys/fs/cgroup", "/sys/fs/cgroup/unified"] {
-                    look(Path::new(mount).join(folder), "io.max", None);
-                }
-            } else if controllers.split(',').any(|c| c == "blkio") {
-                for (file, label) in V1 {
-                    look(Path::new("/sys/fs/cgroup/blkio").join(folder), file, Some(label));
-                }
-            }
-        }
-    }
-    limits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -436,14 +323,6 @@ mod tests {
             assert_eq!(Driver::of(name), driver, "{name}");
         }
         assert_eq!(dev_path("cciss!c0d0"), Path::new("/dev/cciss/c0d0"));
-    }
-
-    #[test]
-    fn a_scsi_serial_is_read_behind_its_header() {
-        assert_eq!(vpd_serial(b"\x00\x80\x00\x06 AB12 trailing"), Some("AB12".into()));
-        assert_eq!(vpd_serial(b"\x00\x80\x00\x28serial of forty"), Some("serial of forty".into()));
-        assert_eq!(vpd_serial(b"\x00\x80\x00\x02  "), None);
-        assert_eq!(vpd_serial(b"\x00\x80"), None);
     }
 
     #[test]

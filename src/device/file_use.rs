@@ -77,7 +77,9 @@ impl FileUse {
         if found.alone != Some(true) || target != named {
             found.unseen.extend(stack.unseen.iter().cloned());
             let named = [(target, facts.place.path.display().to_string())];
-            found.openers = openers(root, &named, true);
+            let openers = openers(root, &named, true);
+            found.unseen.extend(openers.unseen);
+            found.openers = openers.seen;
         }
         found
     }

@@ -4,8 +4,10 @@
 //! they are, with units in the names of their keys. Everything is read under a [`Root`]; nothing is written.
 
 mod block;
+mod cgroup_limit;
 pub mod cloud;
 mod device_number;
+mod disk_identity;
 mod file_facts;
 mod file_use;
 mod hidden;
@@ -16,6 +18,7 @@ mod opinion;
 mod overlay;
 mod pools;
 mod processes;
+mod ring;
 mod root;
 mod signature;
 mod stack;
@@ -28,8 +31,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use block::{Block, CgroupLimit, Driver, Node, Partition, word};
+pub use block::{Block, Driver, Node, Partition};
+pub use cgroup_limit::CgroupLimit;
 pub use device_number::DevNumber;
+pub use disk_identity::{change, changes, lasting_change, word};
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
 pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};

@@ -133,7 +133,7 @@ pub fn unescaped(text: &str) -> String {
 }
 
 /// The kernel writes blanks, tabs, newlines and backslashes in these files as three octal digits.
-fn unescape(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn unescape(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut i = 0;
     while i < bytes.len() {

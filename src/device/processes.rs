@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ioctl::same_files;
+use super::ring;
 use super::stack::FileId;
 use super::{DevNumber, Root, Thing, number_at};
 
@@ -35,59 +36,99 @@ pub struct Opener {
 const LOOKS: u32 = 6;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
+/// Who has a thing open.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Openers {
+    /// The processes.
+    pub(super) seen: Vec<Opener>,
+    /// Processes that may have it open in a way that is not shown, in words.
+    pub(super) unseen: Vec<String>,
+}
+
+impl Openers {
+    fn none(&self) -> bool {
+        self.seen.is_empty() && self.unseen.is_empty()
+    }
+
+    fn look(root: &Root, pids: &[String], wanted: &[(Thing, String)], mapped: bool) -> Openers {
+        let mut found = Openers::default();
+        pids.iter().for_each(|pid| found.add_process(root, pid, wanted, mapped));
+        found
+    }
+
+    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) {
+        let proc = Path::new("/proc").join(pid);
+        let command = || root.text(proc.join("comm")).unwrap_or_default();
+        let name = |link: &Path| {
+            let thing = root.stack().held(thing_at(root, link)?, || std::fs::read_link(link).ok());
+            wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
+        };
+        let mut seen: Vec<Opener> = Vec::new();
+        let mut add = |device, writes| match seen.iter_mut().find(|o| o.device == device) {
+            Some(known) => known.writes |= writes,
+            None => {
+                let pid = pid.parse().unwrap_or_default();
+                seen.push(Opener { pid, command: command(), device, writes });
+            }
+        };
+        for holder in descriptor_tables(root, &proc, pid) {
+            for fd in root.names(holder.join("fd")) {
+                let (link, info) = (holder.join("fd").join(&fd), holder.join("fdinfo").join(&fd));
+                if let Some(device) = name(&link) {
+                    if let Some(writes) = opened_for_writing(&root.text(&info).unwrap_or_default()) {
+                        add(device, writes);
+                    }
+                } else if root.link(&link).is_some_and(|to| to == Path::new(ring::LINK)) {
+                    // The paths are those of the ring's owner, whose root may be another folder.
+                    let of = |path: &PathBuf| name(&ring::in_root(&proc, path)).or_else(|| name(path));
+                    let files = ring::files(root, &info);
+                    // How a ring has its files open is not shown: it may write.
+                    files.paths.iter().filter_map(of).for_each(|device| add(device, true));
+                    self.unseen.extend(files.unseen.map(|why| {
+                        format!(
+                            "which files process {pid} ({}) has open in a ring of io_uring: {why}",
+                            command()
+                        )
+                    }));
+                }
+            }
+        }
+        let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
+        for range in ranges {
+            let link = proc.join("map_files").join(&range);
+            if let Some(device) = name(&link) {
+                // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
+                let mode = std::fs::symlink_metadata(root.path(&link)).map_or(0o200, |l| l.mode());
+                add(device, mode & 0o200 != 0);
+            }
+        }
+        self.seen.extend(seen);
+    }
+}
+
 /// Other processes that have one of these open and keep it so, and with `mapped` also those that have closed it and keep it in memory. Each
 /// thing comes with the name by which it is shown.
-pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
+pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> Openers {
     let own = std::process::id().to_string();
     let pids: Vec<String> = root
         .names("/proc")
         .into_iter()
         .filter(|n| n.bytes().all(|b| b.is_ascii_digit()) && *n != own)
         .collect();
-    let mut found: Vec<Opener> = pids.iter().flat_map(|pid| of_process(root, pid, wanted, mapped)).collect();
+    let mut found = Openers::look(root, &pids, wanted, mapped);
     for _ in 0..LOOKS {
-        if found.is_empty() || !root.is_system() {
+        if found.none() || !root.is_system() {
             break;
         }
         std::thread::sleep(BETWEEN_LOOKS);
-        found.retain(|o| {
-            of_process(root, &o.pid.to_string(), wanted, mapped).iter().any(|s| s.device == o.device)
-        });
-    }
-    found
-}
-
-fn of_process(root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) -> Vec<Opener> {
-    let proc = Path::new("/proc").join(pid);
-    let name = |link: &Path| {
-        let thing = root.stack().held(thing_at(root, link)?, || std::fs::read_link(link).ok());
-        wanted.iter().find(|(t, _)| *t == thing).map(|(_, name)| name.clone())
-    };
-    let mut found: Vec<Opener> = Vec::new();
-    let mut add = |device, writes| match found.iter_mut().find(|o| o.device == device) {
-        Some(known) => known.writes |= writes,
-        None => {
-            let command = root.text(proc.join("comm")).unwrap_or_default();
-            found.push(Opener { pid: pid.parse().unwrap_or_default(), command, device, writes });
-        }
-    };
-    for holder in descriptor_tables(root, &proc, pid) {
-        for fd in root.names(holder.join("fd")) {
-            let Some(device) = name(&holder.join("fd").join(&fd)) else { continue };
-            let info = root.text(holder.join("fdinfo").join(&fd)).unwrap_or_default();
-            if let Some(writes) = opened_for_writing(&info) {
-                add(device, writes);
-            }
-        }
-    }
-    let ranges = if mapped { mapped_ranges(root, &proc, wanted) } else { Vec::new() };
-    for range in ranges {
-        let link = proc.join("map_files").join(&range);
-        if let Some(device) = name(&link) {
-            // The link of a range bears the rights of its mapping (proc_pid_map_files(5)).
-            let mode = std::fs::symlink_metadata(root.path(&link)).map_or(0o200, |l| l.mode());
-            add(device, mode & 0o200 != 0);
-        }
+        let pids: Vec<String> = if found.unseen.is_empty() {
+            found.seen.iter().map(|o| o.pid.to_string()).collect()
+        } else {
+            pids.clone()
+        };
+        let now = Openers::look(root, &pids, wanted, mapped);
+        found.seen.retain(|o| now.seen.iter().any(|s| (s.pid, &s.device) == (o.pid, &o.device)));
+        found.unseen.retain(|why| now.unseen.contains(why));
     }
     found
 }

@@ -8,7 +8,8 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::block::{DiskIdentity, node, partition_names, word};
+use super::block::{node, partition_names};
+use super::disk_identity::{DiskIdentity, word};
 use super::mounts::Mount;
 use super::processes::openers;
 use super::stack::{Layer, Relation, Sharing, Stack, Thing, open_device};
@@ -90,6 +91,8 @@ impl Usage {
         unseen.extend(stack.unseen.iter().cloned());
         let wanted: Vec<(Thing, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
+        let openers = openers(root, &wanted, false);
+        unseen.extend(openers.unseen);
         let mounts = stack.mounts.iter();
         Usage {
             relatives: sharing.iter().filter_map(|s| relative(stack, s)).collect(),
@@ -98,7 +101,7 @@ impl Usage {
                 .collect(),
             swaps: stack.swaps.iter().filter_map(|s| named(*s)).collect(),
             pools: stack.pools.iter().filter_map(|p| named(*p)).collect(),
-            openers: openers(root, &wanted, false),
+            openers: openers.seen,
             system_disk: stack.system_disk(target).is_some(),
             unseen,
             same_serial: namesakes.serial,

@@ -13,7 +13,7 @@ use super::file_rules::{self, Agreed};
 use super::finding::{Code, GuardFinding};
 use super::rules;
 use super::{Check, Consent, Examined, GuardError, beneath, check_block, consent, outcome, with_notes};
-use crate::device::{self, Block, BlockFacts, DevNumber, Facts, FileUse, Root};
+use crate::device::{self, BlockFacts, DevNumber, Facts, FileUse, Root};
 use crate::unit::Bytes;
 
 /// The use for which a target is opened.
@@ -307,7 +307,7 @@ impl Clearance {
                         return Err(self.changed(other, vec!["it is no block device any more".to_string()]));
                     }
                 };
-                let mut changes = differences(&before.device, &now.device);
+                let mut changes = device::changes(&before.device, &now.device);
                 let wanted = consent::consent(&before.device, &before.usage);
                 let mut seen = Examined::look(&self.root, *now, Some(&self.file));
                 if !confirmed && (seen.digest != *digest || digest.is_none()) {
@@ -385,25 +385,4 @@ impl AsFd for Clearance {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
-}
-
-/// Differences between two examinations of one device, in properties that must not change.
-fn differences(before: &Block, now: &Block) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut compare = |what: &str, before: &dyn std::fmt::Debug, now: &dyn std::fmt::Debug| {
-        let (before, now) = (format!("{before:?}"), format!("{now:?}"));
-        if before != now {
-            found.push(format!("its {what} was {before} and is {now}"));
-        }
-    };
-    compare("device number", &before.number, &now.number);
-    compare("size", &before.size_bytes, &now.size_bytes);
-    compare("serial", &before.serial, &now.serial);
-    compare("world-wide name", &before.wwid, &now.wwid);
-    compare("model", &before.model, &now.model);
-    compare("disk sequence number", &before.diskseq, &now.diskseq);
-    compare("backing file", &before.backing_file, &now.backing_file);
-    compare("place on the disk", &before.start_bytes, &now.start_bytes);
-    compare("list of partitions", &before.partitions, &now.partitions);
-    found
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use super::Failure;
 use super::targets::Surveyed;
 use crate::course::finished::is_whole;
-use crate::device::{Block, Facts};
+use crate::device::{self, Block, Facts};
 use crate::doubt::Doubt;
 use crate::environment::Environment;
 use crate::plan::Plan;
@@ -157,8 +157,8 @@ pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
         Facts::Block(_) | Facts::Folder(_) => None,
     };
     let filesystem = |facts: &Facts| facts.place().and_then(|p| p.filesystem.clone());
-    differ("inode number", inode(then), inode(now))
-        .or_else(|| differ("filesystem", filesystem(then), filesystem(now)))
+    device::change("inode number", inode(then), inode(now))
+        .or_else(|| device::change("filesystem", filesystem(then), filesystem(now)))
         .or_else(|| match (then.device(), now.device()) {
             (Some(then), Some(now)) => other_disk(then, now),
             (None, None) => None,
@@ -168,25 +168,12 @@ pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
 
 /// The first difference between two disks that a reboot does not explain.
 fn other_disk(then: &Block, now: &Block) -> Option<String> {
-    let path = |block: &Block| block.backing_file.as_ref().map(|p| p.display().to_string());
-    let properties = [
-        ("serial", then.serial.clone(), now.serial.clone()),
-        ("world-wide name", then.wwid.clone(), now.wwid.clone()),
-        ("model", then.model.clone(), now.model.clone()),
-        ("backing file", path(then), path(now)),
-        ("place on the disk", Some(then.start_bytes.exact()), Some(now.start_bytes.exact())),
-    ];
-    properties.into_iter().find_map(|(what, then, now)| differ(what, then, now)).or_else(|| {
+    device::lasting_change(then, now).or_else(|| {
         let nameless = then.serial.is_none() && then.wwid.is_none();
         (nameless && then.diskseq != now.diskseq).then(|| {
             "it was attached anew and has neither serial nor world-wide name, so nothing shows that it is the same".into()
         })
     })
-}
-
-fn differ(what: &str, then: Option<String>, now: Option<String>) -> Option<String> {
-    let word = |value: Option<String>| value.unwrap_or_else(|| "none".into());
-    (then != now).then(|| format!("its {what} was {} and is {}", word(then), word(now)))
 }
 
 /// The first difference between two plans, in words.

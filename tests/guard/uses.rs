@@ -240,3 +240,24 @@ fn the_system_disk_is_refused() {
     let access = Access::Create { name: "f", size: volproof::unit::Bytes::mib(1), mode: 0o600 };
     assert!(clear(&root, dir.path(), access, false).unwrap().may_write());
 }
+
+/// A ring keeps what is registered with it open, and no descriptor shows it.
+#[test]
+fn a_device_that_only_a_ring_has_open_is_refused() {
+    let Some(disk) = Loop::attach() else { return };
+    let Ok(ring) = io_uring::IoUring::new(2) else {
+        return println!("skipped: io_uring cannot be used here");
+    };
+    let file = OpenOptions::new().read(true).write(true).open(&disk.device).unwrap();
+    ring.submitter().register_files(&[std::os::fd::AsRawFd::as_raw_fd(&file)]).unwrap();
+    drop(file);
+    // This process passes over itself.
+    let seen = Command::new(env!("CARGO_BIN_EXE_volproof")).arg("check").arg(&disk.device).output().unwrap();
+    let text = String::from_utf8(seen.stdout).unwrap();
+    assert!(
+        text.contains(&format!("process {} ", std::process::id())) && text.contains("for writing"),
+        "{text}"
+    );
+    drop(ring);
+    disk.comes_free();
+}

@@ -11,7 +11,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing, device_mapper};
-use crate::device::block::{DiskIdentity, dev_path, dir, name_of, node, whole_disk};
+use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
+use crate::device::disk_identity::DiskIdentity;
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
 use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
