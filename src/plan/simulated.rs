@@ -52,21 +52,21 @@ pub struct Simulated {
     #[schemars(with = "String")]
     pub stall_for: Nanos,
     /// Time from the start of one stall to the start of the next; one stall when absent.
-    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "stall_every", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub stall_every: Option<Nanos>,
     /// One I/O in so many fails with EIO; 0 for none.
     #[serde(default, alias = "error_every")]
     pub error_every: u64,
     /// Extra latency of the first I/O to each MiB, as with a volume that is loaded from a snapshot.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[serde(default, alias = "first_touch", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub first_touch: Nanos,
     /// Share of slow I/Os (0 to 1), drawn at random: they take `slow-latency` instead of `latency`.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, alias = "slow_share", skip_serializing_if = "is_zero")]
     pub slow_share: f64,
     /// Latency of the slow I/Os, whose share is `slow-share`.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[serde(default, alias = "slow_latency", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub slow_latency: Nanos,
     /// How the device's speed changes with time.
@@ -79,35 +79,35 @@ pub struct Simulated {
 #[serde(rename_all = "kebab-case")]
 pub struct Uneven {
     /// Share of the full speed at the start of the step, from which it rises in a straight line; needs `rise-for`.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, alias = "rise_from", skip_serializing_if = "is_zero")]
     pub rise_from: f64,
     /// Time from the start of the step until the full speed is reached; begins at `rise-from`.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[serde(default, alias = "rise_for", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub rise_for: Nanos,
     /// Change of the speed each minute, as a share of the full speed: -0.01 loses one percent a minute.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift: f64,
     /// Start of a dip, in which the device is slower, counted from the start of the step.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[serde(default, alias = "dip_at", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub dip_at: Nanos,
     /// Length of the dip.
-    #[serde(default, with = "text", skip_serializing_if = "Nanos::is_zero")]
+    #[serde(default, alias = "dip_for", with = "text", skip_serializing_if = "Nanos::is_zero")]
     #[schemars(with = "String")]
     pub dip_for: Nanos,
     /// Speed in the dip, as a share of the full speed.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, alias = "dip_to", skip_serializing_if = "is_zero")]
     pub dip_to: f64,
     /// Time from the start of one dip to the start of the next; one dip when absent.
-    #[serde(default, with = "text::option", skip_serializing_if = "Option::is_none")]
+    #[serde(default, alias = "dip_every", with = "text::option", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub dip_every: Option<Nanos>,
     /// Standard deviation of the speed from second to second, as a share of the speed; at most 0.3.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub noise: f64,
     /// Correlation of the speeds of neighbouring seconds under `noise`, 0 to below 1.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, alias = "noise_memory", skip_serializing_if = "is_zero")]
     pub noise_memory: f64,
 }
 
