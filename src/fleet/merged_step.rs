@@ -87,6 +87,7 @@ pub(super) fn summed(
     let of = |d| DirectionSummary::of(d, &[&series], &[]);
     let (read, write) = (of(Direction::Read), of(Direction::Write));
     let (trim, sync) = (of(Direction::Trim), of(Direction::Sync));
+    let total = DirectionSummary::total(&[&series], &[]);
     let mut depth = Depth::default();
     parts.iter().filter_map(|s| s.depth.as_ref()).for_each(|d| depth.add(d));
     let asked: Option<Vec<f64>> = parts.iter().map(|s| s.in_flight_asked.get()).collect();
@@ -131,6 +132,7 @@ pub(super) fn summed(
         write,
         trim,
         sync,
+        total,
         ..StepRecord::default()
     }
 }
