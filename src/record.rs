@@ -62,7 +62,7 @@ pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportProgram, ReportedDevice, ReportedFailure, ReportedFigures,
     ReportedHost, ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,
 };
-pub use same_time::TimedRun;
+pub use same_time::{TimedRun, company};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 pub use together::Together;

@@ -340,10 +340,10 @@ fn workings(claimed: &Claimed) -> Vec<String> {
     let volumes = claimed.promise.volumes.iter();
     volumes
         .flat_map(|v| {
-            v.level
-                .workings
-                .iter()
-                .map(|w| format!("{}: {} = {}", w.of, w.text, crate::unit::grouped(w.value as u64)))
+            v.level.workings.iter().map(|w| {
+                let unit = if w.of == "throughput" { format!(" {}", v.unit.printed) } else { String::new() };
+                format!("{}: {} = {}{unit}", w.of, w.text, crate::unit::grouped(w.value as u64))
+            })
         })
         .collect()
 }

@@ -8,9 +8,7 @@ use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::doubt::Severity;
 use crate::plan::Pattern;
-use crate::record::{
-    Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord, TimedRun,
-};
+use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
@@ -35,6 +33,7 @@ pub(super) const SLOW_ALONE: &str =
     "one I/O at a time takes longer than promised in the mean: no depth is involved";
 
 /// A step with all that judging it needs.
+#[derive(Clone, Copy)]
 pub struct Judge<'a> {
     /// The run.
     pub record: &'a Record,
@@ -46,6 +45,8 @@ pub struct Judge<'a> {
     pub step: &'a StepRecord,
     /// The findings of the step.
     pub diagnosis: &'a Diagnosis,
+    /// Another run of the same report that was under way at the same time.
+    pub beside: Option<&'a str>,
 }
 
 /// The promise of a rate in a step: the reading of the unit that asks least, and the one that asks most.
@@ -118,7 +119,8 @@ impl Judge<'_> {
         claim.lapses = w.lapses;
         claim.delivered = w.delivered;
         claim.cut = w.cut;
-        Some(self.valid(claim, short_of.then(|| reach::of(self, &rates.least)).flatten()))
+        let claim = self.valid(claim, short_of.then(|| reach::of(self, &rates.least)).flatten());
+        Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
     }
 
     /// Mean latency, where a figure is promised and the step is the one that it is promised for.
@@ -258,7 +260,7 @@ impl Judge<'_> {
                 "run the steps one after another, or as one step with more jobs or a mixed pattern",
             ));
         }
-        if let Some(other) = self.ran_beside() {
+        if let Some(other) = self.beside {
             why.push((
                 "ran-together",
                 format!("it ran together with {other}, so its rate is a part of what the volume did"),
@@ -294,18 +296,6 @@ impl Judge<'_> {
             ));
         }
         why
-    }
-
-    /// Another run of the same report that was under way at the same time.
-    fn ran_beside(&self) -> Option<&str> {
-        let told = TimedRun::of(self.step.reported.as_deref()?);
-        let place = self.record.steps.iter().position(|s| std::ptr::eq(s, self.step))?;
-        let beside = |i: usize, other: &StepRecord| {
-            let other = other.reported.as_deref().map(TimedRun::of)?;
-            if i < place { other.ran_beside(told) } else { told.ran_beside(other) }
-        };
-        let mut others = self.record.steps.iter().enumerate().filter(|(i, _)| *i != place);
-        others.find(|(i, other)| beside(*i, other).is_some()).map(|(_, other)| other.name.as_str())
     }
 
     /// The reason of a FAIL, from the findings.

@@ -56,6 +56,10 @@ impl Judge<'_> {
                     more = excess.more_seconds;
                     (Outcome::Inconclusive, excess.reason)
                 }
+                None if self.tells_only_the_sum() => {
+                    let reason = "the report tells only the sum of several volumes, one of which may fall short: measure each by itself";
+                    (Outcome::Inconclusive, reason.into())
+                }
                 None => (Outcome::Pass, String::new()),
             }
         } else if high < limit {
@@ -72,6 +76,12 @@ impl Judge<'_> {
         claim.command = self.better(Shows::Rate).filter(|_| outcome == Outcome::Inconclusive);
         let short_of = measured < limit;
         Some(self.valid(claim, short_of.then(|| self.reach_of_figures(&s, rates.least.iops)).flatten()))
+    }
+
+    /// The promise is that of several volumes, which were several targets of one job.
+    fn tells_only_the_sum(&self) -> bool {
+        let targets = self.conditions.targets.as_ref().map_or(0, |t| t.len());
+        targets > 1 && self.claimed.promise.volumes.len() > 1
     }
 
     /// The mean latency as the report tells it.
@@ -150,7 +160,7 @@ pub fn untested(record: &Record, claimed: &Claimed, found: &[Diagnosis], metric:
     let (step, diagnosis) =
         record.steps.iter().zip(found).find(|(s, _)| record.conditions(s).pattern().is_some())?;
     let conditions = record.conditions(step);
-    let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis };
+    let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis, beside: None };
     Some(Untested {
         metric,
         reason: format!("{promised} are promised for one request at a time, and no run did that"),

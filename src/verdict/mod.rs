@@ -10,9 +10,11 @@
 pub mod better;
 mod claim;
 mod claims_of_reports;
+mod each_target;
 mod fleet_verdict;
 mod longer;
 mod reach;
+mod unjudged;
 mod window;
 
 use std::collections::{HashMap, HashSet};
@@ -21,7 +23,7 @@ pub use claim::{PromisedRates, figure, figures};
 pub use longer::longer;
 
 use crate::diagnose;
-use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Verdict};
+use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Untested, Verdict, company};
 
 /// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
@@ -77,10 +79,12 @@ pub fn seal_steps(record: &mut Record, first: usize) {
 fn claims_of(record: &Record, claimed: &Claimed, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
+    let company = company(record);
     for step in steps.iter().filter(|step| !record.plan.is_precondition(&step.name)) {
         let conditions = record.conditions(step);
         let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
-        let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis };
+        let beside = company.get(step.name.as_str()).copied();
+        let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis, beside };
         claims.extend(judge.rate());
         claims.extend(judge.latency());
     }
@@ -95,7 +99,7 @@ fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis], mut claims: Vec<C
     let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
     let tested: Vec<Metric> = claims.iter().filter(|c| deep(c)).map(|c| c.metric).collect();
     claims.retain(|c| c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
-    let untested = Metric::ALL
+    let mut untested: Vec<Untested> = Metric::ALL
         .into_iter()
         .filter(|m| claims.iter().all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
@@ -103,6 +107,9 @@ fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis], mut claims: Vec<C
             None => reach::untested(record, claimed, m),
         })
         .collect();
+    if claims.is_empty() && untested.is_empty() {
+        untested.push(unjudged::first(record, claimed, found));
+    }
     let mut notes = claimed.notes.clone();
     if !claimed.promise.unit_certain() && claims.iter().any(|c| c.metric == Metric::Throughput) {
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());

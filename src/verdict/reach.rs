@@ -24,7 +24,7 @@ const PLENTY_DEPTH: u64 = 256;
 /// The same where bytes are promised: each request is large.
 const PLENTY_OF_LARGE: u64 = 32;
 /// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
-const HELD_BY_FEW: f64 = 2.0;
+const HELD_BY_FEW: f64 = 1.25;
 /// The first deeper step has so many in flight at least. Where that was not enough either, the next one is the one that decides.
 const FIRST_RUNG: u64 = 32;
 /// Requests in flight that one thread handles with ease, and I/Os a second.

@@ -86,7 +86,7 @@ fn the_published_report_with_the_promise_of_that_time() {
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
       promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
-      promised      throughput: min(80 + 0.5 x 800, 300) = 300
+      promised      throughput: min(80 + 0.5 x 800, 300) = 300 MBps
     "#);
     for fact in [
         "20,126 IOPS",
@@ -441,7 +441,7 @@ fn a_queue_that_the_page_cache_empties() {
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
       promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
-      promised      throughput: min(80 + 0.5 x 800, 300) = 300
+      promised      throughput: min(80 + 0.5 x 800, 300) = 300 MBps
     "#);
 }
 

@@ -106,6 +106,17 @@ fn fio_json(n: usize) -> String {
     serde_json::to_string_pretty(&report).unwrap() + "\n"
 }
 
+/// Jobs that ran one after another, each in a group of its own.
+fn fio_json_of_walled_jobs(n: usize) -> String {
+    let mut report: Value = serde_json::from_str(&fio_json(n)).unwrap();
+    for (i, job) in report["jobs"].as_array_mut().unwrap().iter_mut().enumerate() {
+        job["groupid"] = i.into();
+        job["job options"]["stonewall"] = "1".into();
+        job["elapsed"] = 1_000_000.into();
+    }
+    format!("{report}\n")
+}
+
 /// Jobs of as few bytes as a job can have.
 fn fio_json_of_small_jobs(n: usize) -> String {
     let job = |i| format!(r#"{{"jobname":"j{i}","read":{{"io_bytes":4096,"total_ios":1,"runtime":1}}}}"#);
@@ -203,6 +214,9 @@ pub struct Input {
     pub longest: f64,
 }
 
+/// The input that is judged by the time at which its jobs ran.
+pub const WALLED: &str = "fio's JSON, jobs one after another";
+
 /// Bytes of a large result.
 const RESULT: f64 = 100e6;
 
@@ -226,7 +240,7 @@ const fn settings(name: &'static str, rows: Rows) -> Input {
 }
 
 /// All inputs. The texts of fixtures are repeated as they are: any number of reports in one file.
-pub const INPUTS: [Input; 29] = [
+pub const INPUTS: [Input; 30] = [
     all("a Record of many steps", record_of_steps),
     all("a Record of many samples", record_of_samples),
     // Eleven lists of fifty values are one row here: 32 million values are read.
@@ -241,6 +255,7 @@ pub const INPUTS: [Input; 29] = [
         steps: 1024,
         longest: RESULT,
     },
+    jobs(WALLED, fio_json_of_walled_jobs),
     jobs("fio's JSON, servers", fio_json_of_servers),
     all("fio's JSON, many reports", |n| fixture("fio/3.33-fdatasync.json").repeat(n)),
     jobs("fio's text", fio_text),

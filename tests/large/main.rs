@@ -19,7 +19,7 @@ use volproof::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use volproof::result_file;
 use volproof::verdict_command::{self, VerdictArgs};
 
-use inputs::{INPUTS, Input};
+use inputs::{INPUTS, Input, WALLED};
 use meter::{CountedHeap, Instructions, peak};
 
 #[global_allocator]
@@ -100,7 +100,8 @@ fn ways(input: &Input) -> impl Iterator<Item = &'static (&'static str, Way)> {
     let whole = ["a Record of many steps", "a Record of many samples", "fio's JSON, small jobs"];
     let all = whole.contains(&input.name);
     WAYS.iter().filter(move |(name, _)| {
-        all || ["show --csv", "explain", "convert --to json", "convert --to plan"].contains(name)
+        all || (input.name == WALLED && *name == "verdict")
+            || ["show --csv", "explain", "convert --to json", "convert --to plan"].contains(name)
     })
 }
 

@@ -1,130 +1,18 @@
 //! The verdict and the diagnosis on simulated volumes whose limits are known: the whole chain, from the command line to
 //! exit code, Record and text, in virtual time.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+mod lab;
+mod rules;
 
+use std::path::PathBuf;
+
+use lab::{Lab, PL0, PL1, capped, finding, has, number, random};
 use serde_json::Value;
 use volproof::device::{Block, BlockFacts, CgroupLimit, Facts, Root, Usage};
 use volproof::doubts;
 use volproof::plan::EngineKind;
 use volproof::record::{Headroom, Record, TargetRecord};
 use volproof::unit::Bytes;
-
-/// A PL0 of 40 GiB: 1800 + 12 x 40 IOPS, 100 + 0.25 x 40 MB/s.
-const PL0: [&str; 5] = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB", "--judge-simulated"];
-const PL1: [&str; 5] =
-    ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "800GiB", "--judge-simulated"];
-
-struct Lab {
-    dir: tempfile::TempDir,
-}
-
-/// A run and what it gave.
-struct Ran {
-    code: i32,
-    stdout: String,
-    stderr: String,
-    path: PathBuf,
-}
-
-impl Lab {
-    fn new() -> Lab {
-        Lab { dir: tempfile::tempdir().unwrap() }
-    }
-
-    fn volproof(&self, args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_volproof")).args(args).current_dir(self.dir.path()).output().unwrap()
-    }
-
-    /// Runs steps, each `name, options, device` in TOML.
-    fn run(&self, steps: &[(&str, &str, &str)], more: &[&str]) -> Ran {
-        let plan: String = steps
-            .iter()
-            .map(|(name, step, device)| {
-                format!("[[step]]\nname = \"{name}\"\nengine = \"null\"\n{step}\n[step.simulate]\n{device}\n")
-            })
-            .collect();
-        let file = self.dir.path().join("lab.toml");
-        std::fs::write(&file, plan).unwrap();
-        let path = self.dir.path().join("record.json");
-        let out = self
-            .volproof(&[&["run", "--details", "--plan", "lab.toml", "--json", "record.json"], more].concat());
-        Ran {
-            code: out.status.code().unwrap(),
-            stdout: String::from_utf8(out.stdout).unwrap(),
-            stderr: String::from_utf8(out.stderr).unwrap(),
-            path,
-        }
-    }
-
-    fn verdict(&self, record: &Path, more: &[&str]) -> (i32, Value) {
-        let out = self.volproof(&[&["verdict", record.to_str().unwrap(), "--json"], more].concat());
-        let text = String::from_utf8(out.stdout).unwrap();
-        let value = serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("{e}: {text}{}", String::from_utf8_lossy(&out.stderr)));
-        (out.status.code().unwrap(), value)
-    }
-}
-
-impl Ran {
-    /// The text from the heading on.
-    fn part(&self, heading: &str) -> &str {
-        let at = self
-            .stdout
-            .find(heading)
-            .unwrap_or_else(|| panic!("no '{heading}' in {}{}", self.stdout, self.stderr));
-        let rest = &self.stdout[at..];
-        // A word of a command is not divided.
-        let fits = |l: &str| l.chars().count() <= 80 || l.split_whitespace().count() == 1;
-        assert!(rest.lines().all(fits), "wider than 80 columns:\n{rest}");
-        rest
-    }
-
-    fn record(&self) -> Record {
-        Record::load(&self.path).unwrap()
-    }
-
-    /// Stores a changed copy.
-    fn changed(&self, change: impl FnOnce(&mut Record)) -> PathBuf {
-        let mut record = self.record();
-        change(&mut record);
-        // Its findings and verdict were those of the run as it was.
-        (record.findings, record.verdict) = (None, None);
-        let path = self.path.with_file_name("changed.json");
-        record.write(&mut std::fs::File::create(&path).unwrap()).unwrap();
-        path
-    }
-}
-
-/// 4 KiB random reads at depth 64.
-fn random(seconds: u32) -> String {
-    format!("rw = \"randread\"\nbs = \"4k\"\niodepth = 64\nruntime = \"{seconds}s\"\nramp = \"1s\"")
-}
-
-fn capped(iops: f64) -> String {
-    format!("latency = \"300us\"\njitter = \"200us\"\niops-cap = {iops}").replace("iops-cap", "iops_cap")
-}
-
-fn finding<'a>(value: &'a Value, code: &str) -> &'a Value {
-    let all = value["diagnoses"].as_array().unwrap().iter().flat_map(|d| d["findings"].as_array().unwrap());
-    all.clone()
-        .find(|f| f["code"] == code)
-        .unwrap_or_else(|| panic!("no {code}: {:#}", Value::Array(all.cloned().collect())))
-}
-
-fn has(value: &Value, code: &str) -> bool {
-    value["diagnoses"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .flat_map(|d| d["findings"].as_array().unwrap())
-        .any(|f| f["code"] == code)
-}
-
-fn number(finding: &Value, name: &str) -> f64 {
-    finding["numbers"][name].as_f64().unwrap_or_else(|| panic!("no {name} in {finding:#}"))
-}
 
 #[test]
 fn exactly_at_the_promise_passes() {

@@ -1,0 +1,170 @@
+//! One rule each: what undoes a PASS, and what is told of a volume that keeps its promise in the sum only.
+
+use serde_json::Value;
+use volproof::record::{Record, TargetRecord};
+
+use super::lab::{Lab, PL0, Ran, capped, finding, has, random};
+
+fn claim(verdict: &Value) -> &Value {
+    &verdict["verdict"]["claims"][0]
+}
+
+/// A run of a volume at 103 % of its promise, and its verdict after a change of its Record.
+fn passing_but(lab: &Lab, change: impl FnOnce(&mut Record)) -> Value {
+    let ran = lab.run(&[("randread", &random(120), &capped(2350.0))], &PL0);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    judged_but(lab, &ran, change)
+}
+
+fn judged_but(lab: &Lab, ran: &Ran, change: impl FnOnce(&mut Record)) -> Value {
+    lab.verdict(&ran.changed(change), &[]).1
+}
+
+/// Puts a second volume of the same type beside the first, which does this share of the first one's I/Os in each interval.
+fn with_a_second(record: &mut Record, share: f64) {
+    super::on_a_disk(record, "");
+    let target = record.targets[0].clone();
+    let step = &mut record.steps[0];
+    let mut second = step.targets[0].clone();
+    second.path = "/dev/vdc".into();
+    let less = |column: &mut Vec<u64>| column.iter_mut().for_each(|n| *n = (*n as f64 * share) as u64);
+    let track = &mut second.series.read.as_mut().unwrap().track;
+    [&mut track.ios, &mut track.bytes, &mut track.latency_ns].into_iter().for_each(less);
+    if let Some(read) = &mut second.read {
+        read.iops *= share;
+        read.bytes_per_second *= share;
+    }
+    step.targets.push(second);
+    step.in_flight_asked = step.in_flight_asked.get().map(|n| 2.0 * n).into();
+    record.targets.push(TargetRecord { path: "/dev/vdc".into(), named: "/dev/vdc".into(), ..target });
+    record.plan.targets.push("/dev/vdc".into());
+    let promise = &mut record.claimed.as_mut().unwrap().promise;
+    promise.volumes.push(promise.volumes[0].clone());
+    record.lookup = Default::default();
+}
+
+#[test]
+fn each_of_two_volumes_must_deliver_its_own() {
+    let lab = Lab::new();
+    // 150 % and half of that: the sum is 112 % of both promises.
+    let ran = lab.run(&[("randread", &random(120), &capped(3420.0))], &PL0);
+    let v = judged_but(&lab, &ran, |r| with_a_second(r, 0.5));
+    let claim = claim(&v);
+    assert_ne!(claim["outcome"], "pass", "{claim:#}");
+    let even = lab.run(&[("randread", &random(120), &capped(2290.0))], &PL0);
+    let v = judged_but(&lab, &even, |r| with_a_second(r, 1.0));
+    assert_eq!(self::claim(&v)["outcome"], "pass", "{v:#}");
+    // 118 % and 87 %: the sum is kept, the second volume is not.
+    let uneven = lab.run(&[("randread", &random(120), &capped(2290.0))], &PL0);
+    let v = judged_but(&lab, &uneven, |r| with_a_second(r, 0.965));
+    let claim = self::claim(&v);
+    assert_eq!(claim["outcome"], "fail", "{claim:#}");
+    let reason = claim["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("/dev/vdc by itself") && reason.contains("the 2 volumes together did"),
+        "{reason}"
+    );
+}
+
+#[test]
+fn a_throttle_is_likely_at_most() {
+    let lab = Lab::new();
+    for device in [capped(2280.0), format!("{}\ncap_period = \"1s\"", capped(2280.0))] {
+        let ran = lab.run(&[("randread", &random(60), &device)], &PL0);
+        let v = judged_but(&lab, &ran, |_| {});
+        assert_eq!(finding(&v, "throttle")["confidence"], "likely", "{device}");
+    }
+}
+
+#[test]
+fn a_quota_of_a_second_is_named_and_marks_its_percentiles() {
+    let lab = Lab::new();
+    let device = format!("{}\ncap_period = \"1s\"", capped(2290.0));
+    let ran = lab.run(&[("randread", &random(60), &device)], &PL0);
+    let v = judged_but(&lab, &ran, |_| {});
+    assert_eq!(claim(&v)["outcome"], "pass", "{v:#}");
+    let share = super::lab::number(finding(&v, "on-off"), "silent_share");
+    assert!(share > 0.9, "{share}");
+    assert!(ran.stdout.contains("~") && !has(&v, "stall"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_promise_of_bytes_needs_few_large_requests() {
+    let lab = Lab::new();
+    let load = |depth: u32| {
+        format!("rw = \"read\"\nbs = \"1m\"\niodepth = {depth}\nruntime = \"60s\"\nramp = \"5s\"")
+    };
+    // 110 MB/s are promised.
+    for share in [0.93, 0.95, 0.97] {
+        let device =
+            format!("latency = \"5ms\"\njitter = \"1ms\"\nbytes_cap = \"{}\"", (share * 110e6) as u64);
+        for depth in [8, 16, 32] {
+            let ran = lab.run(&[("read", &load(depth), &device)], &PL0);
+            let v = judged_but(&lab, &ran, |_| {});
+            let claim = claim(&v);
+            let reason = claim["reason"].as_str().unwrap();
+            assert_ne!(claim["outcome"], "pass", "{share} at {depth}: {claim:#}");
+            if depth == 32 {
+                assert_eq!(claim["outcome"], "fail", "{share} at {depth}: {reason}");
+            }
+            if let Some((_, reach)) = reason.split_once(" each reach ") {
+                let reach: f64 = reach.split(' ').next().unwrap().parse().unwrap();
+                let measured = claim["measured"].as_f64().unwrap() / 1_048_576.0;
+                assert!(reach >= measured.floor(), "{reach} are less than the {measured} that were measured");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shallow_step_that_slow_ios_hold_tests_no_rate() {
+    let lab = Lab::new();
+    let device = "latency = \"1500us\"\nslow_share = 0.02\nslow_latency = \"40ms\"";
+    let step = |depth: u32| random(60).replace("iodepth = 64", &format!("iodepth = {depth}"));
+    let ran = lab.run(&[("shallow", &step(4), device)], &PL0);
+    let v = judged_but(&lab, &ran, |_| {});
+    assert_eq!(claim(&v)["blocker"], "could-not-reach", "{v:#}");
+    let deep = lab.run(&[("deep", &step(64), device)], &PL0);
+    let v = judged_but(&lab, &deep, |_| {});
+    assert_ne!(claim(&v)["outcome"], "fail", "with more in flight the volume does what it should: {v:#}");
+}
+
+#[test]
+fn a_step_that_drove_some_of_the_volumes_passes_for_none() {
+    let lab = Lab::new();
+    let v = passing_but(&lab, |record| {
+        with_a_second(record, 1.0);
+        record.steps[0].targets.pop();
+        record.steps[0].read.as_mut().unwrap().iops *= 2.0;
+        let track = &mut record.steps[0].targets[0].series.read.as_mut().unwrap().track;
+        track.ios.iter_mut().for_each(|n| *n *= 2);
+    });
+    assert_eq!(claim(&v)["blocker"], "not-all-volumes", "{v:#}");
+}
+
+#[test]
+fn slow_seconds_undo_a_pass() {
+    let lab = Lab::new();
+    // One second in five at 70 %, the others above the promise.
+    let device = format!(
+        "{}\ndip_at = \"2s\"\ndip_for = \"1s\"\ndip_every = \"5s\"\ndip_to = 0.7",
+        capped(2280.0 * 1.08)
+    );
+    let ran = lab.run(&[("randread", &random(120), &device)], &PL0);
+    let v = judged_but(&lab, &ran, |_| {});
+    let claim = claim(&v);
+    assert!(claim["measured"].as_f64().unwrap() > claim["limit"].as_f64().unwrap(), "{claim:#}");
+    assert_eq!(claim["outcome"], "inconclusive", "{claim:#}");
+    assert!(claim["reason"].as_str().unwrap().contains("of the seconds delivered 90 %"), "{claim:#}");
+}
+
+#[test]
+fn a_promise_without_a_claim_says_why() {
+    let lab = Lab::new();
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/fio/3.33-mixed.txt");
+    let promise = ["--promise", "aws:gp3", "--volume-size", "100GiB"];
+    let (_, v) = lab.verdict(report.as_ref(), &promise);
+    assert_eq!(v["verdict"]["claims"].as_array().unwrap().len(), 0);
+    let reason = v["verdict"]["untested"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("several sizes"), "{reason}");
+}
