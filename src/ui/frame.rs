@@ -12,7 +12,7 @@ use ratatui::widgets::{Paragraph, Widget, Wrap};
 use super::figures::{STILL, latencies, machine, number, promises, total};
 use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
-use super::paint::{Paint, apart, bar, doubt_line, foreign};
+use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use super::step_result::iops;
 use super::terminal::SMALLEST;
 use crate::unit::{Nanos, significant};
@@ -40,10 +40,10 @@ pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
     let area = frame.area();
     let paint = Paint { colours: run.colours };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        return Text::from(compact(run)).render(area, frame.buffer_mut());
+        return Text::from(fitted(compact(run), area.width as usize)).render(area, frame.buffer_mut());
     }
     let width = area.width as usize;
-    let top = top(run, paint, width);
+    let top = fitted(top(run, paint, width), width);
     let used = (top.len() as u16).min(area.height - 1);
     Text::from(top).render(Rect { height: used, ..area }, frame.buffer_mut());
     let footer = Rect { y: area.y + area.height - 1, height: 1, ..area };
@@ -218,7 +218,7 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     let said = run.said[run.said.len() - said_lines..].iter();
     lines
         .extend(said.map(|text| Line::from(Span::styled(format!(" {}", foreign(text.trim())), paint.dim()))));
-    Text::from(lines).render(area, buffer);
+    Text::from(fitted(lines, area.width as usize)).render(area, buffer);
 }
 
 /// The strip with its title and edges.

@@ -62,6 +62,32 @@ pub(super) fn doubt_line(doubt: &Doubt, paint: Paint) -> Line<'static> {
     Line::from(vec![Span::styled(mark, paint.severity(doubt.severity)), Span::raw(text)])
 }
 
+/// The lines, those that are too wide ended with `…` behind a whole word: half of a number is another number.
+pub(super) fn fitted(lines: Vec<Line<'static>>, width: usize) -> Vec<Line<'static>> {
+    lines.into_iter().map(|line| if line.width() > width { cut(line, width) } else { line }).collect()
+}
+
+fn cut(line: Line<'static>, width: usize) -> Line<'static> {
+    let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+    let mut room = width.saturating_sub(1);
+    let fits = text.char_indices().take_while(|(_, c)| {
+        let wide = Span::raw(c.to_string()).width();
+        room.checked_sub(wide).map(|left| room = left).is_some()
+    });
+    let end = fits.last().map_or(0, |(at, c)| at + c.len_utf8());
+    let whole = text[..end].rfind(' ').filter(|_| !text[end..].starts_with(' ')).unwrap_or(end);
+    let mut keep = text[..whole].trim_end().len();
+    let mut spans = Vec::new();
+    for span in line.spans {
+        let part: String =
+            span.content.as_ref().get(..keep.min(span.content.len())).unwrap_or_default().into();
+        keep -= part.len();
+        spans.push(Span::styled(part, span.style));
+    }
+    spans.push(Span::raw("…"));
+    Line::from(spans)
+}
+
 /// Left and right on one line.
 pub(super) fn apart(left: Vec<Span<'static>>, right: String, width: usize) -> Line<'static> {
     let taken: usize = left.iter().map(Span::width).sum();
@@ -88,4 +114,20 @@ pub(super) fn bar(share: f64, paint: Paint, width: usize) -> Line<'static> {
         Span::styled("─".repeat(room - done), paint.dim()),
         Span::raw(format!(" {:>3.0} %", (share * 100.0).floor())),
     ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_wide_ends_behind_a_whole_word() {
+        let line = || Line::from(vec![Span::raw(" rate "), Span::raw("27,123 IOPS"), Span::raw(" now")]);
+        let text = |width| fitted(vec![line()], width)[0].to_string();
+        assert_eq!(text(21), " rate 27,123 IOPS now");
+        assert_eq!(text(20), " rate 27,123 IOPS…");
+        assert_eq!(text(13), " rate 27,123…");
+        assert_eq!(text(12), " rate…");
+        assert_eq!(text(0), "…");
+    }
 }
