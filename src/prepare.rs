@@ -13,8 +13,8 @@ use rustix::fs::FallocateFlags;
 
 use crate::engine::{self, EngineError, Load, Target, Timer, Watch};
 use crate::guard::Clearance;
-use crate::plan::{BlockSizes, EngineKind, Pattern, Plan, Step};
-use crate::unit::{Bytes, Nanos};
+use crate::plan::{BlockSizes, EngineKind, FileState, Pattern, Plan, Step};
+use crate::unit::{Bytes, Nanos, total};
 
 /// The file made when nobody asked for a size: no cache on the way holds much of it, so that the figures stand (`small-range`). A volume of
 /// 100 MB/s is filled in six minutes.
@@ -33,8 +33,24 @@ const SHORT: Nanos = Nanos::seconds(60);
 /// When that leaves no room for the plan's own blocks.
 pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, String), String> {
     let mib = |b: u64| Bytes(b / Bytes::MIB.0 * Bytes::MIB.0);
+    let own = own_files(plan);
+    let free = Bytes(free.0.checked_sub(own.0).ok_or_else(|| {
+        format!(
+            "only {free} are free, and the files of single steps (file-state) take {own}: free some space"
+        )
+    })?);
+    if plan.steps.iter().all(|s| s.file_state != FileState::Filled) {
+        return Ok((Bytes::MIB, "since every step has a file of its own".into()));
+    }
     let usual = if plan.steps.iter().all(|s| s.runtime < SHORT) { LOOK } else { USUAL };
-    let (size, why) = if plan.steps.iter().any(|s| !s.direct) {
+    // What waits for the disk after some writes is not hidden by the cache.
+    let cached = |s: &Step| {
+        s.file_state == FileState::Filled
+            && !s.direct
+            && (s.fsync == 0 || !s.rw.changes_data())
+            && s.sync.is_none()
+    };
+    let (size, why) = if plan.steps.iter().any(cached) {
         let wanted = Bytes(memory.0.saturating_mul(2));
         if wanted.0 <= free.0 / 2 {
             (mib(wanted.0), format!("twice the memory of {memory}, as buffered I/O asks for"))
@@ -55,6 +71,12 @@ pub fn file_size(plan: &Plan, free: Bytes, memory: Bytes) -> Result<(Bytes, Stri
     Ok((size, why))
 }
 
+/// Room for the files that single steps have of their own.
+fn own_files(plan: &Plan) -> Bytes {
+    let own = plan.steps.iter().filter(|s| s.file_state != FileState::Filled);
+    Bytes(total(own.filter_map(|s| s.size).map(|size| size.0)))
+}
+
 /// The smallest target on which every job of every step has room for a block, and the ranges that were asked for exist.
 pub fn least(plan: &Plan) -> Bytes {
     let of_step = |s: &Step| {
@@ -66,7 +88,8 @@ pub fn least(plan: &Plan) -> Bytes {
                 None => part(block * if s.rw.is_random() { 1 } else { jobs }),
             }
     };
-    Bytes(plan.steps.iter().map(of_step).max().unwrap_or(0)).max(Bytes::MIB)
+    let shared = plan.steps.iter().filter(|s| s.file_state == FileState::Filled);
+    Bytes(shared.map(of_step).max().unwrap_or(0)).max(Bytes::MIB)
 }
 
 /// The blocks that are filled at once.

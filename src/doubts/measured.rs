@@ -248,8 +248,8 @@ pub(super) fn page_cache(case: &Case<'_>) -> Option<Doubt> {
 pub(super) fn buffered_writes(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let write = step.write.as_ref().filter(|_| !plan.direct && !is(step, EngineKind::Null))?;
-    // Each write waits for its flush, so that the rate is that of the disk.
-    if plan.fsync == 1 {
+    // Each write waits until it is durable, so that the rate is that of the disk.
+    if plan.fsync == 1 || plan.sync.is_some() {
         return None;
     }
     let written: u64 = total(case.evidence.disks.iter().flat_map(|d| d.written_bytes.iter().copied()));

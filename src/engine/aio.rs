@@ -9,6 +9,8 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::io::ReadWriteFlags;
+
 use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
@@ -362,6 +364,14 @@ impl Backend for Aio {
 
     fn datasync(&mut self, yes: bool) {
         self.flush = if yes { FDSYNC } else { FSYNC };
+    }
+
+    /// Reads share the requests of writes, and the kernel ignores their flag.
+    fn sync_writes(&mut self, durability: ReadWriteFlags) {
+        for slot in 0..self.depth {
+            // SAFETY: the first `depth` requests are those of reads and writes, and none is in flight before the load begins.
+            unsafe { (*self.iocbs.cast::<Iocb>().add(slot)).rw_flags = durability.bits() as i32 };
+        }
     }
 
     fn features(&self) -> Vec<String> {

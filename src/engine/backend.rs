@@ -2,6 +2,8 @@
 
 use std::io;
 
+use rustix::io::ReadWriteFlags;
+
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -94,6 +96,9 @@ pub trait Backend {
 
     /// Makes later flushes an `fdatasync` (true) or an `fsync`. A backend to which both are the same ignores it.
     fn datasync(&mut self, _yes: bool) {}
+
+    /// Makes each later write wait until it is durable.
+    fn sync_writes(&mut self, _durability: ReadWriteFlags) {}
 
     /// The features agreed on with the kernel, for the Record: `registered buffers`, `DEFER_TASKRUN` and the like.
     fn features(&self) -> Vec<String> {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
+use rustix::io::ReadWriteFlags;
 
 use super::backend::{Backend, Batch};
 use super::buffers::Buffers;
@@ -22,7 +23,7 @@ use super::write_pattern::{Data, PieceLayout};
 use super::{EngineError, Load, StepOutcome, Target, Watch, signal, thread};
 use crate::device::Root;
 use crate::observe::io_wq;
-use crate::plan::{CpuList, EngineKind, Step};
+use crate::plan::{CpuList, EngineKind, Step, SyncWrites};
 use crate::sample::Series;
 use crate::unit::Nanos;
 
@@ -212,6 +213,7 @@ fn jobs(
             fixed: if step.scramble { step.fixed_share() } else { 100 },
             data,
             datasync: step.datasync,
+            sync: step.sync,
             end_fsync: step.end_fsync && step.rw.changes_data(),
             continue_on_error: load.continue_on_error,
             control: control.clone(),
@@ -242,6 +244,12 @@ fn set_up_worker<B: Backend, C: Clock>(
     }
     let (mut backend, clock) = make(&buffers).map_err(|e| explain_set_up(&e, job.depth))?;
     backend.datasync(job.datasync);
+    if let Some(sync) = job.sync {
+        backend.sync_writes(match sync {
+            SyncWrites::Dsync => ReadWriteFlags::DSYNC,
+            SyncWrites::Sync => ReadWriteFlags::SYNC,
+        });
+    }
     Ok(Worker::new(job, backend, buffers, clock))
 }
 

@@ -1,19 +1,25 @@
-//! Drops the cached pages of the targets each time a job has gone over its part of them (`invalidate`). Without that, a buffered load
-//! measures memory from its second pass on. fio 3.33 does the same whenever a job begins anew over its files (`loops`, `time_based`).
+//! The end of a pass: a job has gone over its part of the targets and begins anew.
+//!
+//! Cached pages are dropped (`invalidate`): without that, a buffered load measures memory from its second pass on. fio 3.33 does the same
+//! whenever a job begins anew over its files (`loops`, `time_based`). A file of a step's own gets back the state that the step asks for
+//! (`file_state`): without that, the second pass overwrites blocks.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
 
-use rustix::fs::{Advice, fadvise};
+use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
 
 use super::Target;
 use super::generator::Region;
 use crate::guard::Clearance;
-use crate::plan::Step;
+use crate::plan::{FileState, Step};
+use crate::unit::Bytes;
 
 /// How far a job has come with its pass.
 pub struct Passes {
     parts: Vec<(Arc<Clearance>, Region)>,
+    /// The state in which each pass finds its file.
+    file_state: FileState,
     /// Bytes of a pass.
     length: u64,
     /// Bytes left of the present pass.
@@ -21,15 +27,17 @@ pub struct Passes {
 }
 
 impl Passes {
-    /// The passes of a job over these regions of these targets. None when the step keeps cached pages, or does direct I/O.
+    /// The passes of a job over these regions of these targets. None when the step overwrites its file, and keeps cached pages or has none.
     pub fn of(step: &Step, targets: &[Target], regions: &[Region]) -> Option<Passes> {
-        if !step.invalidate || step.direct {
+        let file_state = step.file_state;
+        if file_state == FileState::Filled && (!step.invalidate || step.direct) {
             return None;
         }
         let cleared = |(t, region): (&Target, &Region)| Some((t.clearance.clone()?, *region));
         let parts: Vec<_> = targets.iter().zip(regions).map(cleared).collect::<Option<_>>()?;
-        let length = regions.iter().map(|r| r.length.0).sum();
-        Some(Passes { parts, length, left: length })
+        let block = step.largest_block().0;
+        let length = regions.iter().map(|r| r.length.0 / block * block).sum();
+        Some(Passes { parts, file_state, length, left: length })
     }
 
     /// Counts bytes that were moved, and drops the cached pages at the end of a pass.
@@ -41,12 +49,29 @@ impl Passes {
         }
     }
 
-    /// A refused advice does not end the load: the kernel accepted the same advice when the load began.
+    /// What is refused does not end the load: the kernel accepted the same when the load began.
     #[cold]
     fn begin_anew(&mut self) {
         self.left = self.length;
         for (clearance, Region { start, length }) in &self.parts {
-            let _ = fadvise(clearance.as_fd(), start.0, length.0.try_into().ok(), Advice::DontNeed);
+            let _ = match self.file_state {
+                FileState::Filled => {
+                    fadvise(clearance.as_fd(), start.0, length.0.try_into().ok(), Advice::DontNeed)
+                }
+                state => begin_file(clearance, state, *length),
+            };
         }
     }
+}
+
+/// Gives a file of a step's own the state in which the step finds it. A filesystem that cannot reserve room leaves the file empty.
+///
+/// # Errors
+/// Errors of the system.
+pub fn begin_file(clearance: &Clearance, state: FileState, size: Bytes) -> rustix::io::Result<()> {
+    ftruncate(clearance.as_fd(), 0)?;
+    if state == FileState::Reserved {
+        let _ = fallocate(clearance.as_fd(), FallocateFlags::empty(), 0, size.0);
+    }
+    Ok(())
 }

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::sync::Arc;
 
 use rustix::fs::FallocateFlags;
+use rustix::io::ReadWriteFlags;
 
 use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
@@ -19,6 +20,8 @@ pub struct Psync {
     fd: RawFd,
     buffer: *mut u8,
     datasync: bool,
+    /// The durability that each write waits for.
+    durability: ReadWriteFlags,
     /// The result of the last request.
     result: i64,
 }
@@ -31,6 +34,7 @@ impl Psync {
             targets,
             buffer: buffers.address(0),
             datasync: true,
+            durability: ReadWriteFlags::empty(),
             result: 0,
         }
     }
@@ -103,7 +107,10 @@ impl Psync {
         // SAFETY: slot 0 is at least `length` long and used by this thread alone.
         let buffer = unsafe { std::slice::from_raw_parts(self.buffer, r.length as usize) };
         completion(match r.direction {
-            Direction::Write => rustix::io::pwrite(fd, buffer, r.offset),
+            Direction::Write if self.durability.is_empty() => rustix::io::pwrite(fd, buffer, r.offset),
+            Direction::Write => {
+                rustix::io::pwritev2(fd, &[io::IoSlice::new(buffer)], r.offset, self.durability)
+            }
             Direction::Trim => discard(fd, target.is_block(), r.offset, u64::from(r.length)),
             Direction::Sync | Direction::Read if self.datasync => rustix::fs::fdatasync(fd).map(|()| 0),
             Direction::Sync | Direction::Read => rustix::fs::fsync(fd).map(|()| 0),
@@ -128,6 +135,10 @@ impl Backend for Psync {
 
     fn datasync(&mut self, yes: bool) {
         self.datasync = yes;
+    }
+
+    fn sync_writes(&mut self, durability: ReadWriteFlags) {
+        self.durability = durability;
     }
 
     #[inline(always)]

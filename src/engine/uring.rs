@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
+use rustix::io::ReadWriteFlags;
 
 use super::backend::{Backend, IoRequest};
 use super::buffers::Buffers;
@@ -25,6 +26,7 @@ use crate::unit::Nanos;
 const SQE_FD: usize = 4;
 const SQE_OFF: usize = 8;
 const SQE_LEN: usize = 24;
+const SQE_RW_FLAGS: usize = 28;
 
 /// How many registered buffers the kernel takes (`IORING_MAX_REG_BUFFERS`).
 const REGISTERED_MAX: usize = 1 << 14;
@@ -395,6 +397,19 @@ impl Backend for Uring {
 
     fn datasync(&mut self, yes: bool) {
         self.datasync = yes;
+    }
+
+    fn sync_writes(&mut self, durability: ReadWriteFlags) {
+        for [_, write] in &mut self.templates {
+            // SAFETY: as in `aim`; the field lies inside the request and is aligned.
+            unsafe {
+                std::ptr::from_mut(write)
+                    .cast::<u8>()
+                    .add(SQE_RW_FLAGS)
+                    .cast::<u32>()
+                    .write(durability.bits());
+            }
+        }
     }
 
     fn features(&self) -> Vec<String> {

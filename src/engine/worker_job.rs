@@ -10,6 +10,7 @@ use super::outcome::WorkerEnd;
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::write_pattern::Data;
+use crate::plan::SyncWrites;
 use crate::sample::Interval;
 use crate::unit::{Bytes, Nanos};
 
@@ -74,6 +75,8 @@ pub struct WorkerJob {
     pub data: Option<Data>,
     /// Flushes are `fdatasync`.
     pub datasync: bool,
+    /// Each write waits until it is durable.
+    pub sync: Option<SyncWrites>,
     /// One more flush, an `fsync`, when the load has ended.
     pub end_fsync: bool,
     /// Errors do not end the load.

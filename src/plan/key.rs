@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::given_options::keys;
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, Pattern,
-    Start, Step, Stride, WordError, removed,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, EngineWord, Fadvise, FileState,
+    Pattern, Start, Step, Stride, SyncWrites, WordError, removed,
 };
 use crate::unit::{Bytes, Nanos};
 
@@ -232,6 +232,7 @@ text_words! {
     Pattern, "PATTERN", ToString::to_string, Pattern::names();
     Start, "WHEN", ToString::to_string, vec![];
     Stride, "SIZE", ToString::to_string, vec![];
+    SyncWrites, "KIND", ToString::to_string, vec!["dsync", "sync"];
 }
 
 /// [`Word`] for types of which serde knows the form, such as tables in a plan file.
@@ -263,6 +264,7 @@ table_words! {
     Arrival, "KIND", vec!["fixed", "poisson"];
     EngineKind, "ENGINE", vec![];
     Fadvise, "ORDER", vec!["random", "sequential"];
+    FileState, "STATE", vec!["filled", "reserved", "growing"];
     String, "NAME", vec![];
     Vec<PathBuf>, "LIST", vec![];
 }

@@ -41,7 +41,9 @@ pub use question::{Axis, AxisOption, Question, Sweep};
 pub use simulated::{Simulated, Uneven};
 pub use step::Step;
 pub use suite::{Phase, ReferenceLatency, Suite, Tracked, TrackedFigure};
-pub use workload::{Arrival, CpuList, EngineKind, EngineWord, Fadvise, Pattern, Stride, WordError};
+pub use workload::{
+    Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,
+};
 
 use crate::unit::{Bytes, text};
 

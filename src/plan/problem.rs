@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{EngineKind, Pattern, Plan, Start, Step};
+use super::{EngineKind, FileState, Pattern, Plan, Start, Step};
+use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
 
 /// The most requests of one ring (`IORING_MAX_ENTRIES`, io_uring/io_uring.c).
@@ -16,7 +17,8 @@ pub const MOST_JOBS: u32 = 4096;
 impl Step {
     /// The problem with this step whatever the target is; the text gives the way out.
     pub fn problem(&self) -> Option<String> {
-        let rules = [counts, times, pacing, engine, blocks, places, super::data::problem, simulated];
+        let rules =
+            [counts, times, pacing, engine, durability, blocks, places, super::data::problem, simulated];
         let text = rules.iter().find_map(|rule| rule(self))?;
         Some(format!("step '{}': {text}", self.name))
     }
@@ -88,6 +90,19 @@ fn engine(s: &Step) -> Option<String> {
         Some("iopoll needs direct I/O".into())
     } else if s.iopoll && (s.fsync > 0 || s.end_fsync) {
         Some("iopoll carries only reads and writes: leave fsync and end-fsync out".into())
+    } else {
+        None
+    }
+}
+
+fn durability(s: &Step) -> Option<String> {
+    let own = s.file_state != FileState::Filled;
+    if s.sync.is_some() && !s.rw.directions().contains(&Direction::Write) {
+        Some(format!("sync is about writes, and {} has none: leave it out", s.rw))
+    } else if own && (s.rw != Pattern::Write || s.numjobs != 1 || s.round_robin || s.offset.0 > 0) {
+        Some("file-state is for one job that writes a file from its start: use rw=write and numjobs=1".into())
+    } else if own && s.size.is_none() {
+        Some("file-state makes a file for the step: say how large with size".into())
     } else {
         None
     }
@@ -182,6 +197,9 @@ mod tests {
         bad(|s| (s.time_based, s.io_size) = (true, Some(Bytes(4096))), "leave one of them out");
         bad(|s| (s.time_based, s.runtime) = (true, Nanos(0)), "give a runtime");
         bad(|s| s.cpus_shared = true, "name them with cpus");
+        bad(|s| s.sync = Some(crate::plan::SyncWrites::Dsync), "about writes");
+        bad(|s| (s.rw, s.file_state) = (Pattern::Write, FileState::Growing), "how large");
+        bad(|s| s.file_state = FileState::Reserved, "rw=write");
         bad(|s| (s.iopoll, s.end_fsync) = (true, true), "end-fsync out");
     }
 

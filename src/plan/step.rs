@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use super::key::{Key, KeyPlace, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, Pattern, Simulated,
-    Start, Stride,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Pattern,
+    Simulated, Start, Stride, SyncWrites,
 };
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos};
@@ -44,12 +44,18 @@ declare! {
         Both fsync: u32 = 0, "1";
         /// Flushes are fdatasync, which leaves out times of the file; fsync when false
         File datasync: bool = true, "false";
+        /// Each write returns when it is durable: dsync, or sync, which also waits for times of the file (RWF_DSYNC, RWF_SYNC)
+        Both sync: Option<SyncWrites> = None, "'dsync'";
         /// One more flush, an fsync, when a job that writes has ended
         File end_fsync: bool = false, "true";
     }
     "Targets and parts" {
         /// Targets of this step alone; all targets of the plan by default
         File targets: Vec<PathBuf> = Vec::new(), "['/dev/vdb']";
+        /// The file that a step writes in a folder: filled (the test file), or one of its own of `size` bytes, reserved or growing
+        ///
+        /// A reserved file has room that was never written; each write lengthens a growing file. At its end the file begins anew.
+        File file_state: FileState = FileState::Filled, "'growing'";
         /// Each job drives all targets in turn, one I/O each; there are numjobs jobs in all, not for each target
         File round_robin: bool = false, "true";
         /// Use only this much of the target

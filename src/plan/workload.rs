@@ -198,6 +198,51 @@ pub enum Arrival {
     Poisson,
 }
 
+/// The durability that each write waits for (`--sync`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncWrites {
+    /// The data, and what is needed to read it again (`RWF_DSYNC`).
+    Dsync,
+    /// Also the times of the file (`RWF_SYNC`).
+    Sync,
+}
+
+impl fmt::Display for SyncWrites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            SyncWrites::Dsync => "dsync",
+            SyncWrites::Sync => "sync",
+        })
+    }
+}
+
+impl FromStr for SyncWrites {
+    type Err = WordError;
+    fn from_str(text: &str) -> Result<SyncWrites, WordError> {
+        match text {
+            "dsync" => Ok(SyncWrites::Dsync),
+            "sync" => Ok(SyncWrites::Sync),
+            "fsync" | "fdatasync" => Err(WordError(format!(
+                "'{text}' is a call of its own after a write: use fsync=1, which is an fdatasync unless datasync=false"
+            ))),
+            _ => Err(WordError(format!("'{text}' is no durability of a write: use dsync or sync"))),
+        }
+    }
+}
+
+/// The file that a step writes in a folder (`file-state`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileState {
+    /// The test file: all of its blocks were written before.
+    #[default]
+    Filled,
+    /// A file of the step's own, with room that was never written: a first write also has to say that the block now holds data.
+    Reserved,
+    /// A file of the step's own, empty at first: each write lengthens it.
+    Growing,
+}
+
 /// Advice to the kernel on the order of cached I/O (`posix_fadvise`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use rustix::io::Errno;
 
-use super::targets::{Laid, Surveyed, Uses};
+use super::targets::{Laid, Surveyed, Uses, driving};
 use super::{Failure, leftover};
 use crate::device::{self, Facts, Root};
 use crate::doubt::{Doubt, Severity};
-use crate::engine::{Target, Timer};
+use crate::engine::{Target, Timer, begin_file};
 use crate::guard::{self, Access, Clearance};
 use crate::output::screen;
-use crate::plan::{Plan, Step};
+use crate::plan::{FileState, Plan, Step};
 use crate::prepare;
 use crate::record::TargetRecord;
 use crate::ui::Ui;
@@ -53,6 +53,15 @@ pub struct ReadySetting<'a> {
 #[derive(Default)]
 pub struct Ready {
     open: Vec<Held>,
+    own: Vec<OwnFile>,
+}
+
+/// The file that one step has of its own in the folder of a target (`file-state`).
+struct OwnFile {
+    step: String,
+    named: PathBuf,
+    clearance: Arc<Clearance>,
+    size: Bytes,
 }
 
 /// One target. Steps that go past the page cache and steps that go through it each have an open file of their own, since both
@@ -97,6 +106,7 @@ impl Ready {
             let access = Access::Create { name: &name, size, mode: OURS };
             let clearance = guard::clear(setting.root, &target.named, access, uses.direct)?;
             leftover::lock(&clearance);
+            self.make_own(setting, &target.named)?;
             return self.make(setting, clearance, target, size, uses, ui);
         }
         let mut clearance = existing(setting.root, &target, uses, setting.destroy, setting.overwrite_shared)?;
@@ -106,6 +116,24 @@ impl Ready {
         self.hold(clearance, target, TargetEnd::Stays)?;
         self.open_cached(uses)?;
         Ok(true)
+    }
+
+    /// The files that steps have of their own in a folder.
+    fn make_own(&mut self, setting: &ReadySetting<'_>, folder: &Path) -> Result<(), Failure> {
+        for step in driving(setting.plan, folder).filter(|s| s.file_state != FileState::Filled) {
+            // The files of a folder and those of steps are counted apart.
+            let name = leftover::name(false, 1000 + self.own.len());
+            let size = step.size.unwrap_or_default();
+            let access = Access::Create { name: &name, size: Bytes(0), mode: OURS };
+            let clearance = Arc::new(guard::clear(setting.root, folder, access, step.direct)?);
+            leftover::lock(&clearance);
+            let (own, named) = (clearance.clone(), folder.to_path_buf());
+            // Known to be ours before anything can fail, so that the file goes away.
+            self.own.push(OwnFile { step: step.name.clone(), named, clearance, size });
+            begin_file(&own, step.file_state, size)
+                .with_context(|| format!("making room for the file of step '{}'", step.name))?;
+        }
+        Ok(())
     }
 
     /// A test file of our own.
@@ -277,9 +305,13 @@ impl Ready {
 
     /// The files that the engine drives in a step.
     pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
-        let target = |t: &Held| Target {
-            clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
-            size: t.record.size_bytes,
+        let own = |t: &Held| self.own.iter().find(|o| o.step == step.name && o.named == t.record.named);
+        let target = |t: &Held| match own(t) {
+            Some(own) => Target { clearance: Some(own.clearance.clone()), size: own.size },
+            None => Target {
+                clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
+                size: t.record.size_bytes,
+            },
         };
         let targets: Vec<Target> = self.of(plan, step).map(target).collect();
         if targets.is_empty() { vec![Target { clearance: None, size: NULL_SIZE }] } else { targets }
@@ -350,6 +382,14 @@ impl Ready {
 
 impl Drop for Ready {
     fn drop(&mut self) {
+        for own in &self.own {
+            if let Err(e) = own.clearance.remove_created() {
+                let path = own.clearance.path().display();
+                screen::say(&format!(
+                    "volproof: the test file {path} could not be removed: {e}; remove it by hand\n"
+                ));
+            }
+        }
         for held in &self.open {
             if !matches!(held.end, TargetEnd::Stays) {
                 leftover::say_if_moved(&held.first);

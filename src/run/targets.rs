@@ -11,7 +11,7 @@ use super::pipeline::Options;
 use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
-use crate::plan::{EngineKind, Plan, Step};
+use crate::plan::{EngineKind, FileState, Plan, Step};
 use crate::prepare;
 use crate::sample::Direction;
 use crate::unit::Bytes;
@@ -102,7 +102,7 @@ impl Uses {
 }
 
 /// The steps that send I/O to a target.
-fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
+pub(super) fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
     plan.steps
         .iter()
         .filter(move |s| s.engine != EngineKind::Null && plan.targets_of(s).iter().any(|t| t == named))
@@ -314,24 +314,29 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let path = target.named.display();
     for step in driving(plan, &target.named) {
         let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
+        let own = step.size.filter(|_| step.file_state != FileState::Filled);
+        if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.laid.is_none()) {
+            return bad("file-state makes a file for the step: name a folder on the volume".into());
+        }
+        let room = own.unwrap_or(target.size);
         if let Some(size) = step.size
-            && step.offset.0.saturating_add(size.0) > target.size.0
+            && step.offset.0.saturating_add(size.0) > room.0
         {
             return bad(format!(
                 "offset {} + size {} lie beyond its {}: use a smaller --size",
-                step.offset, size, target.size
+                step.offset, size, room
             ));
         }
-        let without = (0..step.numjobs).find(|j| Region::of_job(step, target.size, *j).is_none());
+        let without = (0..step.numjobs).find(|j| Region::of_job(step, room, *j).is_none());
         if let (Some(job), Some(distance)) = (without, step.offset_increment) {
             return bad(format!(
                 "the part of job {job}, {job} times {distance} after that of the first, does not lie within its {}: \
                  use a smaller offset-increment or size, or fewer jobs",
-                target.size
+                room
             ));
         }
         if without.is_some() {
-            let (size, block) = (target.size, step.largest_block());
+            let (size, block) = (room, step.largest_block());
             return bad(match step.numjobs {
                 1 => format!("{size} do not hold a block of {block}: use a smaller --bs"),
                 jobs => format!(

@@ -271,6 +271,7 @@ mod tests {
                 fixed: 0,
                 data: None,
                 datasync: true,
+                sync: None,
                 end_fsync: false,
                 continue_on_error: false,
                 control: Arc::new(Control::default()),

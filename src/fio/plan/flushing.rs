@@ -1,13 +1,14 @@
-//! When written data is flushed: `fsync`, `fdatasync`, `end_fsync`, `fsync_on_close`.
+//! When written data is made durable: `fsync`, `fdatasync`, `sync`, `end_fsync`, `fsync_on_close`.
 
 use super::super::job::Job;
 use super::{FioWords, Obstacles, whole};
-use crate::plan::{Pattern, Step};
+use crate::plan::{Pattern, Step, SyncWrites};
 use crate::sample::Direction;
 
 /// The flushes of a job.
 pub(super) fn from(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     (step.fsync, step.datasync) = flushes(job, step.rw, obstacles);
+    step.sync = job.choice("sync").filter(|_| writes(step.rw)).and_then(synced);
     step.end_fsync = writes(step.rw) && (job.flag("end_fsync") || job.flag("fsync_on_close"));
 }
 
@@ -16,9 +17,17 @@ pub(super) fn to(step: &Step, words: &mut FioWords) {
     if step.fsync > 0 {
         words.set(if step.datasync { "fdatasync" } else { "fsync" }, step.fsync.to_string());
     }
+    if let Some(sync) = step.sync {
+        words.set("sync", sync.to_string());
+    }
     if step.end_fsync {
         words.set("end_fsync", "1");
     }
+}
+
+/// fio opens the file with the flag; each write of ours carries it.
+fn synced(word: &str) -> Option<SyncWrites> {
+    if word == "1" { Some(SyncWrites::Sync) } else { word.parse().ok() }
 }
 
 fn writes(rw: Pattern) -> bool {

@@ -34,7 +34,7 @@ pub use job_files::{JobFile, Layout, PathKind, split, stripped, targets};
 
 use super::job::{Job, Limit};
 use super::option::Support;
-use crate::plan::{EngineKind, Plan, Step};
+use crate::plan::{EngineKind, FileState, Plan, Step};
 use crate::unit::Bytes;
 
 /// A command that runs on volproof's own engine.
@@ -259,6 +259,11 @@ impl FioWords {
 pub(super) fn words_of(step: &Step, size: Option<Bytes>, seed: u64) -> Result<FioWords, String> {
     if step.simulate.is_some() {
         return Err("fio has no simulated device".into());
+    }
+    if step.file_state != FileState::Filled {
+        return Err(
+            "fio does not begin its file anew for each pass (file-state): leave file-state out".into()
+        );
     }
     let mut words = FioWords::default();
     words.set("ioengine", step.engine.to_string());

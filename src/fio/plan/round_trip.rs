@@ -92,7 +92,7 @@ fn rest() -> impl Strategy<Value = Step> {
     (
         select(distributions.to_vec()),
         (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()),
-        (0..64u32, any::<bool>(), any::<bool>()),
+        (0..64u32, any::<bool>(), any::<bool>(), select(vec![None, Some("dsync"), Some("sync")])),
         (proptest::option::of(1..500u64), any::<bool>()),
         (select(vec![0, 30, 100]), any::<bool>()),
         any::<bool>(),
@@ -101,7 +101,7 @@ fn rest() -> impl Strategy<Value = Step> {
             |(
                 distribution,
                 (map, poll, sq, buffered),
-                (fsync, datasync, end),
+                (fsync, datasync, end, sync),
                 (rate, poisson),
                 (share, refill),
                 pin,
@@ -115,6 +115,7 @@ fn rest() -> impl Strategy<Value = Step> {
                     fsync,
                     datasync,
                     end_fsync: end,
+                    sync: sync.map(|word| word.parse().expect("a durability")),
                     rate_iops: rate.map(|r| r as f64 * 100.0),
                     arrival: if poisson { Arrival::Poisson } else { Arrival::Fixed },
                     compressible: share,
@@ -167,6 +168,7 @@ fn step() -> impl Strategy<Value = Step> {
             fsync,
             datasync: fsync == 0 || rest.datasync,
             end_fsync: writes && !iopoll && rest.end_fsync,
+            sync: rest.sync.filter(|_| writes),
             // A rate of each job and direction is a whole number in fio.
             rate_iops: rate
                 .filter(|_| !mixed || (1..100).contains(&load.rwmix))

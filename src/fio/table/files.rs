@@ -39,9 +39,9 @@ const SYNC_FILE_RANGE: &[OptionWord] = &[
 const SYNC: &[OptionWord] = &[
     OptionWord::native("none", "no"),
     OptionWord::native("0", "no"),
-    OptionWord::fio_only("sync", "O_SYNC", "files are opened without O_SYNC; fsync=1 is near to it"),
-    OptionWord::fio_only("1", "O_SYNC", "files are opened without O_SYNC; fsync=1 is near to it"),
-    OptionWord::fio_only("dsync", "O_DSYNC", "files are opened without O_DSYNC; fdatasync=1 is near to it"),
+    OptionWord::native("sync", "as with O_SYNC"),
+    OptionWord::native("1", "as with O_SYNC"),
+    OptionWord::native("dsync", "as with O_DSYNC"),
 ];
 
 const WRITE_HINT: &[OptionWord] = &[
