@@ -12,12 +12,13 @@ use crate::course::suites;
 use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
+use crate::fit::Disturbance;
 use crate::fleet::RankOf;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
-use crate::suggested::{Suggested, presets};
+use crate::suggested::{Suggested, applications, presets};
 use crate::unit::{Bytes, Nanos};
 use crate::verdict_command::VerdictArgs;
 
@@ -92,6 +93,13 @@ const COLD_EXAMPLES: &str = "Examples:\n  \
     volproof cold /dev/vdb             before the first test of a volume made from a snapshot\n  \
     volproof cold /dev/vdb --dry-run   time, and nothing else";
 
+const FIT_EXAMPLES: &str = "Examples:\n  \
+    volproof fit /var/lib/etcd --for etcd             on a file made there\n  \
+    volproof fit . --for etcd:heavy,cockroachdb:vcpus=8\n  \
+    volproof fit . --for etcd --beside 50MB/s         while a backup reads\n  \
+    volproof fit /dev/vdb --for aerospike:x=30 --destroy SERIAL\n  \
+    volproof fits etcd                                load, needs, sources";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -113,6 +121,11 @@ pub enum CliCommand {
     /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks twice
     #[command(after_help = COLD_EXAMPLES)]
     Cold(Box<ColdArgs>),
+    /// Run the loads that applications publish, and say for which of them the volume is good enough
+    #[command(after_help = FIT_EXAMPLES)]
+    Fit(Box<FitArgs>),
+    /// List the applications that `fit` knows, or show one with its load, needs and sources
+    Fits(FitsArgs),
     /// Print what `run` with the same options would do, and do nothing
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -169,6 +182,10 @@ pub struct PlanArgs {
     /// Plan file (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub plan: Option<PathBuf>,
+    /// Run the loads of these applications (behind those of --preset, --plan or --rw), and judge their needs
+    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Plan",
+          value_parser = Suggested(applications), hide_possible_values = true)]
+    pub fit: Option<String>,
     /// Count I/O errors and go on
     #[arg(long, help_heading = "Plan")]
     pub continue_on_error: bool,
@@ -362,6 +379,59 @@ pub struct ColdArgs {
     /// How it is done
     #[command(flatten)]
     pub how: CourseArgs,
+}
+
+/// The applications that a volume is tested for, and where the results go.
+#[derive(clap::Args, Debug)]
+pub struct FitArgs {
+    /// A folder on the volume (test files are made there); for loads on raw devices a block device
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Applications, each with its grade and its parameters
+    #[arg(long = "for", value_name = "APP[:GRADE][:KEY=N],...", value_parser = Suggested(applications),
+          hide_possible_values = true, required = true, help_heading = "Applications")]
+    pub applications: String,
+    /// Read so much a second beside each load, as a backup or a compaction does
+    #[arg(long, value_name = "SIZE/s", help_heading = "Applications")]
+    pub beside: Option<Disturbance>,
+    /// Time of each step [default: that of the application]
+    #[arg(long, value_name = "TIME", help_heading = "Applications")]
+    pub runtime: Option<Nanos>,
+    /// A file whose applications replace or add to those that are shipped
+    #[arg(long, value_name = "FILE", help_heading = "Applications")]
+    pub catalog: Option<PathBuf>,
+    /// Try it without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
+    #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Applications")]
+    pub simulate: Option<Simulated>,
+    /// Judge a simulated device as if it were a volume
+    #[arg(long, help_heading = "Applications")]
+    pub judge_simulated: bool,
+    /// Print the plan, and do nothing
+    #[arg(long, help_heading = "Applications")]
+    pub dry_run: bool,
+    /// The files that may be overwritten
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// The test file
+    #[command(flatten)]
+    pub file: TestFileArgs,
+    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
+    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
+    pub tune: Option<TuneMode>,
+    /// Where results go
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which application to show.
+#[derive(clap::Args, Debug)]
+pub struct FitsArgs {
+    /// The application [default: a line for each]
+    #[arg(value_name = "APP", value_parser = Suggested(applications), hide_possible_values = true)]
+    pub application: Option<String>,
+    /// A file whose applications replace or add to those that are shipped
+    #[arg(long, value_name = "FILE")]
+    pub catalog: Option<PathBuf>,
 }
 
 /// Options that every course has.

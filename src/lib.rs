@@ -17,6 +17,7 @@ pub mod environment;
 pub mod exit;
 pub mod explain;
 pub mod fio;
+pub mod fit;
 pub mod fleet;
 pub mod foreign;
 pub mod guard;

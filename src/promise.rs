@@ -18,8 +18,9 @@ use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
 use crate::device::cloud::{self, CloudVolume, Machine};
 use crate::device::{self, Block, Root};
+use crate::fit::{AskedApplication, FitCatalogue, FitRequest};
 use crate::report::promise as report;
-use crate::suggested::{Suggested, instances, volume_types};
+use crate::suggested::{Suggested, applications, instances, volume_types};
 use crate::unit::Bytes;
 
 /// Arguments of `promise`.
@@ -66,6 +67,13 @@ pub struct PromiseArgs {
     #[arg(long, value_name = "SIZE", help_heading = "Catalogue", value_parser = parse_need_throughput,
           conflicts_with_all = ["size", "iops", "throughput", "with"])]
     pub need_throughput: Option<Bytes>,
+    /// Lists the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
+    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Catalogue", value_parser = Suggested(applications),
+          hide_possible_values = true, conflicts_with_all = ["iops", "throughput", "with", "need_iops", "need_throughput", "list", "search"])]
+    pub need_fit: Option<String>,
+    /// A provider, for --list and --need-*; the same as naming it in place of TYPE
+    #[arg(long, value_name = "NAME", conflicts_with = "kind", help_heading = "Catalogue")]
+    pub provider: Option<String>,
     /// A file whose entries replace or add to the catalogue
     #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
     pub catalog: Option<PathBuf>,
@@ -109,8 +117,11 @@ fn answer_on(
     if args.list || args.search.is_some() {
         return listed(args, &catalogue);
     }
-    if args.need_iops.is_some() || args.need_throughput.is_some() {
+    if args.need_iops.is_some() || args.need_throughput.is_some() || args.need_fit.is_some() {
         return fitting(args, &catalogue);
+    }
+    if args.provider.is_some() {
+        bail!("--provider narrows --list and --need-*: give one of these");
     }
     match args.kind.as_deref() {
         None => here(args, &catalogue, root, machine(&catalogue), None),
@@ -217,8 +228,7 @@ fn here(
 }
 
 fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
-    let provider =
-        args.kind.as_deref().map(|p| catalogue.provider_id(p.trim_end_matches(':'))).transpose()?;
+    let provider = provider(args, catalogue)?;
     let volumes: Vec<&Volume> = match &args.search {
         Some(text) => catalogue.search(text),
         None => catalogue.volumes.iter().filter(|v| provider.is_none_or(|p| v.provider == p)).collect(),
@@ -230,18 +240,41 @@ fn listed(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
     if args.json { json(&report::list_json(&volumes)) } else { Ok(report::list_text(&volumes)) }
 }
 
+/// The provider that a list is narrowed to.
+fn provider<'a>(args: &PromiseArgs, catalogue: &'a Catalogue) -> anyhow::Result<Option<&'a str>> {
+    let named = args.provider.as_deref().or(args.kind.as_deref());
+    Ok(named.map(|p| catalogue.provider_id(p.trim_end_matches(':'))).transpose()?)
+}
+
 fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> {
-    let provider =
-        args.kind.as_deref().map(|p| catalogue.provider_id(p.trim_end_matches(':'))).transpose()?;
-    let need = Need {
+    let provider = provider(args, catalogue)?;
+    let mut need = Need {
         iops: args.need_iops.map(|n| n as f64),
         bytes: args.need_throughput.map(|b| b.0 as f64),
         block: args.bs,
         instance: args.instance.clone(),
         at: args.at.clone(),
+        least_gib: None,
     };
+    let mut told = String::new();
+    if let Some(applications) = &args.need_fit {
+        let asked = applications.parse::<FitRequest>()?.select(FitCatalogue::shipped())?.0;
+        need.iops =
+            Some(asked.applications.iter().filter_map(AskedApplication::iops).sum()).filter(|n| *n > 0.0);
+        need.bytes = Some(asked.applications.iter().filter_map(AskedApplication::throughput).sum())
+            .filter(|n| *n > 0.0);
+        need.least_gib = args.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64);
+        told = report::needs_text(&asked);
+        if need.iops.is_none() && need.bytes.is_none() {
+            bail!("no rate is known to look volumes up by:\n{}", told.trim_end());
+        }
+    }
     let fits = catalogue.fits(&need, provider)?;
-    if args.json { json(&report::fits_json(&fits)) } else { Ok(report::fits_text(&fits, &need)) }
+    if args.json {
+        return json(&report::fits_json(&fits));
+    }
+    let gap = if told.is_empty() { "" } else { "\n" };
+    Ok(report::fits_text(&fits, &need) + gap + &told)
 }
 
 fn json(value: &serde_json::Value) -> anyhow::Result<String> {

@@ -14,6 +14,7 @@ use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
 use crate::device::{Root, cloud};
+use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
 use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;
@@ -234,6 +235,19 @@ pub fn claim(args: &PromiseOptions, record: &mut Record) -> anyhow::Result<()> {
     });
     if named != record.claimed {
         record.claimed = named;
+        verdict::seal(record);
+    }
+    Ok(())
+}
+
+/// Holds a stored Record or a report against the needs of applications, as `--fit` names them.
+///
+/// # Errors
+/// Of input: an unknown application.
+pub fn ask(applications: Option<&str>, judge_simulated: bool, record: &mut Record) -> anyhow::Result<()> {
+    if let Some(words) = applications {
+        let (asked, _) = words.parse::<FitRequest>()?.select(FitCatalogue::shipped())?;
+        record.asked = Some(AskedFits { judge_simulated, ..asked });
         verdict::seal(record);
     }
     Ok(())

@@ -36,6 +36,7 @@ use crate::catalogue::Promise;
 use crate::device::Facts;
 use crate::doubt::Doubt;
 use crate::environment::Environment;
+use crate::fit::AskedFits;
 use crate::plan::{Plan, Step};
 use crate::stats::compare::Comparison;
 use crate::tune::ab::Effect;
@@ -66,7 +67,7 @@ pub use same_time::{TimedRun, company};
 pub use step_record::{CpuRecord, ErrorRecord, IoError, OpenLoopRecord, StepRecord, StepTarget};
 pub use suite_answer::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 pub use together::Together;
-pub use verdict::{Claim, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};
+pub use verdict::{Claim, ClaimedNeed, Delivered, Metric, Outcome, Untested, Verdict, WarmUpCut};
 
 /// The value of `schema`.
 pub const SCHEMA: &str = "volproof.record";
@@ -130,7 +131,10 @@ pub struct Record {
     /// The promise to the targets, where one was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed: Option<Claimed>,
-    /// Whether the promise was kept; absent where none was named.
+    /// The applications whose needs the run is held against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked: Option<AskedFits>,
+    /// Whether the promise was kept, and the needs are met; absent where none was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
     /// The limits of each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.

@@ -4,6 +4,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 
 use crate::catalogue::catalogue_file::Catalogue;
+use crate::fit::FitCatalogue;
 use crate::plan::PRESETS;
 
 /// Takes any text, and offers these values to the shell.
@@ -30,6 +31,11 @@ impl TypedValueParser for Suggested {
 /// The names of the presets.
 pub fn presets() -> Vec<String> {
     PRESETS.iter().map(|preset| preset.name.to_string()).collect()
+}
+
+/// The applications that `fit` knows.
+pub fn applications() -> Vec<String> {
+    FitCatalogue::shipped().applications.iter().map(|a| a.id.clone()).collect()
 }
 
 /// The volume types in their current edition. The provider stands before a name only where others have that name too, since bash takes

@@ -24,6 +24,8 @@ pub struct Need {
     pub instance: Option<String>,
     /// The date of the promise of the instance.
     pub at: Option<String>,
+    /// The least capacity, in GiB.
+    pub least_gib: Option<f64>,
 }
 
 /// The smallest volume of one type that promises what is needed.
@@ -97,6 +99,10 @@ impl Offer<'_> {
             throughput: sells_throughput.then_some(Choice::Most),
         };
         let [lo, hi] = v.capacity_gib;
+        let lo = self.need.least_gib.map_or(lo, |gib| gib.max(lo));
+        if lo > hi {
+            return None;
+        }
         let gib = least(lo, hi, |gib| self.meets(gib, most))?;
         let range = |bought: Bought| {
             let level = self.promise(gib, bought)?.volumes.into_iter().next()?.level;
@@ -182,6 +188,9 @@ mod tests {
         assert_eq!(fit(&iops(1e5), "alibaba:cloud_essd.PL1"), None);
         assert_eq!(fit(&iops(16_000.0), "aws:gp3"), Some((32.0, Some(16_000.0), Some(125.0))));
         assert_eq!(fit(&iops(5_000.0), "azure:Premium_LRS"), Some((513.0, None, None)));
+        let large = Need { least_gib: Some(500.0), ..iops(16_000.0) };
+        assert_eq!(fit(&large, "aws:gp3"), Some((500.0, Some(16_000.0), Some(125.0))));
+        assert_eq!(fit(&Need { least_gib: Some(1e9), ..Need::default() }, "aws:gp3"), None);
     }
 
     #[test]

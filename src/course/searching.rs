@@ -6,12 +6,11 @@
 //! percentile and the confirmation need, and a load that is still undecided is refused. So the load that is found has passed a long trial.
 //! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
 
-use statrs::distribution::{Beta, ContinuousCDF};
-
 use super::{Course, FinishedStep, Forecast};
 use crate::hist::{Sparse, bucket};
 use crate::plan::{LoadSearch, Step};
 use crate::record::{Claimed, CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
+use crate::stats::level::share_bounds;
 use crate::stats::mean_latency::MeanLatency;
 use crate::stats::percentile::{effective_samples_above, pooled};
 use crate::unit::{Nanos, total};
@@ -128,14 +127,6 @@ pub(super) fn named<'a>(finished: &'a [FinishedStep], name: &str) -> Option<&'a 
     finished.iter().find(|f| f.step.name == name)
 }
 
-/// The two-sided 95 % interval of a share, from `k` of `n` independent samples, which need not be whole (Clopper and Pearson 1934).
-fn share_interval(k: f64, n: f64) -> (f64, f64) {
-    let beta = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(p.round(), |beta| beta.inverse_cdf(p));
-    let low = if k <= 0.0 { 0.0 } else { beta(k, n - k + 1.0, 0.025) };
-    let high = if k >= n { 1.0 } else { beta(k + 1.0, n - k, 0.975) };
-    (low, high)
-}
-
 /// The rate, rounded to a number that people can type.
 fn rounded(rate: f64) -> f64 {
     let digits = 3 - (rate.max(1e-3).log10().floor() as i32);
@@ -153,7 +144,7 @@ impl LoadSearch {
         let edge = bucket(self.limit.0);
         let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
         let effective = effective_samples_above(seconds, self.limit);
-        let (low, high) = share_interval(above * effective, effective);
+        let (low, high) = share_bounds(above * effective, effective);
         let outcome = if high <= 1.0 - share {
             TrialOutcome::Holds
         } else if low > 1.0 - share {

@@ -22,6 +22,7 @@ use crate::record::{
 };
 use crate::report::fleet_text;
 use crate::result_file::{self, LoadError};
+use crate::suggested::{Suggested, applications};
 use crate::unit::grouped;
 use crate::verdict;
 use crate::verdict::better::{self, Better};
@@ -38,6 +39,10 @@ pub struct ExplainArgs {
     /// The promise to judge the results against
     #[command(flatten)]
     pub claim: PromiseOptions,
+    /// The applications whose needs of flushes the result is held against; of a Record of `fit` all its needs
+    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
+          hide_possible_values = true)]
+    pub fit: Option<String>,
     /// Writes JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -146,7 +151,8 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for file in &args.files {
         let told = content(file).and_then(|bytes| {
-            explained(file, &bytes, &args.claim).with_context(|| format!("cannot explain {}", file.display()))
+            explained_for(file, &bytes, &args.claim, args.fit.as_deref())
+                .with_context(|| format!("cannot explain {}", file.display()))
         });
         match told {
             Ok(found) => all.extend(found),
@@ -178,8 +184,20 @@ fn content(file: &Path) -> anyhow::Result<Vec<u8>> {
 /// # Errors
 /// When it is no result, or the promise cannot be told.
 pub fn explained(file: &Path, bytes: &[u8], claim: &PromiseOptions) -> anyhow::Result<Vec<Explained>> {
+    explained_for(file, bytes, claim, None)
+}
+
+/// The same held against the needs of applications.
+fn explained_for(
+    file: &Path,
+    bytes: &[u8],
+    claim: &PromiseOptions,
+    fit: Option<&str>,
+) -> anyhow::Result<Vec<Explained>> {
     let reports = match result_file::of_bytes(bytes, file).map_err(without_path)? {
-        result_file::Found::Record(record) => return Ok(vec![of_record(file, *record, claim, MOST_RUNS)?]),
+        result_file::Found::Record(record) => {
+            return Ok(vec![of_record(file, *record, claim, fit, MOST_RUNS)?]);
+        }
         result_file::Found::Reports(reports) => reports,
     };
     let several = reports.len() > 1;
@@ -196,7 +214,7 @@ pub fn explained(file: &Path, bytes: &[u8], claim: &PromiseOptions) -> anyhow::R
             more_runs += report.runs();
             continue;
         }
-        let told = of_record(file, report.record(), claim, room)?;
+        let told = of_record(file, report.record(), claim, fit, room)?;
         // A report without runs takes room too: a file may hold any number of them.
         room = room.saturating_sub(told.runs.len().max(1));
         all.push(told);
@@ -229,6 +247,7 @@ fn of_record(
     file: &Path,
     mut record: Record,
     claim: &PromiseOptions,
+    fit: Option<&str>,
     most: usize,
 ) -> anyhow::Result<Explained> {
     let count = record.report.as_ref().and_then(|r| r.runs).unwrap_or(record.steps.len());
@@ -239,6 +258,7 @@ fn of_record(
         verdict::seal(&mut record);
     }
     promise_options::claim(claim, &mut record)?;
+    promise_options::ask(fit, claim.judge_simulated, &mut record)?;
     let (found, verdict) = verdict::judged(&record);
     let runs =
         record.steps.iter().zip(found).map(|(step, diagnosis)| run(&record, step, diagnosis)).collect();

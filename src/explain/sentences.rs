@@ -1,7 +1,10 @@
 //! One run in sentences: the load, its figures, its latencies, Little's law, and the rule of etcd for flushes.
 
+use std::collections::BTreeMap;
+
 use crate::diagnose::Summary;
 use crate::diagnose::cap::megabytes as rate;
+use crate::fit::{FigureKind, FitCatalogue, Grade, NeedBound};
 use crate::record::{
     Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
 };
@@ -265,18 +268,22 @@ fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     words.into()
 }
 
-/// The latency that etcd allows 99 % of its flushes (etcd documentation, FAQ: "99th percentile duration of wal_fsync should be under
-/// 10ms").
-const ETCD_P99: Nanos = Nanos::millis(10);
-/// Sequential writes a second that etcd asks for (etcd documentation, hardware recommendations): at least, and under a heavy load.
-const ETCD_RATES: [f64; 2] = [50.0, 500.0];
+/// The latency that etcd allows 99 % of its flushes, and flushes a second that it asks for: at least, and under a heavy load.
+fn etcd_rule() -> Option<(Nanos, [f64; 2])> {
+    let etcd = FitCatalogue::shipped().application("etcd").ok()?;
+    let needs = etcd.needs(&BTreeMap::new()).ok()?;
+    let latency = needs.iter().find(|n| matches!(n.bound, NeedBound::AtMost(_)))?.bound.value();
+    let rate = |grade| needs.iter().find(|n| n.grade == grade && n.figure.kind == FigureKind::Iops);
+    let rates = (rate(Grade::Minimum)?.bound.value(), rate(Grade::Heavy)?.bound.value());
+    Some((Nanos(latency as u64), [rates.0, rates.1]))
+}
 
 /// The rule of etcd, for a run with flushes.
 pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String> {
-    let [least, heavy] = ETCD_RATES;
-    let rule = format!("99 % of flushes within {ETCD_P99}, {least} a second ({heavy} under a heavy load)");
+    let (limit, [least, heavy]) = etcd_rule()?;
+    let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
     if let Some((latency, a_second)) = step.reported.as_deref().and_then(durable_writes) {
-        let answer = etcd_of_mean(latency, a_second);
+        let answer = etcd_of_mean(latency, a_second, limit, [least, heavy]);
         return Some(format!("asks for {rule}; of a write and its flush together: {answer}"));
     }
     let p99 = match &step.reported {
@@ -289,7 +296,7 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         let missing = if p99.is_none() { "percentiles" } else { "count" };
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
     };
-    let answer = match (p99 <= ETCD_P99, x) {
+    let answer = match (p99 <= limit, x) {
         (false, _) => "too slow for etcd",
         (true, x) if x < least => "too few for etcd",
         (true, x) if x < heavy => "enough for etcd, but not under a heavy load",
@@ -307,26 +314,25 @@ fn durable_writes(told: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
 }
 
 /// The rule by a mean, and by the longest where it is told. So many flushes a second were done.
-fn etcd_of_mean(l: &ReportedLatency, a_second: f64) -> String {
-    let [least, heavy] = ETCD_RATES;
+fn etcd_of_mean(l: &ReportedLatency, a_second: f64, limit: Nanos, [least, heavy]: [f64; 2]) -> String {
     let rate = figure(a_second);
     if a_second < least {
         return format!("{rate} a second are too few for etcd");
     }
     let enough = if a_second < heavy { "but not under a heavy load" } else { "under a heavy load too" };
     // No more than mean / limit of the flushes can have taken the limit or longer (Markov's inequality).
-    let longer = l.mean / ETCD_P99.0 as f64;
+    let longer = l.mean / limit.0 as f64;
     let mean = Nanos(l.mean.round() as u64);
-    if l.max.0 > 0 && l.max <= ETCD_P99 {
+    if l.max.0 > 0 && l.max <= limit {
         format!("all within {} and {rate} a second are enough for etcd, {enough}", l.max)
     } else if longer <= 0.01 {
         format!(
-            "a mean of {mean} leaves no more than {} % above {ETCD_P99}, and {rate} a second are enough, {enough}",
+            "a mean of {mean} leaves no more than {} % above {limit}, and {rate} a second are enough, {enough}",
             significant(100.0 * longer)
         )
     } else {
         format!(
-            "{rate} a second are enough, {enough}; a mean of {mean} does not tell how long 99 % took (up to {} % may have taken {ETCD_P99} or longer)",
+            "{rate} a second are enough, {enough}; a mean of {mean} does not tell how long 99 % took (up to {} % may have taken {limit} or longer)",
             significant((100.0 * longer).min(100.0))
         )
     }

@@ -99,6 +99,12 @@ impl StepOptions {
         self.given.iter().any(|(key, _)| key.field == field)
     }
 
+    /// The first option that was given and is none of these fields, as a user types it.
+    pub fn other_than(&self, fields: &[&str]) -> Option<String> {
+        let given = self.given.iter().map(|(key, _)| key);
+        given.filter(|key| !fields.contains(&key.field)).map(|key| format!("--{}", key.name())).next()
+    }
+
     /// Lays these options over a step.
     pub fn apply(&self, step: &mut Step) {
         for (key, value) in &self.given {

@@ -40,6 +40,7 @@ impl Record {
             resumed_after: Vec::new(),
             warnings: Vec::new(),
             claimed: None,
+            asked: None,
             verdict: None,
             findings: None,
             lookup: Default::default(),

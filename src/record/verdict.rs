@@ -5,6 +5,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::fit::{Grade, NeedConfidence};
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::Event;
 
@@ -55,10 +56,14 @@ pub enum Metric {
     Throughput,
     /// Mean latency in nanoseconds.
     Latency,
+    /// A percentile of latencies in nanoseconds; no provider promises one.
+    Percentile,
+    /// Share of the I/Os above a latency, 0 to 1; no provider promises one.
+    SlowShare,
 }
 
 impl Metric {
-    /// All, in the order in which they are told.
+    /// Those that providers promise, in the order in which they are told.
     pub const ALL: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
 
     /// The word.
@@ -67,11 +72,36 @@ impl Metric {
             Metric::Iops => "IOPS",
             Metric::Throughput => "throughput",
             Metric::Latency => "latency",
+            Metric::Percentile => "latency percentile",
+            Metric::SlowShare => "slow I/Os",
         }
+    }
+
+    /// The figure has to stay below its limit.
+    pub fn less_is_better(self) -> bool {
+        matches!(self, Metric::Latency | Metric::Percentile | Metric::SlowShare)
     }
 }
 
-/// A promise held against a step.
+/// The need of an application that a claim is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimedNeed {
+    /// The application with its scale: `CockroachDB (vcpus=8, minimum)`.
+    pub application: String,
+    /// The figure in words: `p99 of flushes`.
+    pub figure: String,
+    /// How much is asked with it.
+    pub grade: Grade,
+    /// Where it was published.
+    pub source: String,
+    /// The edition or the date.
+    pub as_of: String,
+    /// How sure it is.
+    pub confidence: NeedConfidence,
+}
+
+/// A promise, or the need of an application, held against a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
@@ -79,9 +109,12 @@ pub struct Claim {
     pub step: String,
     /// The quantity.
     pub metric: Metric,
+    /// The need; absent for the promise of a provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub need: Option<ClaimedNeed>,
     /// The answer.
     pub outcome: Outcome,
-    /// The promise.
+    /// The promise, or the limit of the need.
     pub promised: f64,
     /// The limit that decides: the promise with its tolerance.
     pub limit: f64,
@@ -120,6 +153,16 @@ pub struct Claim {
     /// The command that can decide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+impl Claim {
+    /// The claim in a few words: `IOPS`, `p99 of flushes for etcd (minimum)`.
+    pub fn title(&self) -> String {
+        match &self.need {
+            Some(need) => format!("{} for {}", need.figure, need.application),
+            None => self.metric.name().into(),
+        }
+    }
 }
 
 /// Share of the seconds that delivered 90 % of the promise.
@@ -176,6 +219,9 @@ pub struct Verdict {
     pub tolerance: f64,
     /// Each promise that a step tested.
     pub claims: Vec<Claim>,
+    /// Needs of higher grades than those that were asked for: they decide nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beyond: Vec<Claim>,
     /// Promises that no step tested.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub untested: Vec<Untested>,

@@ -3,10 +3,12 @@
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
 use crate::doubt::Severity;
-use crate::record::{Claim, DirectionSummary, Metric, Outcome, Record, State, StepRecord, Verdict};
+use crate::record::{
+    Claim, ClaimedNeed, DirectionSummary, Metric, Outcome, Record, State, StepRecord, Verdict,
+};
 use crate::sample::Direction;
 use crate::unit::significant;
-use crate::verdict::{self, figure};
+use crate::verdict::{self, figure, figures};
 
 /// The head of every result.
 pub struct Headline {
@@ -105,12 +107,16 @@ pub fn against(v: &Verdict) -> String {
             format!("; {all} were not tested")
         }
     };
-    format!("against {}, tolerance {tolerance} %{rest}", v.against)
+    let tolerance = match v.claims.iter().any(|c| c.need.is_none()) || v.claims.is_empty() {
+        true => format!(", tolerance {tolerance} %"),
+        false => String::new(),
+    };
+    format!("against {}{tolerance}{rest}", v.against)
 }
 
 /// The claim that is told first: of the gravest outcome the one furthest from its promise.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
-    let distance = |c: &Claim| if c.metric == Metric::Latency { -c.ratio } else { c.ratio };
+    let distance = |c: &Claim| if c.metric.less_is_better() { -c.ratio } else { c.ratio };
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
     of_outcome.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
@@ -121,6 +127,7 @@ fn amount(metric: Metric, v: f64) -> String {
         Metric::Iops => format!("{} IOPS", figure(metric, v)),
         Metric::Throughput => figure(metric, v),
         Metric::Latency => format!("{} mean latency", figure(metric, v)),
+        Metric::Percentile | Metric::SlowShare => figure(metric, v),
     }
 }
 
@@ -128,6 +135,9 @@ fn amount(metric: Metric, v: f64) -> String {
 pub fn answer(record: &Record, v: &Verdict) -> String {
     let Some(c) = gravest(v) else { return measured(record) };
     let (measured, promised) = (amount(c.metric, c.measured), figure(c.metric, c.promised));
+    if let Some(need) = &c.need {
+        return fit_answer(v, c, need);
+    }
     let percent = significant(c.ratio * 100.0);
     let volumes = record.claimed.as_ref().map_or(1, |c| c.promise.volumes.len());
     let each = record.fleet.as_ref().is_some_and(|f| !f.volumes.is_shared());
@@ -158,6 +168,24 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         Outcome::Invalid => {
             format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
         }
+    }
+}
+
+/// The sentence of a verdict whose closest claim is the need of an application.
+fn fit_answer(v: &Verdict, c: &Claim, need: &ClaimedNeed) -> String {
+    let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
+    let measured = measured.concat();
+    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
+    let figures = format!("{} are {measured}, {side} {limit} are asked for", need.figure);
+    let whom = &need.application;
+    match c.outcome {
+        Outcome::Pass if v.claims.len() == 1 => format!("Good enough for {whom}: {figures}."),
+        Outcome::Pass => {
+            format!("Good enough in all {} tests; the closest is {whom}: {figures}.", v.claims.len())
+        }
+        Outcome::Fail => format!("Not good enough for {whom}: {figures}."),
+        Outcome::Inconclusive => format!("Not decided for {whom}: {figures}."),
+        Outcome::Invalid => format!("This run cannot judge the need of {whom}."),
     }
 }
 

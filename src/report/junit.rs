@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use super::headline::{Headline, judged};
+use super::verdict_text::asks;
 use crate::output::screen::visible;
 use crate::record::{Claim, Outcome, Record, State};
 use crate::unit::significant;
@@ -124,15 +125,15 @@ fn cases(record: &Record) -> Vec<TestCase> {
 }
 
 fn of_claim(c: &Claim, seconds: f64) -> TestCase {
-    let said = format!(
-        "{}, {} % of {} ({}){}{}",
-        figure(c.metric, c.measured),
-        significant(c.ratio * 100.0),
-        figure(c.metric, c.promised),
-        c.binding,
-        if c.reason.is_empty() { "" } else { ": " },
-        c.reason
-    );
+    let of = match &c.need {
+        Some(need) => format!("{}; {}, {}", asks(c), need.source, need.as_of),
+        None => {
+            let promised = figure(c.metric, c.promised);
+            format!("{} % of {promised} ({})", significant(c.ratio * 100.0), c.binding)
+        }
+    };
+    let colon = if c.reason.is_empty() { "" } else { ": " };
+    let said = format!("{}, {of}{colon}{}", figure(c.metric, c.measured), c.reason);
     let element = match c.outcome {
         Outcome::Pass => None,
         Outcome::Fail => Some("failure"),
@@ -140,7 +141,7 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
         Outcome::Inconclusive | Outcome::Invalid => Some("error"),
     };
     TestCase {
-        name: format!("{} in {}", c.metric.name(), c.step),
+        name: format!("{} in {}", c.title(), c.step),
         seconds,
         wrong: element.map(|element| (element, c.outcome.name(), said.clone())),
         said,

@@ -4,6 +4,7 @@ pub mod check_text;
 pub mod course_text;
 pub mod crosscheck_text;
 pub mod csv;
+pub mod fit_text;
 pub mod fleet_text;
 pub mod headline;
 pub mod html;

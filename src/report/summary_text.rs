@@ -9,7 +9,7 @@ use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile
 use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
-use crate::record::{Certainty, Diagnosis, Finding, LatencySummary, Metric, Outcome, Record, State, Verdict};
+use crate::record::{Certainty, Diagnosis, Finding, LatencySummary, Outcome, Record, State, Verdict};
 use crate::unit::{grouped, significant};
 use crate::verdict;
 
@@ -129,7 +129,7 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     };
     let claim = |(_, first, step): &(TableRow<'_>, bool, &str)| {
         let of_step = verdict?.claims.iter().filter(|c| *first && c.step == *step);
-        of_step.max_by_key(|c| (c.outcome.weight(), c.metric != Metric::Latency))
+        of_step.max_by_key(|c| (c.outcome.weight(), !c.metric.less_is_better()))
     };
     let column = |head: &'static str, rank: u8, cell: &dyn Fn(&TableRow<'_>) -> String| {
         (head, rank, all.iter().map(|(row, ..)| cell(row)).collect::<Vec<_>>())
@@ -172,7 +172,11 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         if !claim.reason.is_empty() {
             all.push(wrap(&label("reason"), &format!("{}: {}", claim.step, claim.reason)));
         }
-        if claim.outcome == Outcome::Fail {
+        if claim.outcome == Outcome::Fail && claim.need.is_some() {
+            let text = "Other load: is there none on the volume? Volume: 'volproof run --promise TYPE' tells whether it delivers what was \
+                        bought; if it does, the application needs a faster one.";
+            all.push(wrap(&label("check"), text));
+        } else if claim.outcome == Outcome::Fail {
             all.push(wrap(&label("check"), &check_first(record, verdict)));
         } else if let Some(command) = &claim.command {
             all.push(wrap(&label("run"), command));

@@ -14,7 +14,9 @@ use crate::verdict::figure;
 
 /// The text; empty where nothing failed, and for a simulated device.
 pub fn ticket(record: &Record, verdict: &Verdict) -> String {
-    let failed: Vec<&Claim> = verdict.claims.iter().filter(|c| c.outcome == Outcome::Fail).collect();
+    // No provider promises what an application needs.
+    let broken = |c: &&Claim| c.outcome == Outcome::Fail && c.need.is_none();
+    let failed: Vec<&Claim> = verdict.claims.iter().filter(broken).collect();
     if failed.is_empty() || record.is_simulated() {
         return String::new();
     }
@@ -73,6 +75,7 @@ fn of_claim(record: &Record, c: &Claim) -> String {
         Metric::Iops => "I/Os a second",
         Metric::Throughput => "throughput",
         Metric::Latency => "mean latency",
+        Metric::Percentile | Metric::SlowShare => c.metric.name(),
     };
     let mut out = wrap("\nTest      ", &format!("{}: {load}{asked}{direct}{seconds:.0} s", c.step));
     out += &wrap("Promised  ", &format!("{what}: {}{unit} ({})", figure(c.metric, c.promised), c.binding));

@@ -18,14 +18,20 @@ pub fn of_record(record: &Record) -> String {
 /// The verdict with all its claims.
 pub fn verdict(v: &Verdict) -> String {
     let word = v.outcome.map_or("nothing was judged", Outcome::name);
-    let tolerance = headline::tolerance(v);
-    wrap("\nVerdict  ", &format!("{word} against {}, tolerance {tolerance} %", v.against)) + &claims(v)
+    let against = headline::against(&Verdict { untested: Vec::new(), ..v.clone() });
+    wrap("\nVerdict  ", &format!("{word} {against}")) + &claims(v)
 }
 
 /// One paragraph per claim, and what was not tested.
 pub fn claims(v: &Verdict) -> String {
     let mut out = String::new();
     for claim in &v.claims {
+        out.push_str(&self::claim(claim));
+    }
+    if !v.beyond.is_empty() {
+        out.push_str("  Higher grades, which decide nothing\n");
+    }
+    for claim in &v.beyond {
         out.push_str(&self::claim(claim));
     }
     for u in &v.untested {
@@ -41,6 +47,13 @@ pub fn claims(v: &Verdict) -> String {
     out
 }
 
+/// The limit of a need in words: `at most 10 ms (minimum)`.
+pub fn asks(c: &Claim) -> String {
+    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
+    let grade = c.need.as_ref().map(|need| format!(" ({})", need.grade.name())).unwrap_or_default();
+    format!("{side} {}{grade}", figure(c.metric, c.promised))
+}
+
 /// The bounds of a measured figure; each of them holds at 95 %.
 pub fn bounds(c: &Claim) -> Option<String> {
     let (low, high) = c.bounds?;
@@ -50,9 +63,12 @@ pub fn bounds(c: &Claim) -> Option<String> {
 fn claim(c: &Claim) -> String {
     let bounds: Vec<f64> = c.bounds.iter().flat_map(|(low, high)| [*low, *high]).collect();
     let (limit, texts) = figures(c.metric, c.limit, &[&[c.measured], &bounds[..]].concat());
-    let mut out = wrap(
-        &format!("  {:COLUMN$}", c.outcome.name()),
-        &format!(
+    let lead = " ".repeat(COLUMN + 2);
+    let what = match &c.need {
+        Some(need) => {
+            format!("{}: {} in {}: {}, {}", need.application, need.figure, c.step, texts[0], asks(c))
+        }
+        None => format!(
             "{} in {}: {}, {} % of {} ({})",
             c.metric.name(),
             c.step,
@@ -61,8 +77,8 @@ fn claim(c: &Claim) -> String {
             figure(c.metric, c.promised),
             c.binding
         ),
-    );
-    let lead = " ".repeat(COLUMN + 2);
+    };
+    let mut out = wrap(&format!("  {:COLUMN$}", c.outcome.name()), &what);
     if let [low, high] = &texts[1..] {
         out.push_str(&wrap(&lead, &format!("95 % bounds {low} and {high}; the limit is {limit}")));
     }
@@ -107,6 +123,10 @@ fn claim(c: &Claim) -> String {
     }
     if !c.reason.is_empty() {
         out.push_str(&wrap(&lead, &c.reason));
+    }
+    if let Some(need) = &c.need {
+        let (source, as_of, sure) = (&need.source, &need.as_of, need.confidence.name());
+        out.push_str(&wrap(&lead, &format!("source: {source}; {as_of}; confidence {sure}")));
     }
     out.push_str(&command(c.command.as_deref()));
     out

@@ -8,6 +8,7 @@ mod ask;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod clock_drift;
 pub mod fio;
+mod fit_run;
 mod fleet_start;
 mod leftover;
 mod million;
@@ -40,6 +41,7 @@ use crate::device::Root;
 use crate::engine::{Headrooms, Timer};
 use crate::exit::Exit;
 use crate::explain;
+use crate::fit::AskedFits;
 use crate::guard::{self, GuardError};
 use crate::machine;
 use crate::merge;
@@ -137,6 +139,8 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Slo(args) => ask::slo(&args),
         CliCommand::Suite(args) => ask::suite(&args),
         CliCommand::Cold(args) => ask::cold(&args),
+        CliCommand::Fit(args) => fit_run::fit(&args),
+        CliCommand::Fits(args) => fit_run::fits(&args),
         CliCommand::Plan(args) => plan(&args.what),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
@@ -263,12 +267,22 @@ fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure
 }
 
 fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
-    let root = Root::system();
-    let plan = plans::from_args(args)?;
+    let (plan, _) = plans::from_args(args)?;
     let options = Options::default();
     let plan = preconditioning::add(plan, args.file.precondition, &options, Some(Path::new(".")))?;
-    let surveyed = targets::survey(&root, &plan, &options)?;
-    plans::engines(&plan, &root)?;
+    let surveyed = forecast(&plan, &options)?;
+    let consent = &args.consent;
+    surveyed.iter().try_for_each(|target| {
+        ready::try_open(&Root::system(), &plan, target, &consent.destroy, consent.shared())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Prints what a plan would do, and returns the targets as they are.
+fn forecast(plan: &Plan, options: &Options) -> Result<Vec<targets::Surveyed>, Failure> {
+    let root = Root::system();
+    let surveyed = targets::survey(&root, plan, options)?;
+    plans::engines(plan, &root)?;
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     let writing: f64 = plan
         .steps
@@ -281,14 +295,9 @@ fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
     let headrooms =
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(&surveyed);
-    let first =
-        preconditioning::words(&plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-    let printed = print(&(plan_text::plan(&plan, &named, writes, fill, &headrooms) + &first))?;
-    let consent = &args.consent;
-    surveyed
-        .iter()
-        .try_for_each(|target| ready::try_open(&root, &plan, target, &consent.destroy, consent.shared()))?;
-    Ok(printed)
+    let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
+    print(&(plan_text::plan(plan, &named, writes, fill, &headrooms) + &first))?;
+    Ok(surveyed)
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
@@ -379,9 +388,11 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
 }
 
 fn run(args: &RunArgs) -> Result<Exit, Failure> {
-    let plan = plans::from_args(&args.what)?;
+    let (plan, asked) = plans::from_args(&args.what)?;
+    let asked = asked.map(|fits| AskedFits { judge_simulated: args.claim.judge_simulated, ..fits });
     let options = Options {
         rank: fleet_start::place(&args.fleet, &plan)?,
+        asked,
         destroy: args.what.consent.destroy.clone(),
         overwrite_shared: args.what.consent.shared(),
         tune: args.tune,
@@ -428,7 +439,9 @@ fn measure_and_publish(
     inputs: Vec<(String, FileIdentity)>,
     words: Words,
 ) -> Result<Exit, Failure> {
-    if claim.kind.is_none() && (claim.tolerance.is_some() || claim.judge_simulated) {
+    if claim.kind.is_none()
+        && (claim.tolerance.is_some() || (claim.judge_simulated && options.asked.is_none()))
+    {
         let option = if claim.judge_simulated { "--judge-simulated" } else { "--tolerance" };
         return Err(Failure::input(format!(
             "{option} has no effect without --promise TYPE: name the type, or leave it out"

@@ -30,6 +30,7 @@ use crate::doubts;
 use crate::engine::{self, EngineChoice, Headrooms, Timer, Trace, clock_source};
 use crate::environment::Environment;
 use crate::exit::Exit;
+use crate::fit::AskedFits;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{
@@ -68,6 +69,8 @@ pub struct Options {
     pub share_cpus: bool,
     /// The place of the run in a fleet: its steps begin at planned times.
     pub rank: Option<FleetRank>,
+    /// The applications whose needs the run is held against.
+    pub asked: Option<AskedFits>,
     /// The headroom of each load is measured before it, unless it is here already; absent where nobody is told.
     pub headrooms: Option<Headrooms>,
 }
@@ -203,6 +206,7 @@ impl CheckedRun {
             answer: None,
             resumed_after: Vec::new(),
             claimed,
+            asked: options.asked.clone(),
             verdict: None,
             findings: None,
             lookup: Default::default(),

@@ -2,19 +2,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Failure;
 use super::targets::workers;
+use super::{Failure, fit_run};
 use crate::cli::PlanArgs;
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
 use crate::engine::{self, EngineChoice};
 use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
+use crate::fit::AskedFits;
 use crate::plan::{EngineKind, PRESETS, Plan, Preset, Step, parse_file};
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
-/// preset or plan file.
-pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
+/// preset or plan file. The steps of applications come last, and alone where nothing else is named.
+pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> {
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
     if args.step.has("rw") && !ad_hoc {
         return Err(Failure::input(
@@ -45,6 +46,27 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
     if let Some(text) = args.step.without_effect(&plan.steps) {
         return Err(Failure::input(text));
     }
+    let mut asked = None;
+    if let Some(applications) = &args.fit {
+        let alone = !(ad_hoc || args.preset.is_some() || args.plan.is_some());
+        if alone && let Some(option) = args.step.other_than(&["runtime", "simulate"]) {
+            return Err(Failure::input(format!(
+                "{option} would change the loads that the applications publish: leave it out"
+            )));
+        }
+        let mut given = Step::default();
+        args.step.apply(&mut given);
+        let runtime = args.step.has("runtime").then_some(given.runtime);
+        let request = applications.parse().map_err(Failure::input)?;
+        let change = |step: &mut Step| fit_run::change(step, runtime, given.simulate.as_ref());
+        let (fits, steps) = fit_run::select(&request, None, None, &change)?;
+        if alone {
+            plan.name = format!("fit {request}");
+            plan.steps.clear();
+        }
+        plan.steps.extend(steps);
+        asked = Some(fits);
+    }
     let value = |path: &&PathBuf| ["0", "1", "true", "false"].iter().any(|word| *path == Path::new(word));
     if let Some(word) = args.targets.iter().find(|path| value(path) && !path.exists()) {
         let word = word.display();
@@ -65,7 +87,7 @@ pub fn from_args(args: &PlanArgs) -> Result<Plan, Failure> {
     plan.continue_on_error |= args.continue_on_error;
     match plan.problem() {
         Some(problem) => Err(Failure::input(problem)),
-        None => Ok(plan),
+        None => Ok((plan, asked)),
     }
 }
 

@@ -247,6 +247,14 @@ fn lower(k: u64, n: u64) -> f64 {
     }
 }
 
+/// The two-sided 95 % interval of a share, from `k` of `n` independent samples, which need not be whole (Clopper and Pearson 1934).
+pub fn share_bounds(k: f64, n: f64) -> (f64, f64) {
+    let beta = |a: f64, b: f64, p: f64| Beta::new(a, b).map_or(p.round(), |beta| beta.inverse_cdf(p));
+    let low = if k <= 0.0 { 0.0 } else { beta(k, n - k + 1.0, 0.025) };
+    let high = if k >= n { 1.0 } else { beta(k + 1.0, n - k, 0.975) };
+    (low, high)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

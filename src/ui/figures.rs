@@ -117,11 +117,14 @@ pub(super) fn promises(run: &LiveRun, stage: &LiveStage, paint: Paint) -> Vec<Li
     }
     let line = |c: &&Claim| {
         let name = if c.metric == Metric::Iops { " IOPS" } else { "" };
-        let figures = format!(
-            " promise  {}{name}: {} % of it so far, ",
-            figure(c.metric, c.promised),
-            significant(c.ratio * 100.0)
-        );
+        let figures = match &c.need {
+            Some(_) => format!(" asked    {}: {} so far, ", c.title(), figure(c.metric, c.measured)),
+            None => format!(
+                " promise  {}{name}: {} % of it so far, ",
+                figure(c.metric, c.promised),
+                significant(c.ratio * 100.0)
+            ),
+        };
         let word = Span::styled(c.outcome.name(), paint.outcome(c.outcome));
         // What only needs time is told beside the rate.
         let told = c.reason.is_empty() || c.more_seconds.is_some();

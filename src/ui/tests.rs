@@ -85,6 +85,7 @@ fn record(names: &[&str], targets: &[&str]) -> Record {
         cross_checks: Vec::new(),
         answer: None,
         resumed_after: Vec::new(),
+        asked: None,
         claimed: Some(Claimed {
             options: Vec::new(),
             tolerance: 0.02,

@@ -1,12 +1,12 @@
 //! One step against one promise.
 
 use super::better::Shows;
+use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::reach::{self, Reach};
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
-use crate::doubt::Severity;
 use crate::plan::Pattern;
 use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::Direction;
@@ -14,19 +14,6 @@ use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::stats::mean_latency::MeanLatency;
 use crate::unit::{Bytes, Nanos, grouped, significant};
-
-/// Blockers that can only slow a run down.
-pub(super) const ONLY_SLOWS: [&str; 9] = [
-    "headroom",
-    "generator-limited",
-    "own-cgroup-limit",
-    "cpu-steal",
-    "cpu-quota",
-    "depth-not-reached",
-    "shared-disk",
-    "ran-together",
-    "too-few-instances",
-];
 
 /// Why a mean latency fails, which is judged where one request is in flight.
 pub(super) const SLOW_ALONE: &str =
@@ -170,6 +157,7 @@ impl Judge<'_> {
         Claim {
             step: self.step.name.clone(),
             metric,
+            need: None,
             outcome,
             promised,
             limit: f.limit,
@@ -197,20 +185,6 @@ impl Judge<'_> {
                 // Records of earlier versions: more was offered than completed, which is how a rate is measured in an open loop.
                 || (claim.metric != Metric::Latency && code == "overload")
         };
-        let doubts = self
-            .record
-            .warnings
-            .iter()
-            .filter(|w| {
-                w.severity == Severity::Blocker && w.step.as_ref().is_none_or(|s| *s == self.step.name)
-            })
-            .map(|w| (w.code.as_str(), w.message.as_str(), w.advice.as_str()));
-        let findings = self
-            .diagnosis
-            .findings
-            .iter()
-            .filter(|f| f.blocks)
-            .map(|f| (f.code.as_str(), f.headline.as_str(), f.advice.as_str()));
         let invalid = |code: &str, reason: String, command: Option<String>| Claim {
             outcome: Outcome::Invalid,
             more_seconds: None,
@@ -221,14 +195,13 @@ impl Judge<'_> {
         };
         let own = self.not_the_volumes();
         let own = own.iter().map(|(code, message, advice)| (*code, message.as_str(), *advice));
-        if let Some((code, message, advice)) =
-            own.chain(findings).chain(doubts).find(|(code, ..)| !spared(code))
-        {
+        let found = of_figures(self.record, self.step, self.diagnosis);
+        if let Some((code, message, advice)) = own.chain(found).find(|(code, ..)| !spared(code)) {
             let command = match &self.step.reported {
                 Some(_) => self.better(Shows::Rate),
                 None => (code == "generator-limited").then(|| reach::more_jobs(self)).flatten(),
             };
-            return invalid(code, format!("{}; {advice}", message.trim_end_matches('.')), command);
+            return invalid(code, blocker::reason(message, advice), command);
         }
         match reach {
             Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
@@ -354,8 +327,9 @@ pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<Strin
     let (scale, unit) = match metric {
         Metric::Iops => (1.0, ""),
         Metric::Throughput => (1_048_576.0, " MiB/s"),
-        Metric::Latency if limit < 1e6 => (1e3, " us"),
-        Metric::Latency => (1e6, " ms"),
+        Metric::Latency | Metric::Percentile if limit < 1e6 => (1e3, " us"),
+        Metric::Latency | Metric::Percentile => (1e6, " ms"),
+        Metric::SlowShare => (0.01, " %"),
     };
     let longer = (1..=6).map(|digits| all(&|v| format!("{:.digits$}{unit}", v / scale)));
     std::iter::once(all(&short)).chain(longer).find(told).unwrap_or_else(|| all(&short))
@@ -367,6 +341,7 @@ pub fn figure(metric: Metric, value: f64) -> String {
         Metric::Iops if value >= 99.95 => grouped(value.round() as u64),
         Metric::Iops => significant(value),
         Metric::Throughput => format!("{} MiB/s", significant(value / 1_048_576.0)),
-        Metric::Latency => Nanos(value.round() as u64).to_string(),
+        Metric::Latency | Metric::Percentile => Nanos(value.round() as u64).to_string(),
+        Metric::SlowShare => format!("{} %", significant(value * 100.0)),
     }
 }

@@ -15,13 +15,13 @@ use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
 
 /// A rate from a shorter run is not quoted.
-const QUOTABLE: Nanos = Nanos::seconds(60);
+pub(super) const QUOTABLE: Nanos = Nanos::seconds(60);
 /// Length of a run that decides.
-const ENOUGH: Nanos = Nanos::seconds(300);
+pub(super) const ENOUGH: Nanos = Nanos::seconds(300);
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
-const DEPENDENT: f64 = 10.0;
+pub(super) const DEPENDENT: f64 = 10.0;
 
 impl Judge<'_> {
     /// The rate by its mean and the spread that the report tells.
@@ -142,7 +142,12 @@ fn spread(told: &ReportedStep) -> Option<(f64, u64)> {
     Some((spread.deviation / spread.mean, spread.samples.get()?)).filter(|(_, n)| *n > 1)
 }
 
-fn finding(value: f64, limit: f64, bounds: Option<(f64, f64)>, more: Option<u64>) -> level::ClaimAnswer {
+pub(super) fn finding(
+    value: f64,
+    limit: f64,
+    bounds: Option<(f64, f64)>,
+    more: Option<u64>,
+) -> level::ClaimAnswer {
     level::ClaimAnswer {
         answer: Answer::Inconclusive,
         value,

@@ -30,8 +30,8 @@ pub fn judged(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdict
         // The sum does not show what held a single machine back.
         diagnosis.findings.extend(of_machines(&diagnosis.step, &machines, |f| f.blocks).findings);
     }
-    let verdict = to_judge(record).map(|claimed| {
-        let mut verdict = of(record, claimed, &found, claims_of(record, claimed, &record.steps, &found));
+    let verdict = to_judge(record).map(|_| {
+        let mut verdict = of(record, &found, claims_of(record, &record.steps, &found));
         // A command for one machine decides nothing about all of them.
         verdict.claims.iter_mut().for_each(|c| c.command = None);
         verdict.untested.iter_mut().for_each(|u| u.command = None);
@@ -97,6 +97,7 @@ fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> 
         against: super::against(claimed) + ", each by itself",
         tolerance: claimed.tolerance,
         claims,
+        beyond: Vec::new(),
         untested,
         notes,
     }

@@ -8,11 +8,14 @@
 //! reasons; statistics are in [`crate::stats`].
 
 pub mod better;
+mod blocker;
 mod claim;
 mod claims_of_reports;
 mod each_target;
 mod fleet_verdict;
 mod longer;
+mod needs;
+mod needs_of_reports;
 mod reach;
 mod unjudged;
 mod window;
@@ -23,14 +26,13 @@ pub use claim::{PromisedRates, figure, figures};
 pub use longer::longer;
 
 use crate::diagnose;
+use crate::fit::AskedFits;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Untested, Verdict, company};
 
 /// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     match record.diagnoses() {
-        Some(found) if record.verdict.is_some() == to_judge(record).is_some() => {
-            (found, record.verdict.clone())
-        }
+        Some(found) if record.verdict.is_some() == is_judged(record) => (found, record.verdict.clone()),
         _ => judged_anew(record),
     }
 }
@@ -41,14 +43,18 @@ pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
         return fleet_verdict::judged(record, fleet);
     }
     let found = diagnose::of_record(record);
-    let verdict =
-        to_judge(record).map(|c| of(record, c, &found, claims_of(record, c, &record.steps, &found)));
+    let verdict = is_judged(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));
     (found, verdict)
 }
 
 /// The promise to judge. The points of a course are not judged: most of them are made to stay below the limit.
 fn to_judge(record: &Record) -> Option<&Claimed> {
     record.claimed.as_ref().filter(|_| record.plan.question.is_none())
+}
+
+/// A promise or the needs of applications are there to judge.
+fn is_judged(record: &Record) -> bool {
+    to_judge(record).is_some() || record.asked.as_ref().is_some_and(AskedFits::has_needs)
 }
 
 /// Puts findings and verdict into a Record. Whoever changes a step or doubt of a Record, or names another promise, seals it again.
@@ -61,64 +67,78 @@ pub fn seal(record: &mut Record) {
 /// Seals the steps from `first` on, which a sealed Record was given: no other step is looked into again, so that a long plan is judged in
 /// time linear in its steps. What steps say of each other (limits across block sizes) is told when the whole is sealed at the end.
 pub fn seal_steps(record: &mut Record, first: usize) {
-    let sealed = record.findings.is_some() && record.verdict.is_some() == to_judge(record).is_some();
+    let sealed = record.findings.is_some() && record.verdict.is_some() == is_judged(record);
     if first == 0 || !sealed {
         return seal(record);
     }
     let found: Vec<Diagnosis> =
         record.steps[first..].iter().map(|step| diagnose::of_step(record, step)).collect();
-    if let (Some(claimed), Some(verdict)) = (to_judge(record), &record.verdict) {
-        let known = verdict.claims.iter().cloned();
-        let claims = known.chain(claims_of(record, claimed, &record.steps[first..], &found)).collect();
-        record.verdict = Some(of(record, claimed, &found, claims));
+    if let Some(verdict) = &record.verdict {
+        let known = verdict.claims.iter().chain(&verdict.beyond).cloned();
+        let claims = known.chain(claims_of(record, &record.steps[first..], &found)).collect();
+        record.verdict = Some(of(record, &found, claims));
     }
     record.findings.get_or_insert_default().extend(found.into_iter().flat_map(|d| d.findings));
 }
 
 /// The claims of some steps; `found` are their diagnoses.
-fn claims_of(record: &Record, claimed: &Claimed, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
+fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<Claim> {
     let mut claims = Vec::new();
     let of_step: HashMap<&str, &Diagnosis> = found.iter().map(|d| (d.step.as_str(), d)).collect();
     let company = company(record);
     for step in steps.iter().filter(|step| !record.plan.is_precondition(&step.name)) {
-        let conditions = record.conditions(step);
         let Some(diagnosis) = of_step.get(step.name.as_str()) else { continue };
-        let beside = company.get(step.name.as_str()).copied();
-        let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis, beside };
-        claims.extend(judge.rate());
-        claims.extend(judge.latency());
+        if let Some(asked) = &record.asked {
+            claims.extend(needs::claims(record, asked, step, diagnosis));
+        }
+        if let Some(claimed) = to_judge(record) {
+            let conditions = record.conditions(step);
+            let beside = company.get(step.name.as_str()).copied();
+            let judge = claim::Judge { record, claimed, conditions: &conditions, step, diagnosis, beside };
+            claims.extend(judge.rate());
+            claims.extend(judge.latency());
+        }
     }
     claims
 }
 
 /// The verdict that claims come to; `found` are diagnoses of the steps of a report.
-fn of(record: &Record, claimed: &Claimed, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
+fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
     let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
     let deep_steps: HashSet<&str> = record.steps.iter().filter(is_deep).map(|s| s.name.as_str()).collect();
     let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
-    let tested: Vec<Metric> = claims.iter().filter(|c| deep(c)).map(|c| c.metric).collect();
-    claims.retain(|c| c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
+    let promised = |c: &Claim| c.need.is_none();
+    let tested: Vec<Metric> = claims.iter().filter(|c| promised(c) && deep(c)).map(|c| c.metric).collect();
+    claims.retain(|c| !promised(c) || c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
+    let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
+        claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
+    let claimed = to_judge(record);
     let mut untested: Vec<Untested> = Metric::ALL
         .into_iter()
-        .filter(|m| claims.iter().all(|c| c.metric != *m))
+        .filter(|m| claims.iter().filter(|c| promised(c)).all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, claimed, found, m),
-            None => reach::untested(record, claimed, m),
+            Some(_) => claims_of_reports::untested(record, claimed?, found, m),
+            None => reach::untested(record, claimed?, m),
         })
         .collect();
-    if claims.is_empty() && untested.is_empty() {
+    if let Some(claimed) = claimed.filter(|_| claims.is_empty() && untested.is_empty()) {
         untested.push(unjudged::first(record, claimed, found));
     }
-    let mut notes = claimed.notes.clone();
-    if !claimed.promise.unit_certain() && claims.iter().any(|c| c.metric == Metric::Throughput) {
+    let mut notes = claimed.map(|c| c.notes.clone()).unwrap_or_default();
+    let by_bytes = |c: &Claim| promised(c) && c.metric == Metric::Throughput;
+    if claimed.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {
         notes.push("the provider's unit is in doubt (MB or MiB): only less than both is a FAIL, only more than both a PASS".into());
     }
+    notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
+    let volumes = claimed.map(against);
+    let applications = record.asked.iter().flat_map(|asked| asked.applications.iter().map(|a| a.title()));
     Verdict {
         outcome: claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight()),
-        against: against(claimed),
-        tolerance: claimed.tolerance,
+        against: volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and "),
+        tolerance: claimed.map_or(0.0, |c| c.tolerance),
         claims,
+        beyond,
         untested,
         notes,
     }

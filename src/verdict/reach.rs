@@ -196,6 +196,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
     let first = claimed.promise.volumes.first()?;
     let base = Step { rate_iops: None, rate_bw: None, ..plan.clone() };
     let (reason, step) = match metric {
+        Metric::Percentile | Metric::SlowShare => return None,
         Metric::Latency => {
             let promised = latency_promised(claimed)?;
             let basis = first.latency_basis.clone().unwrap_or_else(|| "one request at a time".into());

@@ -54,6 +54,8 @@ pub struct ClaimTerms {
     pub time: Option<f64>,
     /// The burst is judged instead of the baseline.
     pub judge_burst: bool,
+    /// An application asks for so much at least: more is no burst and no other type, and the tolerance is for lapses alone.
+    pub at_least: bool,
 }
 
 /// The answer for a window, with what it rests on.
@@ -97,6 +99,7 @@ impl ClaimTerms {
             burst: allowance(claimed, least, pick(least)),
             time: time.flatten(),
             judge_burst: claimed.judge_burst,
+            at_least: false,
         }
     }
 }
@@ -176,6 +179,7 @@ impl JudgedWindow {
         w.look_at_seconds(judged, promised, terms);
         match terms.burst.filter(|_| terms.judge_burst) {
             Some(promised) => w.look_at_length(promised, terms),
+            None if terms.at_least => {}
             None => w.look_at_excess(judged, terms),
         }
         Some(w)
@@ -234,7 +238,8 @@ impl JudgedWindow {
     fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
         let window = bins as f64 / PER_SECOND as f64;
         let lost: f64 = self.lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
-        if lost <= terms.tolerance * window || self.answer == Answer::Fail {
+        let tolerated = if terms.at_least { answer::TOLERANCE } else { terms.tolerance };
+        if lost <= tolerated * window || self.answer == Answer::Fail {
             return;
         }
         let mean = if self.answer == Answer::Pass { "the mean is met, but " } else { "" };
@@ -406,6 +411,7 @@ mod tests {
         burst: None,
         time: None,
         judge_burst: false,
+        at_least: false,
     };
 
     fn judged(seconds: usize, terms: &ClaimTerms, rate: impl Fn(usize) -> u64) -> JudgedWindow {

@@ -42,8 +42,12 @@ fn what_is_no_result_is_refused() {
     insta::assert_snapshot!(refused(b"hello\n"), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
     insta::assert_snapshot!(refused(b"{\"fio version\" : \"fio-3.33\", \"jobs\" : [ { 3"), @r#"line 1, column 43: expected '"', found '3'"#);
     insta::assert_snapshot!(refused(b""), @r#"it is no result: neither a report of fio (text, JSON, terse lines), dd, sysbench fileio, ioping, pg_test_fsync, DiskSpd or Iometer nor a Record"#);
-    let missing =
-        ExplainArgs { files: vec!["/nonexistent/x".into()], claim: PromiseOptions::default(), json: false };
+    let missing = ExplainArgs {
+        files: vec!["/nonexistent/x".into()],
+        claim: PromiseOptions::default(),
+        json: false,
+        fit: None,
+    };
     insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
 }
 
@@ -58,7 +62,7 @@ fn a_record_is_told_in_the_same_words() {
 #[test]
 fn programs_get_json() {
     let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
-    let text = answer(&ExplainArgs { files, claim: promised(), json: true }).unwrap().text;
+    let text = answer(&ExplainArgs { files, claim: promised(), json: true, fit: None }).unwrap().text;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value[0]["tool"], "fio-2.2.8");
     assert_eq!(value[0]["verdict"]["outcome"], "inconclusive");
@@ -156,8 +160,13 @@ fn nothing_of_several_reports_or_files_vanishes() {
     assert_eq!((alone.len(), &alone[0].partial), (1, &None));
     // A file that is none is told, and hides nothing of the others.
     let files = ["tests/fixtures/fio/3.33-cached.json", "/nonexistent/x", "Cargo.toml"].map(PathBuf::from);
-    let told = answer(&ExplainArgs { files: files.to_vec(), claim: PromiseOptions::default(), json: false })
-        .unwrap();
+    let told = answer(&ExplainArgs {
+        files: files.to_vec(),
+        claim: PromiseOptions::default(),
+        json: false,
+        fit: None,
+    })
+    .unwrap();
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);
     insta::assert_snapshot!(told.refused.join("\n"), @r#"
     cannot read /nonexistent/x: No such file or directory (os error 2)

@@ -32,7 +32,7 @@ fn promised() -> PromiseOptions {
 /// What is told of reports among the fixtures.
 fn told(files: &[&str], claim: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
-    let told = answer(&ExplainArgs { files, claim, json: false }).unwrap();
+    let told = answer(&ExplainArgs { files, claim, json: false, fit: None }).unwrap();
     assert!(told.exit != volproof::exit::Exit::Failed && told.refused.is_empty(), "{told:?}");
     let text = told.text;
     for line in text.lines() {

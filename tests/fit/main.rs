@@ -1,6 +1,8 @@
 //! What applications ask of a volume: the loads as they were published, and the verdicts on them.
 
+mod inputs;
 mod loads;
+mod verdicts;
 
 use std::path::Path;
 use std::process::Command;

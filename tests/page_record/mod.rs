@@ -263,6 +263,7 @@ pub fn record(seconds: u64, disks: usize) -> Record {
         aborted: Vec::new(),
         together: Vec::new(),
         claimed: None,
+        asked: None,
         verdict: None,
         findings: None,
         rank: None,

@@ -265,7 +265,7 @@ fn a_percentile_that_no_trial_can_show_is_refused_with_its_time() {
 fn intervals_of_shares_agree_with_tables() {
     // Clopper-Pearson, 95 %: 0 of 10 and 5 of 10.
     let near = |(a, b): (f64, f64), (c, d): (f64, f64)| (a - c).abs() < 1e-3 && (b - d).abs() < 1e-3;
-    assert!(near(share_interval(0.0, 10.0), (0.0, 0.3085)));
-    assert!(near(share_interval(5.0, 10.0), (0.1871, 0.8129)));
-    assert!(near(share_interval(10.0, 10.0), (0.6915, 1.0)));
+    assert!(near(share_bounds(0.0, 10.0), (0.0, 0.3085)));
+    assert!(near(share_bounds(5.0, 10.0), (0.1871, 0.8129)));
+    assert!(near(share_bounds(10.0, 10.0), (0.6915, 1.0)));
 }

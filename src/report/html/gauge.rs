@@ -75,7 +75,7 @@ fn round_figures(metric: Metric, low: f64, high: f64) -> Vec<f64> {
 pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge {
     let promised = readings(claim, rates);
     // Not the limit over the promise: where the unit is in doubt, they may be of different readings.
-    let share = if claim.metric == Metric::Latency { 1.0 + tolerance } else { 1.0 - tolerance };
+    let share = if claim.metric.less_is_better() { 1.0 + tolerance } else { 1.0 - tolerance };
     let limits: Vec<f64> = promised.iter().map(|p| p * share).collect();
     let name = |v: f64| micro(&figure(claim.metric, v));
 
@@ -93,7 +93,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     let mark = |v: f64, text: String| Mark { at: at(v), percent: at(v) / 10.0, text };
     let (least, most) = (promised[0], promised[promised.len() - 1]);
     let (least_limit, most_limit) = (limits[0], limits[limits.len() - 1]);
-    let (kept, broken, tolerated) = if claim.metric == Metric::Latency {
+    let (kept, broken, tolerated) = if claim.metric.less_is_better() {
         (zone(low, most), zone(most_limit, high), zone(most, most_limit))
     } else {
         (zone(most, high), zone(low, least_limit), zone(least_limit, most))
@@ -101,7 +101,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     let words = if promised.len() > 1 {
         format!("promised {} or {}", name(least), name(most))
     } else {
-        format!("promised {}", name(least))
+        format!("{} {}", if claim.need.is_some() { "asked" } else { "promised" }, name(least))
     };
     let spread = claim
         .bounds
@@ -110,7 +110,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     Gauge {
         label: format!(
             "{} in {}: measured {}{spread}; {words}; the limit is {}",
-            claim.metric.name(),
+            claim.title(),
             claim.step,
             name(claim.measured),
             name(claim.limit)
@@ -148,6 +148,7 @@ mod tests {
         Claim {
             step: "s".into(),
             metric,
+            need: None,
             outcome: Outcome::Inconclusive,
             promised,
             limit,

@@ -10,6 +10,7 @@ use crate::record::{
     Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
 };
 use crate::report::headline;
+use crate::report::verdict_text::asks;
 use crate::unit::{grouped, micro, significant};
 use crate::verdict::{PromisedRates, figure};
 
@@ -21,8 +22,8 @@ pub struct ClaimCard {
     pub icon: &'static str,
     /// PASS, FAIL, INCONCLUSIVE, INVALID.
     pub word: &'static str,
-    /// The metric.
-    pub metric: &'static str,
+    /// The metric, or the figure with the application that has a need of it.
+    pub metric: String,
     /// Where it was measured.
     pub step: String,
     /// The measured figure.
@@ -125,10 +126,20 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         let conditions = record.conditions(record.steps.iter().find(|s| s.name == c.step)?);
         PromisedRates::of(claimed, conditions.single_block()?, diagnose::direction(conditions.pattern()?)?)
     });
-    let gauge = gauge::of(c, record.claimed.as_ref().map_or(0.0, |c| c.tolerance), rates.as_ref());
-    let mut facts = vec![match c.metric {
-        Metric::Latency => format!("Binding limit: {}, at most {} with tolerance.", c.binding, name(c.limit)),
-        _ => format!("Binding limit: {}, at least {} with tolerance.", c.binding, name(c.limit)),
+    let rates = rates.filter(|_| c.need.is_none());
+    let promised = record.claimed.as_ref().filter(|_| c.need.is_none());
+    let gauge = gauge::of(c, promised.map_or(0.0, |c| c.tolerance), rates.as_ref());
+    let side = if c.metric.less_is_better() { "at most" } else { "at least" };
+    let mut facts = vec![match &c.need {
+        Some(need) => format!(
+            "{} ({}): {}; {}; confidence {}.",
+            need.application,
+            need.grade.name(),
+            need.source,
+            need.as_of,
+            need.confidence.name()
+        ),
+        None => format!("Binding limit: {}, {side} {} with tolerance.", c.binding, name(c.limit)),
     }];
     if let Some((low, high)) = c.bounds {
         facts.push(format!("Between {} and {}: each bound holds at 95 %.", name(low.max(0.0)), name(high)));
@@ -157,10 +168,13 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
         class,
         icon,
         word: c.outcome.name(),
-        metric: c.metric.name(),
+        metric: c.title(),
         step: c.step.clone(),
         measured: name(c.measured),
-        of: format!("{} % of {} promised", significant(c.ratio * 100.0), name(c.promised)),
+        of: match &c.need {
+            Some(_) => micro(&asks(c)),
+            None => format!("{} % of {} promised", significant(c.ratio * 100.0), name(c.promised)),
+        },
         gauge,
         facts,
         reason: sentence(&c.reason),
@@ -189,10 +203,16 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
         command: u.command.clone(),
     };
     let cut_short = record.state != State::Complete;
+    let beyond = v.beyond.iter().map(|c| ClaimCard {
+        word: "not asked for",
+        class: "plain",
+        reason: format!("A higher grade, which decides nothing: {}.", c.outcome.name()),
+        ..card(record, c)
+    });
     Judged {
         headline: micro(&headline::answer(record, v)),
         statuses: [status(v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
-        claims: v.claims.iter().map(|c| card(record, c)).collect(),
+        claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
         untested: v.untested.iter().map(untested).collect(),
         notes: v.notes.iter().map(|n| sentence(n)).collect(),
     }

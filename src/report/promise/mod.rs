@@ -6,7 +6,7 @@ mod promise_text;
 
 pub use json::{fits_json, json, list_json};
 pub use machine_volumes::{machine_json, machine_text};
-pub use promise_text::{fits_text, list_text, remark, text};
+pub use promise_text::{fits_text, list_text, needs_text, remark, text};
 
 use crate::catalogue::Promise;
 use crate::catalogue::promised_level::PromiseDirection;

@@ -9,6 +9,7 @@ use crate::catalogue::promise_on_instance::Cap;
 use crate::catalogue::promised_level::{Each, PromiseDirection, Range};
 use crate::catalogue::reverse::{Fit, Need};
 use crate::catalogue::volume_promise::{AtBlock, Reading, VolumePromise};
+use crate::fit::{AskedFits, FitNeed, NeedBound};
 use crate::report::layout::wrap;
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -326,6 +327,29 @@ pub fn fits_text(fits: &[Fit], need: &Need) -> String {
             page.line(&format!("{:>9} {iops:>10} {throughput:>12}  {}", number(v.gib), v.id));
             page.line(&format!("{:>35}{buy}", ""));
         }
+    }
+    page.out
+}
+
+/// The rates of the applications that volumes were looked up for, and what no provider promises of their needs.
+pub fn needs_text(asked: &AskedFits) -> String {
+    let mut page = PromisePage::default();
+    for a in &asked.applications {
+        let iops = a.iops().map(|n| format!("{} IOPS", number(n)));
+        let rates: Vec<String> = iops.into_iter().chain(a.throughput().map(rate)).collect();
+        let words = match rates.is_empty() {
+            false => rates.join(" and "),
+            true if a.needs.is_empty() => "nothing numeric was published".into(),
+            true => "no rate, latencies alone".into(),
+        };
+        page.field("need", &format!("{}: {words}", a.title()));
+    }
+    if asked.applications.len() > 1 {
+        page.field("sum", "rates of several applications are added up");
+    }
+    let latency = |n: &FitNeed| matches!(n.bound, NeedBound::AtMost(_));
+    if asked.applications.iter().flat_map(|a| &a.needs).any(latency) {
+        page.field("latency", "no provider promises percentiles: test those with `volproof fit`");
     }
     page.out
 }

@@ -270,6 +270,7 @@ fn run(
         laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),
         others_go_on: true,
         share_cpus: true,
+        asked: None,
         headrooms: None,
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;

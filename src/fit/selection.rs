@@ -1,0 +1,338 @@
+//! The applications that a user names (`etcd,cockroachdb:vcpus=8:heavy`), as steps to run and needs to judge.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{FigureKind, FitCatalogue, FitNeed, Grade};
+use crate::plan::{BlockSizes, Pattern, Start, Step};
+use crate::unit::Bytes;
+
+/// Applications as a user names them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitRequest(Vec<RequestedApplication>);
+
+/// One of them.
+#[derive(Clone, Debug, PartialEq)]
+struct RequestedApplication {
+    id: String,
+    grade: Grade,
+    scale: BTreeMap<String, f64>,
+}
+
+/// A request that cannot be met.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct SelectionError(pub String);
+
+/// All applications that a Record is judged for. Complete: it needs no data file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskedFits {
+    /// The applications.
+    pub applications: Vec<AskedApplication>,
+    /// Another load ran beside theirs, on purpose.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disturbed: bool,
+    /// A simulated device is judged as if it were a volume.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub judge_simulated: bool,
+}
+
+/// An application with its needs at the user's scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AskedApplication {
+    /// The name for `--for`.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// The grade that decides; needs of higher grades are told beside it.
+    pub grade: Grade,
+    /// The parameters that were given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub scale: BTreeMap<String, f64>,
+    /// Names of the steps of its load.
+    pub steps: Vec<String>,
+    /// Its needs; none for a profile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<FitNeed>,
+    /// Remarks for the reader.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl AskedApplication {
+    /// The most I/Os a second of a need up to the grade; a flush is one at least.
+    pub fn iops(&self) -> Option<f64> {
+        self.most(|kind| kind == FigureKind::Iops)
+    }
+
+    /// The most bytes a second of a need up to the grade.
+    pub fn throughput(&self) -> Option<f64> {
+        self.most(|kind| kind == FigureKind::Throughput)
+    }
+
+    fn most(&self, of: impl Fn(FigureKind) -> bool) -> Option<f64> {
+        let asked = self.needs.iter().filter(|n| n.grade <= self.grade && of(n.figure.kind));
+        asked.map(|n| n.bound.value()).reduce(f64::max)
+    }
+
+    /// The application with its parameters and its grade: `CockroachDB (vcpus=8, minimum)`.
+    pub fn title(&self) -> String {
+        let scale = self.scale.iter().map(|(name, value)| format!("{name}={value}"));
+        let grade = (!self.needs.is_empty()).then(|| self.grade.name().to_string());
+        let words: Vec<String> = scale.chain(grade).collect();
+        if words.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, words.join(", ")) }
+    }
+}
+
+/// Another load beside those of the applications: reads one after another, as a backup or a compaction does them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disturbance(pub Bytes);
+
+impl FromStr for Disturbance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Disturbance, String> {
+        let size = text.trim().trim_end_matches("/s");
+        let rate: Bytes = size.parse().map_err(|e| format!("'{text}' is no rate such as 50MB/s: {e}"))?;
+        if rate.0 < 1024 {
+            Err(format!("{text} disturbs nothing: give 1MB/s or more"))
+        } else {
+            Ok(Disturbance(rate))
+        }
+    }
+}
+
+impl Disturbance {
+    /// The load beside a step.
+    fn beside(self, step: &Step) -> Step {
+        Step {
+            name: format!("beside-{}", step.name),
+            rw: Pattern::Read,
+            bs: BlockSizes::one(Bytes::kib(128)),
+            iodepth: 4,
+            rate_bw: Some(self.0),
+            start: Start::WithPrevious,
+            runtime: step.runtime,
+            ramp: step.ramp,
+            engine: if step.simulate.is_some() { step.engine } else { Step::default().engine },
+            simulate: step.simulate.clone(),
+            ..Step::default()
+        }
+    }
+}
+
+impl FromStr for FitRequest {
+    type Err = SelectionError;
+
+    fn from_str(text: &str) -> Result<FitRequest, SelectionError> {
+        let mut all: Vec<RequestedApplication> = Vec::new();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            let mut words = part.split(':').map(str::trim);
+            let mut one = RequestedApplication {
+                id: words.next().unwrap_or_default().into(),
+                grade: Grade::Minimum,
+                scale: BTreeMap::new(),
+            };
+            for word in words {
+                if let Some(grade) = Grade::ALL.into_iter().find(|grade| grade.name() == word) {
+                    one.grade = grade;
+                } else if let Some((name, value)) = word.split_once('=') {
+                    let value: f64 = value.trim().parse().map_err(|_| {
+                        SelectionError(format!("{}: '{value}' is no number for {name}", one.id))
+                    })?;
+                    if !(value > 0.0 && value <= 1e6) {
+                        return Err(SelectionError(format!(
+                            "{}: {name}={value} is outside 0 to 1,000,000",
+                            one.id
+                        )));
+                    }
+                    one.scale.insert(name.trim().into(), value);
+                } else {
+                    return Err(SelectionError(format!(
+                        "{}: '{word}' is neither a grade (minimum, recommended, heavy) nor a parameter such as vcpus=8",
+                        one.id
+                    )));
+                }
+            }
+            if all.iter().any(|other| other.id == one.id) {
+                return Err(SelectionError(format!("{} is named twice", one.id)));
+            }
+            all.push(one);
+        }
+        if all.is_empty() {
+            return Err(SelectionError(
+                "name an application, such as etcd; `volproof fits` lists them".into(),
+            ));
+        }
+        Ok(FitRequest(all))
+    }
+}
+
+impl fmt::Display for FitRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let one = |a: &RequestedApplication| {
+            let scale = a.scale.iter().map(|(name, value)| format!(":{name}={value}"));
+            let grade = (a.grade != Grade::Minimum).then(|| format!(":{}", a.grade.name()));
+            a.id.clone() + &scale.chain(grade).collect::<String>()
+        };
+        f.pad(&self.0.iter().map(one).collect::<Vec<_>>().join(","))
+    }
+}
+
+/// Likeness (Jaro and Winkler) above which a name may be meant by another.
+const LIKE: f64 = 0.75;
+
+/// The message about an application that is not known.
+pub(super) fn unknown(catalogue: &FitCatalogue, id: &str) -> SelectionError {
+    let mut near: Vec<(f64, &str)> = catalogue
+        .applications
+        .iter()
+        .map(|a| (strsim::jaro_winkler(&id.to_lowercase(), &a.id), a.id.as_str()))
+        .filter(|(likeness, _)| *likeness >= LIKE)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let near: Vec<&str> = near.into_iter().take(3).map(|(_, id)| id).collect();
+    let hint = if near.is_empty() { String::new() } else { format!(" did you mean {}?", near.join(" or ")) };
+    SelectionError(format!("there is no application '{id}':{hint} `volproof fits` lists them"))
+}
+
+impl FitRequest {
+    /// The needs of the applications, and the steps that show them. Steps that several applications share are there once.
+    ///
+    /// # Errors
+    /// An unknown application or grade, a parameter that is missing or that the application does not have, two applications that want one load at
+    /// different rates.
+    pub fn select(&self, catalogue: &FitCatalogue) -> Result<(AskedFits, Vec<Step>), SelectionError> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut applications = Vec::new();
+        for one in &self.0 {
+            let found = catalogue.application(&one.id)?;
+            if let Some(missing) = found.scale.iter().find(|name| !one.scale.contains_key(*name)) {
+                return Err(SelectionError(format!(
+                    "{0} depends on {missing}: write {0}:{missing}=8",
+                    one.id
+                )));
+            }
+            if let Some(extra) = one.scale.keys().find(|name| !found.scale.contains(name)) {
+                return Err(SelectionError(format!("{} has no parameter '{extra}'", one.id)));
+            }
+            let needs = found.needs(&one.scale).map_err(SelectionError)?;
+            // A grade asks for all that lower grades ask for: without a need of its own it asks for nothing more.
+            let grades: Vec<Grade> = needs.iter().map(|n| n.grade).collect();
+            let lowest = grades.iter().copied().min().unwrap_or(one.grade);
+            let grade = one.grade.max(lowest);
+            if !grades.is_empty() && !grades.contains(&grade) {
+                return Err(SelectionError(format!(
+                    "nothing was published for the grade {} of {}",
+                    grade.name(),
+                    one.id
+                )));
+            }
+            for step in catalogue.steps_of(found, &one.scale).map_err(SelectionError)? {
+                match steps.iter().find(|s| s.name == step.name) {
+                    Some(same) if *same != step => {
+                        return Err(SelectionError(format!(
+                            "the applications want '{}' at different rates: ask for one after the other",
+                            step.name
+                        )));
+                    }
+                    Some(_) => {}
+                    None => steps.push(step),
+                }
+            }
+            applications.push(AskedApplication {
+                id: one.id.clone(),
+                name: found.name.clone(),
+                grade,
+                scale: one.scale.clone(),
+                needs,
+                steps: found.steps.clone(),
+                notes: found.notes.clone(),
+            });
+        }
+        Ok((AskedFits { applications, disturbed: false, judge_simulated: false }, steps))
+    }
+}
+
+impl AskedFits {
+    /// Some application has a need; else all of them are profiles, and there is nothing to judge.
+    pub fn has_needs(&self) -> bool {
+        self.applications.iter().any(|a| !a.needs.is_empty())
+    }
+
+    /// Puts a load beside each of the steps that begin a stage.
+    pub fn disturb(&mut self, steps: Vec<Step>, disturbance: Disturbance) -> Vec<Step> {
+        self.disturbed = true;
+        let mut out: Vec<Step> = Vec::new();
+        let mut beside: Option<Step> = None;
+        for step in steps {
+            if step.start.is_after_all() {
+                out.extend(beside.take());
+                beside = Some(disturbance.beside(&step));
+            }
+            out.push(step);
+        }
+        out.extend(beside);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::NeedBound;
+
+    fn select(text: &str) -> Result<(AskedFits, Vec<Step>), SelectionError> {
+        text.parse::<FitRequest>()?.select(FitCatalogue::shipped())
+    }
+
+    fn told(text: &str) -> String {
+        select(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn applications_share_steps_and_scale_their_needs() {
+        let (asked, steps) = select("etcd,milvus,cockroachdb:vcpus=8,vault:heavy").unwrap();
+        let names: Vec<&str> = steps.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["etcd-wal", "random-4k", "sequential-1m"]);
+        assert_eq!(asked.applications[2].needs[0].bound, NeedBound::AtLeast(4000.0));
+        assert_eq!(asked.applications[3].title(), "Vault, Consul (integrated storage) (heavy)");
+        let (_, act) = select("aerospike:x=30").unwrap();
+        assert_eq!((act[0].rate_iops, act[2].rate_iops), (Some(60_000.0), Some(351.5625)));
+        assert_eq!(
+            select("zeebe").unwrap().0.applications[0].grade,
+            Grade::Recommended,
+            "the lowest that was published"
+        );
+    }
+
+    #[test]
+    fn mistakes_say_the_way_out() {
+        assert!(told("ectd").contains("did you mean etcd"), "{}", told("ectd"));
+        assert!(told("cockroach:vcpus=8").contains("did you mean cockroachdb"));
+        assert_eq!(told("cockroachdb"), "cockroachdb depends on vcpus: write cockroachdb:vcpus=8");
+        assert!(told("etcd:vcpus=8").contains("no parameter 'vcpus'"));
+        assert!(told("etcd:great").contains("neither a grade"));
+        assert!(told("cockroachdb:vcpus=none").contains("no number"));
+        assert!(told("cockroachdb:vcpus=-1").contains("outside"));
+        assert!(told("etcd,etcd").contains("twice"));
+        assert!(told("proxmox:heavy").contains("nothing was published"));
+        assert!(told(" , ").contains("name an application"));
+    }
+
+    #[test]
+    fn a_load_runs_beside_each_stage() {
+        let (mut asked, steps) = select("etcd,harvester").unwrap();
+        let steps = asked.disturb(steps, "50MB/s".parse().unwrap());
+        let names: Vec<&str> = steps.iter().map(|s| s.name.as_str()).collect();
+        assert_eq!(names, ["etcd-wal", "beside-etcd-wal", "random-4k", "beside-random-4k"]);
+        assert_eq!(steps[1].rate_bw, Some(Bytes(50_000_000)));
+        assert!(asked.disturbed && "0".parse::<Disturbance>().is_err());
+    }
+}

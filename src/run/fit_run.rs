@@ -1,0 +1,105 @@
+//! `fit`: the loads that applications publish, and whether the volume meets their needs.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::pipeline::Options;
+use super::{Failure, Words, forecast, measure_and_publish, preconditioning, print};
+use crate::cli::{FitArgs, FitsArgs};
+use crate::engine::Headrooms;
+use crate::exit::Exit;
+use crate::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
+use crate::output::FileIdentity;
+use crate::plan::{EngineKind, Plan, Preset, Simulated, Step};
+use crate::report::fit_text;
+use crate::unit::Nanos;
+
+/// The shipped applications, with those of a user's file on top.
+fn catalogue(path: Option<&Path>) -> Result<Cow<'static, FitCatalogue>, Failure> {
+    match path {
+        Some(path) => FitCatalogue::with_file(path).map(Cow::Owned).map_err(Failure::input),
+        None => Ok(Cow::Borrowed(FitCatalogue::shipped())),
+    }
+}
+
+/// `fits`.
+///
+/// # Errors
+/// Of input.
+pub fn fits(args: &FitsArgs) -> Result<Exit, Failure> {
+    let catalogue = catalogue(args.catalog.as_deref())?;
+    match &args.application {
+        None => print(&fit_text::list(&catalogue)),
+        Some(id) => print(&fit_text::application(&catalogue, id).map_err(Failure::input)?),
+    }
+}
+
+/// The applications that a run is for, and their steps.
+///
+/// # Errors
+/// Of input.
+pub(super) fn select(
+    request: &FitRequest,
+    catalog: Option<&Path>,
+    disturbance: Option<Disturbance>,
+    change: &dyn Fn(&mut Step),
+) -> Result<(AskedFits, Vec<Step>), Failure> {
+    let (mut asked, mut steps) = request.select(catalogue(catalog)?.as_ref()).map_err(Failure::input)?;
+    steps.iter_mut().for_each(change);
+    if let Some(disturbance) = disturbance {
+        steps = asked.disturb(steps, disturbance);
+    }
+    Ok((asked, steps))
+}
+
+/// What a user may change of a published load: its length, and the volume.
+pub(super) fn change(step: &mut Step, runtime: Option<Nanos>, simulate: Option<&Simulated>) {
+    step.runtime = runtime.unwrap_or(step.runtime);
+    if let Some(device) = simulate {
+        (step.simulate, step.engine, step.direct) = (Some(device.clone()), EngineKind::Null, true);
+    }
+}
+
+/// `fit`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
+    let change = |step: &mut Step| self::change(step, args.runtime, args.simulate.as_ref());
+    let catalog = args.catalog.as_deref();
+    let request: FitRequest = args.applications.parse().map_err(Failure::input)?;
+    let (mut asked, steps) = select(&request, catalog, args.beside, &change)?;
+    asked.judge_simulated = args.judge_simulated;
+    let standard = Preset::find("standard").expect("a preset of ours").plan();
+    let plan = Plan {
+        name: format!("fit {request}"),
+        targets: args.targets.clone(),
+        file_size: args.file.file_size,
+        keep: args.file.keep,
+        overwrite: args.consent.overwrite.is_some(),
+        seed: args.file.seed.unwrap_or(standard.seed),
+        steps,
+        ..standard
+    };
+    if let Some(problem) = plan.problem() {
+        return Err(Failure::input(problem));
+    }
+    let options = Options {
+        destroy: args.consent.destroy.clone(),
+        overwrite_shared: args.consent.shared(),
+        tune: args.tune,
+        asked: Some(asked),
+        headrooms: Some(Headrooms::default()),
+        ..Options::default()
+    };
+    let records = args.output.records.as_deref().unwrap_or(Path::new("."));
+    let plan = preconditioning::add(plan, args.file.precondition, &options, Some(records))?;
+    if args.dry_run {
+        return forecast(&plan, &options).map(|_| Exit::Done);
+    }
+    let inputs =
+        args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
+    let words = Words { before: String::new(), after: fit_text::profiles };
+    let claim = Default::default();
+    measure_and_publish(plan, options, &claim, &args.output, None, inputs.collect(), words)
+}

@@ -1,0 +1,314 @@
+//! The needs of applications, held against a step: the same four answers, from the same statistics, as for a promise.
+//!
+//! A need has no tolerance: what was published is the limit. Needs of higher grades than the one asked for are answered too and decide nothing.
+
+use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::needs_of_reports;
+use super::window::{self, ClaimTerms, JudgedWindow};
+use crate::diagnose::Summary;
+use crate::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
+use crate::hist::{Sparse, bucket};
+use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::sample::{Direction, Stream};
+use crate::stats::event::{Lapse, LoadGrid};
+use crate::stats::level::{self, Answer, ClaimAnswer};
+use crate::stats::mean_latency::MeanLatency;
+use crate::stats::percentile::{self, effective_samples_above, pooled};
+use crate::unit::{Nanos, significant, total};
+
+/// Seconds of an hour.
+const HOUR: usize = 3600;
+/// Filesystems that hold their files in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// Filesystems whose files lie on other machines.
+const REMOTE: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs"];
+
+/// A need with the application that has it, and the step that shows it.
+struct NeedCase<'a> {
+    record: &'a Record,
+    asked: &'a AskedFits,
+    application: &'a AskedApplication,
+    need: &'a FitNeed,
+    step: &'a StepRecord,
+    diagnosis: &'a Diagnosis,
+}
+
+/// The claims of one step, with those of higher grades.
+pub(super) fn claims(
+    record: &Record,
+    asked: &AskedFits,
+    step: &StepRecord,
+    diagnosis: &Diagnosis,
+) -> Vec<Claim> {
+    let case = |application, need| NeedCase { record, asked, application, need, step, diagnosis };
+    let all = asked.applications.iter().flat_map(|a| a.needs.iter().map(move |need| (a, need)));
+    let about = |need: &FitNeed| match &step.reported {
+        Some(told) => needs_of_reports::is_about(need, told),
+        None => need.step == step.name,
+    };
+    all.filter(|(_, need)| about(need)).filter_map(|(a, need)| case(a, need).claim()).collect()
+}
+
+/// Whether a claim is about a need of a higher grade than the application was asked for with.
+pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
+    let Some((asked, need)) = asked.zip(claim.need.as_ref()) else { return false };
+    asked.applications.iter().any(|a| a.title() == need.application && need.grade > a.grade)
+}
+
+/// Remarks on the applications, and on what the figures hold besides the disk.
+pub(super) fn notes(record: &Record, asked: &AskedFits) -> Vec<String> {
+    let several = asked.applications.len() > 1;
+    let mut notes: Vec<String> = Vec::new();
+    for application in &asked.applications {
+        let lead = if several { format!("{}: ", application.name) } else { String::new() };
+        if application.needs.is_empty() {
+            notes.push(format!(
+                "{}: nothing numeric was published, so its figures are no PASS",
+                application.name
+            ));
+        }
+        notes.extend(application.notes.iter().map(|note| format!("{lead}{note}")));
+    }
+    if record.report.is_some() {
+        notes.push("the load is that of the report: `volproof fits APP` shows the published one".into());
+    }
+    if asked.disturbed {
+        notes.push("another load ran beside each step, as asked".into());
+    }
+    if let Some((path, filesystem)) = on_filesystem(record, &REMOTE) {
+        notes.push(format!(
+            "{path} is on {filesystem}: the figures are those of the network and of the server too"
+        ));
+    }
+    notes
+}
+
+/// The first target on a filesystem of these kinds.
+fn on_filesystem(record: &Record, kinds: &[&str]) -> Option<(String, String)> {
+    record.targets.iter().find_map(|t| {
+        let kind = t.facts.place()?.filesystem.clone()?;
+        kinds.contains(&kind.as_str()).then(|| (t.path.display().to_string(), kind))
+    })
+}
+
+impl NeedCase<'_> {
+    /// The need against the step; nothing where the step has no such I/O.
+    fn claim(&self) -> Option<Claim> {
+        let limit = self.need.bound.value();
+        let (metric, finding, reasons) = match &self.step.reported {
+            Some(told) => needs_of_reports::answer(self.need, told, &Summary::of(self.record, self.step))?,
+            None => self.measured(limit)?,
+        };
+        let mut outcome = window::outcome(finding.answer);
+        let mut reason = reasons.join("; ");
+        let mut more_seconds = finding.more_seconds;
+        if let Some(least) = self.need.least_runtime.filter(|_| outcome == Outcome::Pass)
+            && self.step.window_ns < least
+        {
+            outcome = Outcome::Inconclusive;
+            more_seconds = Some((least.0 - self.step.window_ns.0).div_ceil(1_000_000_000));
+            reason = format!("the source asks for {}: this run was shorter", least.clock());
+        }
+        let claim = Claim {
+            step: self.step.name.clone(),
+            metric,
+            need: Some(ClaimedNeed {
+                application: self.application.title(),
+                figure: self.need.figure.words(),
+                grade: self.need.grade,
+                source: self.need.source.clone(),
+                as_of: self.need.as_of.clone(),
+                confidence: self.need.confidence,
+            }),
+            outcome,
+            promised: limit,
+            limit,
+            binding: self.application.title(),
+            measured: finding.value,
+            whole_window: finding.value,
+            ratio: finding.value / limit,
+            bounds: finding.bounds.filter(|(low, high)| low.is_finite() && high.is_finite()),
+            burst: None,
+            lapses: Vec::new(),
+            delivered: None,
+            cut: None,
+            more_seconds: more_seconds.filter(|_| outcome == Outcome::Inconclusive),
+            blocker: None,
+            reason,
+            command: None,
+        };
+        Some(self.valid(claim))
+    }
+
+    /// The figure of the need by the step's own samples, with its answer.
+    fn measured(&self, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+        match self.need.figure.kind {
+            FigureKind::Iops => self.rate(Metric::Iops, limit),
+            FigureKind::Throughput => self.rate(Metric::Throughput, limit),
+            FigureKind::Latency(figure) => match figure.share() {
+                None => self.mean(limit),
+                Some(share) => self.percentile(&figure.to_string(), share, Nanos(limit as u64)),
+            },
+            FigureKind::Over(latency) => self.slow_share(latency, limit),
+        }
+    }
+
+    /// The claim, or INVALID where something else than the volume made its figures.
+    fn valid(&self, claim: Claim) -> Claim {
+        let passed = claim.outcome == Outcome::Pass;
+        // Loads of an application run together because they do so there.
+        let spared = |code: &str| code == "shared-disk" || (passed && ONLY_SLOWS.contains(&code));
+        let simulated = (self.record.is_simulated() && !self.asked.judge_simulated).then_some((
+            "simulated",
+            "the device was simulated: nothing was measured of any volume",
+            "to see what a verdict would look like, add --judge-simulated",
+        ));
+        let memory = on_filesystem(self.record, &IN_MEMORY).filter(|_| !self.record.is_simulated());
+        let words = memory.map(|(path, kind)| format!("{path} is on {kind}, which is memory and no disk"));
+        let memory = words.as_deref().map(|words| ("in-memory", words, "name a folder on the volume"));
+        let found = of_figures(self.record, self.step, self.diagnosis);
+        match simulated.into_iter().chain(memory).chain(found).find(|(code, ..)| !spared(code)) {
+            Some((code, message, advice)) => Claim {
+                outcome: Outcome::Invalid,
+                more_seconds: None,
+                blocker: Some(code.into()),
+                reason: blocker::reason(message, advice),
+                ..claim
+            },
+            None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => Claim {
+                outcome: Outcome::Inconclusive,
+                reason: "the user ended the step before its time: let it run to its end".into(),
+                ..claim
+            },
+            None => claim,
+        }
+    }
+
+    /// The samples that the figure is about, of all targets.
+    fn streams(&self) -> impl Iterator<Item = &Stream> {
+        let wanted = self.need.figure.direction;
+        let meant = move |d: &Direction| wanted.map_or(*d != Direction::Sync, |w| w == *d);
+        let series = self.step.targets.iter().map(|t| &t.series);
+        series.flat_map(move |s| Direction::ALL.into_iter().filter(meant).filter_map(|d| s.stream(d)))
+    }
+
+    /// Latencies of each second; response times under a rate.
+    fn seconds(&self) -> Vec<Sparse> {
+        let mut seconds: Vec<Sparse> = Vec::new();
+        for stream in self.streams() {
+            let of_stream = if self.step.open_loop.is_some() { &stream.response } else { &stream.service };
+            seconds.resize(seconds.len().max(of_stream.len()), Sparse::default());
+            seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
+        }
+        seconds
+    }
+
+    fn rate(&self, metric: Metric, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+        let mut bins: Vec<u64> = Vec::new();
+        for stream in self.streams() {
+            let column = if metric == Metric::Iops { &stream.track.ios } else { &stream.track.bytes };
+            bins.resize(bins.len().max(column.len()), 0);
+            bins.iter_mut().zip(column).for_each(|(sum, n)| *sum = sum.saturating_add(*n));
+        }
+        bins.truncate((self.step.window_ns.as_seconds() * 10.0 + 1e-6) as usize);
+        let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
+        let terms = ClaimTerms {
+            least: limit,
+            most: limit,
+            tolerance: 0.0,
+            burst: None,
+            time: None,
+            judge_burst: false,
+            at_least: true,
+        };
+        let judged = JudgedWindow::of(&bins, &load, &terms)?;
+        Some((metric, ClaimAnswer { answer: judged.answer, ..judged.finding }, judged.reasons))
+    }
+
+    fn mean(&self, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+        let mut columns: Vec<(u64, Nanos)> = Vec::new();
+        for second in self.seconds() {
+            // The mean is of whole seconds: nine of ten bins are empty.
+            columns.extend([(second.count(), second.sum)].into_iter().chain([(0, Nanos(0)); 9]));
+        }
+        let finding = level::mean_latency(&MeanLatency::of(&columns)?, Nanos(limit as u64), 0.0);
+        Some((Metric::Latency, finding, undecided(&finding)))
+    }
+
+    fn percentile(&self, name: &str, share: f64, limit: Nanos) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+        let seconds = self.seconds();
+        let found = percentile::measure(&seconds, &[(name, share)]).into_iter().next()?;
+        let mut finding = level::percentile(&found, limit, self.step.window_ns.as_seconds());
+        let at_limit = |value: f64| bucket(value as u64) == bucket(limit.0);
+        let mut reasons = undecided(&finding);
+        if finding.answer == Answer::Fail && finding.bounds.is_some_and(|(low, _)| at_limit(low)) {
+            finding.answer = Answer::Inconclusive;
+            finding.more_seconds = None;
+            reasons = vec![
+                "the figure is at the limit, closer than the 1.6 % to which latencies are counted".into(),
+            ];
+        }
+        let stalled = self.stalled();
+        if finding.answer == Answer::Pass && stalled > 1.0 - share {
+            finding.answer = Answer::Inconclusive;
+            reasons = vec![format!(
+                "nothing completed for {} % of the time, and a load that waits sends nothing meanwhile: the percentile does not show that",
+                significant(stalled * 100.0)
+            )];
+        }
+        Some((Metric::Percentile, finding, reasons))
+    }
+
+    /// Share of the time in stalls.
+    fn stalled(&self) -> f64 {
+        let events = LoadGrid::of(self.step.targets.iter().map(|t| &t.series)).events();
+        let stalls = events.iter().filter(|e| e.lapse == Lapse::Stall);
+        stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / self.step.window_ns.as_seconds().max(1e-9)
+    }
+
+    /// The share above a latency. A source that asks for every hour is about that hour's own I/Os: each whole hour is counted, and the worst
+    /// decides.
+    fn slow_share(&self, latency: Nanos, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+        let seconds = self.seconds();
+        let hours = seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency));
+        let worst = hours.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|_| self.need.hourly);
+        let (value, bounds, answer, reason) = match worst {
+            Some((share, ..)) => {
+                let answer = if share < limit { Answer::Pass } else { Answer::Fail };
+                (share, None, answer, format!("the worst of {} hours", seconds.len() / HOUR))
+            }
+            None => {
+                let (share, low, high) = slow(&seconds, latency)?;
+                let (answer, reason) = match (low > limit, high < limit) {
+                    (true, _) => (Answer::Fail, ""),
+                    (_, true) => (Answer::Pass, ""),
+                    _ => (Answer::Inconclusive, "the interval holds the limit: run it longer"),
+                };
+                (share, Some((low, high)), answer, reason.to_string())
+            }
+        };
+        let finding = ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds: None };
+        Some((Metric::SlowShare, finding, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))
+    }
+}
+
+/// The share of the I/Os above a latency, with the bounds of each side at 95 %.
+fn slow(seconds: &[Sparse], latency: Nanos) -> Option<(f64, f64, f64)> {
+    let all = pooled(seconds);
+    let n = Some(all.count() as f64).filter(|n| *n > 0.0)?;
+    let edge = bucket(latency.0);
+    let above = total(all.nonzero().filter(|(b, _)| *b > edge).map(|(_, count)| count)) as f64 / n;
+    let effective = effective_samples_above(seconds, latency);
+    let (low, high) = level::share_bounds(above * effective, effective);
+    Some((above, low, high))
+}
+
+/// What would decide an answer that is open.
+fn undecided(finding: &ClaimAnswer) -> Vec<String> {
+    let open = finding.answer == Answer::Inconclusive;
+    let words = |seconds| match seconds {
+        Some(s) => format!("measure {} longer to decide", Nanos::seconds(s).clock()),
+        None => "a longer run of this kind would not decide it within a week".into(),
+    };
+    open.then(|| words(finding.more_seconds)).into_iter().collect()
+}

@@ -1,0 +1,229 @@
+//! Verdicts on volumes of known latency and rate, in virtual time.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::volproof;
+
+/// Exit code and Record of applications on a simulated device.
+fn judged(folder: &Path, applications: &str, device: &str, more: &[&str]) -> (Option<i32>, Value) {
+    let fit = ["fit", "--for", applications, "--simulate", device, "--judge-simulated", "--json", "r.json"];
+    let (code, out, err) = volproof(folder, &[&fit[..], more].concat());
+    assert_ne!(code, Some(2), "{out}\n{err}");
+    (code, serde_json::from_str(&std::fs::read_to_string(folder.join("r.json")).unwrap()).unwrap())
+}
+
+#[test]
+fn a_volume_at_the_limit_of_etcd_is_judged_alike_by_every_seed() {
+    let dir = tempfile::tempdir().unwrap();
+    // Latencies of 10 ms lie in the bucket of the limit, which no statistics tell from it.
+    for (latency, expected) in [("9850us", "pass"), ("9970us", "inconclusive"), ("10100us", "fail")] {
+        for seed in ["1", "2", "3", "4", "5"] {
+            let device = format!("latency={latency},jitter=50us");
+            let (_, record) = judged(dir.path(), "etcd", &device, &["--seed", seed]);
+            let claims = record["verdict"]["claims"].as_array().unwrap();
+            assert_eq!(claims.len(), 2, "{latency}, seed {seed}");
+            let p99 = &claims[0];
+            assert_eq!(p99["outcome"], expected, "{latency}, seed {seed}: {p99}");
+            assert_eq!(p99["need"]["figure"], "p99 of flushes");
+            let sourced = |key: &str| !p99["need"][key].as_str().unwrap().is_empty();
+            assert!(sourced("source") && sourced("as_of") && sourced("confidence"));
+        }
+    }
+}
+
+#[test]
+fn slow_flushes_decide_and_not_the_mean() {
+    let dir = tempfile::tempdir().unwrap();
+    let outcome = |share: &str| {
+        let device = format!("latency=1ms,slow-share={share},slow-latency=30ms");
+        judged(dir.path(), "etcd", &device, &[]).1["verdict"]["claims"][0]["outcome"].clone()
+    };
+    assert_eq!(outcome("0.002"), "pass", "one in five hundred is slow");
+    assert_eq!(outcome("0.05"), "fail", "one in twenty is slow");
+}
+
+#[test]
+fn a_short_run_decides_no_percentile() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, record) = judged(dir.path(), "etcd", "latency=2ms", &["--runtime", "2s"]);
+    assert_eq!((code, &record["verdict"]["outcome"]), (Some(5), &"inconclusive".into()));
+}
+
+#[test]
+fn grades_above_the_one_asked_for_decide_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    // 1 ms for a write and 1 ms for its flush: 500 flushes a second are just not reached.
+    let (code, record) = judged(dir.path(), "etcd", "latency=1050us", &[]);
+    let beyond = &record["verdict"]["beyond"][0];
+    assert_eq!((code, &beyond["outcome"]), (Some(0), &"fail".into()));
+    let (code, _) = judged(dir.path(), "etcd:heavy", "latency=1050us", &[]);
+    assert_eq!(code, Some(1));
+    let (code, _) = judged(dir.path(), "etcd:heavy", "latency=900us", &[]);
+    assert_eq!(code, Some(0));
+}
+
+#[test]
+fn rates_scale_with_their_parameter() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=500us,iops-cap=5000,bytes-cap=1GB";
+    let (code, record) = judged(dir.path(), "cockroachdb:vcpus=8", device, &[]);
+    assert_eq!(code, Some(0), "{}", record["verdict"]);
+    assert_eq!(record["verdict"]["claims"][0]["limit"], 4000.0);
+    let (code, record) = judged(dir.path(), "cockroachdb:vcpus=16", device, &[]);
+    assert_eq!((code, &record["verdict"]["claims"][0]["outcome"]), (Some(1), &"fail".into()));
+}
+
+#[test]
+fn act_asks_for_a_day_and_judges_every_hour() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, record) = judged(dir.path(), "aerospike:x=0.01", "latency=500us", &["--runtime", "2h"]);
+    let claims = record["verdict"]["claims"].as_array().unwrap();
+    assert_eq!((code, claims.len()), (Some(5), 3));
+    assert!(claims[0]["reason"].as_str().unwrap().contains("24 h"), "{}", claims[0]);
+    // Good over two hours, and bad in the second of them.
+    let device = "latency=500us,dip-at=1h,dip-for=15m,dip-to=0.3";
+    let (code, record) = judged(dir.path(), "aerospike:x=0.01", device, &["--runtime", "2h"]);
+    let claim = &record["verdict"]["claims"][0];
+    assert_eq!((code, &claim["outcome"]), (Some(1), &"fail".into()), "{claim}");
+    assert!(claim["measured"].as_f64().unwrap() > 0.2, "the worst hour: {claim}");
+}
+
+#[test]
+fn applications_share_their_steps_and_a_load_runs_beside_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=1ms,iops-cap=20000,bytes-cap=500MB";
+    let (_, record) =
+        judged(dir.path(), "etcd,milvus,harvester", device, &["--beside", "20MB/s", "--runtime", "60s"]);
+    let steps: Vec<&str> =
+        record["steps"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
+    assert_eq!(steps, ["etcd-wal", "beside-etcd-wal", "random-4k", "beside-random-4k"]);
+    let claims = record["verdict"]["claims"].as_array().unwrap();
+    assert!(claims.iter().all(|c| c["outcome"] != "invalid"), "{claims:?}");
+}
+
+#[test]
+fn a_profile_has_figures_and_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    let fit = ["fit", "--for", "postgresql", "--simulate", "latency=1ms", "--judge-simulated"];
+    let (code, out, err) = volproof(dir.path(), &fit);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.contains("PostgreSQL: nothing numeric was published, so these figures are no PASS"), "{out}");
+    assert!(!out.contains("PASS  "), "{out}");
+    let rate = |step: &str| -> f64 {
+        let line = out.lines().rfind(|line| line.starts_with(step)).unwrap();
+        line.split_whitespace().nth(1).unwrap().replace(',', "").parse().unwrap()
+    };
+    // Each call takes 1 ms: a synced write, a write with its flush, two synced writes, two writes with one flush.
+    let close =
+        |step: &str, expected: f64| assert!((rate(step) / expected - 1.0).abs() < 0.02, "{step}: {out}");
+    close("wal-open-datasync ", 1000.0);
+    close("wal-fdatasync ", 500.0);
+    close("wal-open-datasync-two", 500.0);
+    close("wal-fdatasync-two", 333.3);
+}
+
+#[test]
+fn a_simulated_device_is_judged_only_when_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, _) = volproof(dir.path(), &["fit", "--for", "etcd", "--simulate", "latency=1ms", "-q"]);
+    assert_eq!(code, Some(6));
+    assert!(out.starts_with("INVALID  SIMULATED"), "{out}");
+}
+
+#[test]
+fn the_answer_in_every_form() {
+    let dir = tempfile::tempdir().unwrap();
+    let fit = [
+        "fit",
+        "--for",
+        "etcd:heavy",
+        "--simulate",
+        "latency=1050us,jitter=50us",
+        "--judge-simulated",
+        "--json",
+        "r.json",
+        "--junit",
+        "j.xml",
+        "--html",
+        "p.html",
+        "--markdown",
+        "t.md",
+        "--openmetrics",
+        "m.prom",
+        "--details",
+    ];
+    let (code, out, err) = volproof(dir.path(), &fit);
+    assert_eq!(code, Some(1), "{err}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
+    let undated: String = out
+        .lines()
+        .filter(|line| !line.contains("20") || line.contains("2019"))
+        .map(|l| l.to_string() + "\n")
+        .collect();
+    assert!(undated.contains("FAIL          etcd (heavy): flushes a second in etcd-wal"), "{out}");
+    assert!(out.contains("source: etcd documentation, hardware"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let junit = read("j.xml");
+    assert!(junit.contains("tests=\"3\" failures=\"1\""), "{junit}");
+    assert!(junit.contains("flushes a second for etcd (heavy) in etcd-wal"), "{junit}");
+    assert!(read("p.html").contains("p99 of flushes for etcd (heavy)"));
+    assert!(read("t.md").contains("FAIL") && read("m.prom").contains("volproof_verdict_exit_code"));
+    let (code, line, _) = volproof(dir.path(), &["show", "r.json", "-q"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        line.starts_with("FAIL  SIMULATED  Not good enough for etcd (heavy): flushes a second are"),
+        "{line}"
+    );
+    let (code, _, _) = volproof(dir.path(), &["verdict", "r.json"]);
+    assert_eq!(code, Some(1), "a stored Record is judged by its samples");
+}
+
+#[test]
+fn run_takes_applications_beside_a_plan() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = ["--simulate", "latency=1ms", "--judge-simulated", "--json", "r.json"];
+    let (code, _, err) = volproof(dir.path(), &[&["run", "--fit", "etcd"][..], &device].concat());
+    assert_eq!(code, Some(0), "{err}");
+    let with = ["run", "--rw", "randread", "--runtime", "10s", "--fit", "etcd"];
+    let (_, _, err) = volproof(dir.path(), &[&with[..], &device].concat());
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(dir.path().join("r.json")).unwrap()).unwrap();
+    assert_eq!(record["steps"].as_array().unwrap().len(), 2, "{err}");
+}
+
+/// A report of the vendor's command, with these percentiles of its flushes (nanoseconds).
+fn vendors_report(folder: &Path, seconds: u64, p99: u64, p995: u64, p98: u64) -> String {
+    let flushes = seconds * 200;
+    let bytes = flushes * 2300;
+    let runtime = seconds * 1000;
+    let text = format!(
+        r#"{{"fio version":"fio-3.33","timestamp":1555600000,"time":"Thu Apr 18 15:06:40 2019",
+        "global options":{{"rw":"write","ioengine":"sync","fdatasync":"1","bs":"2300","directory":"."}},
+        "jobs":[{{"jobname":"mytest","groupid":0,"error":0,"elapsed":{seconds},"job options":{{"name":"mytest","size":"22m"}},
+        "read":{{"io_bytes":0,"total_ios":0,"runtime":0}},
+        "write":{{"io_bytes":{bytes},"bw_bytes":460000,"iops":200.0,"runtime":{runtime},"total_ios":{flushes},
+          "clat_ns":{{"min":5000,"max":90000,"mean":20000.0,"stddev":500.0,"N":{flushes}}},
+          "lat_ns":{{"min":5000,"max":90000,"mean":20000.0,"stddev":500.0,"N":{flushes}}}}},
+        "trim":{{"io_bytes":0,"total_ios":0,"runtime":0}},
+        "sync":{{"total_ios":0,"lat_ns":{{"min":300000,"max":40000000,"mean":1500000.0,"stddev":300000.0,"N":{flushes},
+          "percentile":{{"50.000000":1400000,"90.000000":1700000,"98.000000":{p98},"99.000000":{p99},"99.500000":{p995},"99.900000":{p995}}}}}}},
+        "usr_cpu":1.0,"sys_cpu":3.0,"ctx":1000,"job_runtime":{runtime}}}]}}"#
+    );
+    std::fs::write(folder.join("fio.json"), text).unwrap();
+    let (_, out, err) = volproof(folder, &["verdict", "fio.json", "--fit", "etcd", "-q"]);
+    let (_, told, _) = volproof(folder, &["explain", "fio.json", "--fit", "etcd"]);
+    let word = out.split_whitespace().next().unwrap_or_else(|| panic!("{err}")).to_string();
+    assert!(told.contains(&format!("{word} against etcd (minimum)")), "{told}");
+    word
+}
+
+#[test]
+fn the_vendors_report_has_the_same_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(vendors_report(dir.path(), 300, 2_376_000, 3_000_000, 2_000_000), "PASS");
+    assert_eq!(vendors_report(dir.path(), 300, 15_000_000, 20_000_000, 12_000_000), "FAIL");
+    assert_eq!(vendors_report(dir.path(), 300, 9_900_000, 15_000_000, 5_000_000), "INCONCLUSIVE");
+    assert_eq!(vendors_report(dir.path(), 10, 2_376_000, 3_000_000, 2_000_000), "INCONCLUSIVE");
+}
