@@ -348,7 +348,13 @@ pub(super) fn first_touch(finished: &Finished<'_>) -> Result<Found, Found> {
         tail(second)
     );
     let slow = ratio > COLD || (tail(first) > COLD_TAIL && tail(second) <= COLD_TAIL);
-    Ok((if slow { Outcome::Fail } else { Outcome::Pass }, observed))
+    // Other traffic may make a pass slow, but not fast.
+    let spoilt = [first, second].into_iter().flat_map(|f| &f.spoilt_by).next();
+    Ok(match (slow, spoilt) {
+        (false, _) => (Outcome::Pass, observed),
+        (true, None) => (Outcome::Fail, observed),
+        (true, Some(code)) => (Outcome::Inconclusive, format!("{observed}; a pass was spoilt ({code})")),
+    })
 }
 
 #[cfg(test)]

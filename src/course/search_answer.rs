@@ -2,13 +2,52 @@
 
 use super::FinishedStep;
 use super::searching::{BEYOND, CEILING, LONGEST, named};
-use crate::plan::LoadSearch;
-use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
+use crate::catalogue::Promise;
+use crate::diagnose;
+use crate::plan::{LoadSearch, Step};
+use crate::record::{Claimed, LoadAnswer, LoadTrial, TrialOutcome};
 use crate::unit::{Nanos, grouped, significant};
+
+/// The burst of a type, beside the load of a search.
+struct TypeBurst {
+    /// I/Os a second that the type gives without its burst.
+    baseline: f64,
+    /// The time for which a full bucket lasts; absent where nothing is published.
+    lasts: Option<Nanos>,
+}
+
+impl TypeBurst {
+    /// None for a type without a burst above its baseline.
+    fn of(promise: &Promise, load: &Step) -> Option<TypeBurst> {
+        let bursts = || promise.volumes.iter().filter_map(|v| v.level.burst.as_ref());
+        bursts().next()?;
+        let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();
+        let lasts = seconds.map(|all| Nanos::seconds(all.into_iter().fold(0.0, f64::max).ceil() as u64));
+        let baseline = promise.least(load.single_block()?, diagnose::direction(load.rw)?)?.iops;
+        Some(TypeBurst { baseline, lasts })
+    }
+
+    fn note(&self) -> String {
+        let baseline = grouped(self.baseline.round() as u64);
+        let longer = match self.lasts {
+            Some(lasts) => format!(
+                "which lasts up to {}: --confirm {} outlasts it",
+                lasts.clock(),
+                Nanos(lasts.0 / 10 * 11).exact()
+            ),
+            None => "whose length is not published: give a longer --confirm".into(),
+        };
+        format!("the type has a baseline of {baseline} IOPS and a burst, {longer}")
+    }
+}
 
 impl LoadSearch {
     /// The answer so far; none before the first step has finished.
-    pub(super) fn load_answer(&self, finished: &[FinishedStep]) -> Option<LoadAnswer> {
+    pub(super) fn load_answer(
+        &self,
+        finished: &[FinishedStep],
+        claimed: Option<&Claimed>,
+    ) -> Option<LoadAnswer> {
         let unloaded = self.held(named(finished, "unloaded")?);
         let most = named(finished, "most");
         let trials = self.trials(finished);
@@ -22,6 +61,12 @@ impl LoadSearch {
         let kept = trials.iter().filter(|t| t.outcome == TrialOutcome::Holds);
         let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest;
         let depth = holds.and_then(|rate| self.depth(finished, rate));
+        let burst = claimed.and_then(|c| TypeBurst::of(&c.promise, &self.base));
+        let within = |b: &TypeBurst| {
+            bracket.holds > b.baseline
+                && confirmed_ns.is_none_or(|time| b.lasts.is_none_or(|lasts| time <= lasts))
+        };
+        let within_burst = holds.is_some() && burst.as_ref().is_some_and(within);
         let mut answer = LoadAnswer {
             sentence: String::new(),
             rw: self.base.rw,
@@ -33,11 +78,13 @@ impl LoadSearch {
             refused_per_second: bracket.refused,
             confirmed_ns,
             monotone,
+            within_burst,
             depth,
             trials,
             notes: Vec::new(),
         };
         answer.notes = self.notes(&answer, most);
+        answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
         answer.sentence = self.sentence(&answer, unloaded.outcome);
         Some(answer)
     }
@@ -82,6 +129,9 @@ impl LoadSearch {
                 rate(holds)
             ),
         };
+        if answer.within_burst {
+            text += "; it is above the baseline of the type, so that it may last no longer than the burst";
+        }
         if let Some(depth) = &answer.depth {
             let jobs = if depth.numjobs > 1 { format!(" of {} jobs", depth.numjobs) } else { String::new() };
             text += &format!("; depth {}{jobs} is the smallest that reaches it", depth.iodepth);

@@ -98,8 +98,8 @@ impl Course for LoadSearch {
         }
     }
 
-    fn answer(&self, finished: &[FinishedStep], _claimed: Option<&Claimed>) -> Option<CourseAnswer> {
-        self.load_answer(finished).map(CourseAnswer::Load)
+    fn answer(&self, finished: &[FinishedStep], claimed: Option<&Claimed>) -> Option<CourseAnswer> {
+        self.load_answer(finished, claimed).map(CourseAnswer::Load)
     }
 
     fn forecast(&self) -> Forecast {

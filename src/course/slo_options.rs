@@ -83,11 +83,16 @@ impl clap::FromArgMatches for OtherOptions {
 }
 
 impl SloOptions {
-    /// The search that the options ask for, on so many targets.
+    /// The search that the options ask for, on so many targets, whose type can burst for this long.
     ///
     /// # Errors
     /// The options do not make a search; the text says what to give.
-    pub fn search(&self, budget: Option<Nanos>, targets: usize) -> Result<LoadSearch, String> {
+    pub fn search(
+        &self,
+        budget: Option<Nanos>,
+        targets: usize,
+        burst: Option<Nanos>,
+    ) -> Result<LoadSearch, String> {
         let l = &self.limit;
         let given = [
             (ResponseFigure::P99, l.p99),
@@ -108,7 +113,9 @@ impl SloOptions {
             ..Step::default()
         };
         self.rest.0.apply(&mut base);
-        let confirm = self.confirm.unwrap_or(CONFIRM);
+        // A confirmation within the burst of the type shows nothing that lasts.
+        let outlasts = burst.map_or(CONFIRM, |burst| CONFIRM.max(Nanos(burst.0 / 10 * 11)));
+        let confirm = self.confirm.unwrap_or(if budget.is_some() { CONFIRM } else { outlasts });
         let search = LoadSearch { base, figure, limit, confirm, budget };
         search.problem(targets).map_or(Ok(search), Err)
     }

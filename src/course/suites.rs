@@ -49,8 +49,10 @@ pub fn family(name: &str) -> Family {
 /// All suites, with one line about each.
 pub fn list() -> Vec<(String, String)> {
     let own = ("essd-contract", "seven published observations about elastic volumes, each checked");
-    let fixed =
-        std::iter::once(own).chain(snia::SUITES).map(|(name, about)| (name.to_string(), about.to_string()));
+    let fixed = std::iter::once(own)
+        .chain(saturation::SUITES)
+        .chain(snia::SUITES)
+        .map(|(name, about)| (name.to_string(), about.to_string()));
     let providers = procedures::providers().into_iter().map(|provider| {
         (
             format!("{}{provider}", procedures::PREFIX),

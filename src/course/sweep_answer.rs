@@ -288,3 +288,6 @@ fn spread_of(best: &[AxisBest], option: AxisOption) -> Option<f64> {
     let (low, high) = (rates.iter().copied().reduce(f64::min)?, rates.iter().copied().reduce(f64::max)?);
     (rates.len() > 1 && high > 0.0).then(|| (high - low) / mean(&rates))
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,6 +40,9 @@ pub struct LoadAnswer {
     pub confirmed_ns: Option<Nanos>,
     /// No load failed that a later trial of it or of a higher one kept, and none the other way round.
     pub monotone: bool,
+    /// The load is above the baseline of the type, and was confirmed for no longer than the burst of the type may last.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub within_burst: bool,
     /// The smallest depth in a closed loop that gives this load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<LoadDepth>,
@@ -56,7 +59,7 @@ impl LoadAnswer {
         let alone = self.unloaded_ns.is_some_and(|alone| alone > self.limit_ns) && self.most_iops.is_none();
         let fails = |t: &LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
         match self.holds_per_second {
-            Some(_) if self.confirmed_ns.is_some() && self.monotone => Outcome::Pass,
+            Some(_) if self.confirmed_ns.is_some() && self.monotone && !self.within_burst => Outcome::Pass,
             None if alone || self.trials.last().is_some_and(fails) => Outcome::Fail,
             _ => Outcome::Inconclusive,
         }

@@ -6,6 +6,7 @@ use super::pipeline::{EarlierRun, Options};
 use super::ready::NULL_SIZE;
 use super::targets::Surveyed;
 use super::{Failure, Words, measure_and_publish, million, plans, preconditioning, print, targets};
+use crate::catalogue::volume_promise::VolumePromise;
 use crate::cli::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 use crate::course::suite_options::SharedOptions;
 use crate::course::suites::SuiteRange;
@@ -15,10 +16,11 @@ use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
 use crate::plan::{Plan, Preset, Question, ReferenceLatency};
+use crate::promise_options::{self, PromiseOptions};
 use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::report::{course_text, layout};
 use crate::topo::Topology;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 
 /// `sweep`.
 ///
@@ -39,9 +41,23 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
-    let search = args.search.search(args.how.budget, args.targets.len()).map_err(Failure::input)?;
+    let burst = burst(&args.how.claim);
+    let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
     let base = base(&args.targets, &args.how);
     ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how)
+}
+
+/// How long the type of a promise can burst, where the options say its size; a wrong promise is told later.
+fn burst(claim: &PromiseOptions) -> Option<Nanos> {
+    let claimed = promise_options::claimed(claim, None, &[]).ok()??;
+    let seconds = |v: &VolumePromise| v.level.burst.as_ref()?.seconds;
+    claimed
+        .promise
+        .volumes
+        .iter()
+        .filter_map(seconds)
+        .max_by(f64::total_cmp)
+        .map(|s| Nanos::seconds(s.ceil() as u64))
 }
 
 /// `suite`.

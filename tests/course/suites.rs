@@ -53,7 +53,11 @@ fn a_suite_that_cannot_be_is_refused_with_the_way_out() {
     std::fs::write(dir.path().join("data"), vec![1; 1 << 20]).unwrap();
     std::fs::write(dir.path().join("none.json"), "{}").unwrap();
     for (arguments, code, says) in [
-        (&["essd", "--simulate", DEVICE][..], 2, "the suites are essd-contract, snia-iops"),
+        (
+            &["essd", "--simulate", DEVICE][..],
+            2,
+            "the suites are essd-contract, saturation, saturation-writes, snia-iops",
+        ),
         (&["provider:acme", "--simulate", DEVICE], 2, "the providers are alibaba, aws, gcp, azure, oci"),
         (&["snia-iops", "data"], 3, "Give --overwrite"),
         (&["snia-iops", "--simulate", DEVICE, "--runtime", "5s"], 2, "--runtime 10s or more"),

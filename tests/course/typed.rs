@@ -154,3 +154,23 @@ fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
     assert_eq!(code, Some(1), "{err}");
     assert!(out.contains("No load has a p99 of at most 500 us: one request alone already has a"), "{out}");
 }
+
+#[test]
+fn a_load_that_only_the_burst_of_the_type_carries_is_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=10ms,jitter=2ms,iops-cap=102,burst-iops=3000,burst-ios=5400000";
+    let slo = ["slo", "--simulate", device, "--p99", "100ms", "--iodepth", "4"];
+    let promise = ["--promise", "gp2", "--volume-size", "34GiB", "--confirm", "60s", "--json", "r.json"];
+    let (code, out, err) = volproof(dir.path(), &[&slo[..], &promise].concat());
+    assert_eq!(code, Some(5), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("above the baseline of the type, so that it may last no longer than the burst"),
+        "{out}"
+    );
+    assert!(words.contains("has a baseline of 102 IOPS and a burst, which lasts up to 31 min"), "{out}");
+    // Where no time is given, the confirmation outlasts the burst.
+    let (code, out, err) = volproof(dir.path(), &[&slo[..], &promise[..4], &["--dry-run"]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains("confirmed for 2"), "{out}");
+}
