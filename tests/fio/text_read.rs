@@ -406,3 +406,22 @@ fn hostile_input_takes_bounded_time_and_memory() {
     assert!(many.partial.is_some());
     let _ = text_read::read(&[0xff; 100_000]);
 }
+
+#[test]
+fn a_steady_state_that_was_reached_is_read() {
+    let report = |line: &str| {
+        format!(
+            "j: (groupid=0, jobs=1): err= 0: pid=7: Sun Nov 22 16:17:00 2026\n  read: IOPS=7205, BW=28.1MiB/s (29.5MB/s)(56.3MiB/2000msec)\n     issued rwts: total=14411,0,0,0 short=0,0,0,0 dropped=0,0,0,0\n     latency   : target=0, window=0, percentile=100.00%, depth=1\n{line}\n"
+        )
+    };
+    for (line, told) in [
+        ("  steadystate  : attained=yes, bw=30.1MiB/s (30.9MB/s), iops=7712, iops mean dev=0.246%", Some(1)),
+        ("  steadystate  : attained=no, bw=47.2MiB/s (48.3MB/s), iops=12.1k, bw slope=-53.271%", Some(0)),
+        ("  steadystate  : attained=perhaps, bw=47.2MiB/s (48.3MB/s)", None),
+    ] {
+        let output = one(&report(line));
+        let more = &output.jobs[0].more;
+        assert_eq!(more.first().and_then(|(_, state)| state.get("attained")?.as_u64()), told, "{line}");
+        assert_eq!(output.notes.len(), usize::from(told.is_none()), "{:?}", output.notes);
+    }
+}

@@ -7,22 +7,21 @@
 //! the latency target counts microseconds, since then `KiB` is 1024 and the target counts nanoseconds.
 
 mod field;
+mod job_headers;
 mod line;
+mod outside_rows;
 mod row;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
-
 use super::json_read::ReadError;
-use super::output::{AskedRate, DiskCounters, DiskCounts, Header, MOST_ROWS, Output, OutputRow, Stats};
+use super::output::{AskedRate, DiskCounters, Header, MOST_ROWS, Output, OutputRow};
 use super::possible::{self, Impossible};
-use crate::sample::Direction;
-use crate::unit::{Bytes, Nanos};
-use field::{amount, bytes, field, position, whole};
+use field::{field, position, whole};
+use job_headers::{own_headers, sums_of_unlike_jobs};
 pub use line::{TextLine, lines};
+use outside_rows::{asked_rate, clock, disk, group, header, version};
 use row::TextRow;
 
 /// Notes after these are counted only.
@@ -423,178 +422,4 @@ impl TextReader {
 fn date(row: &str) -> Option<u64> {
     let (_, date) = row[position(row, "pid")?..].split_once(": ")?;
     clock(date.trim())
-}
-
-/// Gives each row the header of its own job, known by name and group. A row without one stays without: the workload of another
-/// job says nothing of it. Clones share one header; of several jobs of one name each row takes its own, where all are there.
-fn own_headers(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) {
-    let mut by_job: HashMap<(&str, u32), Vec<&Header>> = HashMap::new();
-    for (name, group, header) in headers {
-        by_job.entry((name, *group)).or_default().push(header);
-    }
-    let mut rows: HashMap<(String, u32), usize> = HashMap::new();
-    for job in jobs.iter() {
-        *rows.entry((job.name.clone(), job.group)).or_default() += 1;
-    }
-    let one = |own: &[&Header]| own.iter().all(|h| *h == own[0]);
-    let alike: HashSet<(&str, u32)> =
-        by_job.iter().filter(|(_, own)| one(own)).map(|(job, _)| *job).collect();
-    let all: Vec<&Header> = headers.iter().map(|(.., h)| h).collect();
-    let all_alike = one(&all);
-    let mut told: HashMap<(String, u32), usize> = HashMap::new();
-    for job in jobs {
-        let key = (job.name.clone(), job.group);
-        let sum = [ALL_CLIENTS, "all jobs"].contains(&job.name.as_str());
-        let own = match by_job.get(&(job.name.as_str(), job.group)) {
-            Some(own) if alike.contains(&(job.name.as_str(), job.group)) => own.first(),
-            Some(own) if rows.get(&key) == Some(&own.len()) => {
-                let nth = told.entry(key).or_default();
-                *nth += 1;
-                own.get(*nth - 1)
-            }
-            // A sum over all is of one workload where all had the same.
-            None if sum && all_alike => all.first(),
-            _ => None,
-        };
-        job.header = own.map(|h| (*h).clone());
-    }
-}
-
-/// A group with one row and several jobs (`group_reporting`): the row sums them up, and has of their headers what they share. Returns what
-/// is said of jobs that differ.
-fn sums_of_unlike_jobs(headers: &[(String, u32, Header)], jobs: &mut [OutputRow]) -> Vec<String> {
-    let mut of_group: HashMap<u32, Vec<&(String, u32, Header)>> = HashMap::new();
-    headers.iter().for_each(|header| of_group.entry(header.1).or_default().push(header));
-    let mut rows: HashMap<u32, usize> = HashMap::new();
-    jobs.iter().for_each(|job| *rows.entry(job.group).or_default() += 1);
-    let mut said = Vec::new();
-    for job in jobs.iter_mut().filter(|job| rows[&job.group] == 1 && job.members != 1) {
-        let Some([first, rest @ ..]) = of_group.get(&job.group).map(Vec::as_slice) else { continue };
-        if job.header.as_ref() != Some(&first.2) || rest.iter().all(|other| other.2 == first.2) {
-            continue;
-        }
-        job.header = Some(rest.iter().fold(first.2.clone(), |all, other| all.with(&other.2)));
-        said.push(format!(
-            "the row of {} sums up {} jobs that differ (group_reporting)",
-            job.name,
-            rest.len() + 1
-        ));
-    }
-    said
-}
-
-/// `fio-3.33`; in client mode `fio=fio-3.33` at the end of a host's line.
-fn version(text: &str) -> Option<&str> {
-    let text = match position(text, "fio") {
-        Some(at) => &text[at..],
-        None => text,
-    };
-    let number = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio "))?;
-    let end = text.find([' ', ',']).filter(|_| text.starts_with("fio-")).unwrap_or(text.len());
-    let word = &text[..end];
-    let plausible =
-        number.starts_with(|c: char| c.is_ascii_digit()) && word.len() < 60 && !text.contains(" --");
-    plausible.then_some(word.trim_end())
-}
-
-/// `Jobs: 1 (f=1), 0-500 IOPS: [r(1)]...`: least and wanted rate; `CR=500/0 IOPS` in 2.x.
-fn asked_rate(text: &str) -> Option<AskedRate> {
-    let (_, rest) = text.split_once("), ")?;
-    let rates = rest.split(": [").next()?.trim_end_matches(':').trim();
-    let (wanted, old) = match rates.strip_prefix("CR=") {
-        Some(rates) => (rates.split('/').next()?, true),
-        None => (rates.split_once('-')?.1, false),
-    };
-    if rates.ends_with("IOPS") {
-        return field::count(wanted).filter(|n| *n > 0.0).map(AskedRate::Iops);
-    }
-    let unit = if old { rates.rsplit(' ').next().unwrap_or_default() } else { "" };
-    amount(&format!("{wanted}{unit}"), old).filter(|n| *n > 0.0).map(AskedRate::Bytes)
-}
-
-/// `NAME: (g=0): rw=randread, bs=..., ioengine=libaio, iodepth=128`.
-fn header(text: &str) -> Option<Header> {
-    let (_, rw) = field(text, "rw")?;
-    let block = position(text, "bs").map(|at| &text[at..]).unwrap_or_default();
-    let sizes = block.split(", ioengine").next().unwrap_or_default();
-    let old = !sizes.contains('(');
-    let range = |words: &str| {
-        let (low, high) = words.trim().split_once('-').unwrap_or((words.trim(), words.trim()));
-        Some((bytes(low, old)?, bytes(high, old)?))
-    };
-    let parts: Vec<(Bytes, Bytes)> = if old {
-        sizes.split('/').filter_map(range).collect()
-    } else {
-        sizes.split(')').skip(1).filter_map(|p| range(p.split(',').next()?)).collect()
-    };
-    let first = *parts.first()?;
-    let at = |i: usize| parts.get(i).copied().unwrap_or(first);
-    Some(Header {
-        rw: rw.into(),
-        block: [at(0), at(1), at(2)],
-        engine: field(text, "ioengine").map(|(_, v)| v.to_string()).unwrap_or_default(),
-        depth: field(text, "iodepth")
-            .and_then(|(_, v)| whole(v))
-            .map_or(0, |n| n.min(u64::from(u32::MAX)) as u32),
-    })
-}
-
-/// A sum of a group as a row of its own.
-fn group(text: &str) -> Option<OutputRow> {
-    let (word, rest) = text.trim_start().split_once(':')?;
-    let old = position(rest, "aggrb").is_some();
-    let (_, rate) = field(rest, if old { "aggrb" } else { "bw" })?;
-    let (_, moved) = field(rest, "io")?;
-    let (_, run) = field(rest, if old { "maxt" } else { "run" })?;
-    let ms = whole(run.rsplit('-').next()?)?;
-    let stats = Stats {
-        bytes: bytes(moved, old)?,
-        bytes_per_second: field::amount(rate, old)?,
-        runtime: Nanos(ms.saturating_mul(1_000_000)),
-        ..Stats::default()
-    };
-    let mut job = OutputRow { name: "all jobs".into(), members: 0, ..OutputRow::default() };
-    match word {
-        "READ" => job.directions[Direction::Read] = Some(Box::new(stats)),
-        "WRITE" => job.directions[Direction::Write] = Some(Box::new(stats)),
-        "TRIM" => job.directions[Direction::Trim] = Some(Box::new(stats)),
-        "MIXED" => job.mixed = Some(Box::new(stats)),
-        _ => return None,
-    }
-    Some(job)
-}
-
-/// `vdb: ios=258422/0, merge=0/0, ticks=1625844/0, in_queue=1625990, util=99.30%`.
-fn disk(text: &str) -> Option<DiskCounters> {
-    let (name, _) = text.split_once(": ")?;
-    let pair = |key: &str| {
-        let (_, value) = field(text, key)?;
-        let (reads, writes) = value.split_once('/')?;
-        Some((whole(reads)?, whole(writes)?))
-    };
-    let counts = |prefix: &str| {
-        let key = |name: &str| format!("{prefix}{name}");
-        Some(DiskCounts {
-            ios: pair(&key("ios"))?,
-            sectors: pair(&key("sectors")),
-            merges: pair(&key("merge")).unwrap_or_default(),
-            ticks: pair(&key("ticks")).unwrap_or_default(),
-            in_queue: field(text, &key("in_queue")).and_then(|(_, v)| whole(v)).unwrap_or(0),
-            busy: field(text, &key("util")).and_then(|(_, v)| field::share(v)).unwrap_or(0.0),
-        })
-    };
-    Some(DiskCounters {
-        name: name.trim().into(),
-        counts: counts("")?,
-        below: counts("aggr"),
-        is_below: false,
-    })
-}
-
-/// The time of day as fio prints it, which has no zone: taken as this machine's.
-fn clock(text: &str) -> Option<u64> {
-    let date: String = text.chars().take(24).collect();
-    let at = DateTime::strptime("%a %b %e %H:%M:%S %Y", date.trim()).ok()?;
-    let zoned = at.to_zoned(TimeZone::system()).ok()?;
-    u64::try_from(zoned.timestamp().as_millisecond()).ok()
 }

@@ -6,6 +6,7 @@ use crate::fio::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, Latency, LatencyTarget, OutputRow, RowCpu, Samples, Stats,
 };
 use crate::fio::possible::Impossible;
+use crate::fio::value::JsonValue;
 use crate::sample::Direction;
 use crate::unit::Nanos;
 
@@ -40,6 +41,8 @@ pub enum LineKind {
     Errors,
     /// `latency   : target=...`.
     Target,
+    /// `steadystate  : attained=...`.
+    SteadyState,
     /// `Description  : [...]`.
     Description,
 }
@@ -141,6 +144,7 @@ impl LineKind {
             () if label.contains("issued") && rest.contains("total=") => Some(LineKind::Issued),
             () if ends("errors") && has("total") => Some(LineKind::Errors),
             () if ends("latency") && has("target") => Some(LineKind::Target),
+            () if label == "steadystate" && has("attained") => Some(LineKind::SteadyState),
             () => None,
         }
     }
@@ -235,6 +239,16 @@ impl TextRow {
                 self.job.first_error = here.get("first_error", whole).map(|n| n.min(1 << 20) as i32);
             }
             LineKind::Target => self.target(here),
+            LineKind::SteadyState => {
+                let attained = here.get("attained", |word| match word {
+                    "yes" => Some(1),
+                    "no" => Some(0),
+                    _ => None,
+                });
+                // As in fio's JSON, where it holds more.
+                let told = attained.map(|n| JsonValue::Map(vec![("attained".into(), JsonValue::int(n))]));
+                self.job.more.extend(told.map(|told| ("steadystate".to_string(), told)));
+            }
             LineKind::Description => {
                 let words = here.text.split_once('[').and_then(|(_, rest)| Some(rest.rsplit_once(']')?.0));
                 self.job.description = words.map(str::to_string);
