@@ -4,7 +4,7 @@
 
 use super::super::job::Job;
 use super::{FioWords, Obstacles};
-use crate::plan::{Arrival, Step};
+use crate::plan::{Arrival, EngineKind, Step};
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
@@ -68,6 +68,13 @@ pub(super) fn to(step: &Step, words: &mut FioWords) -> Result<(), String> {
         return Err(format!(
             "{off:.3} I/Os a second for one job is not near a whole number, and fio's rates are: use fewer jobs"
         ));
+    }
+    if step.engine == EngineKind::IoUring {
+        // `FIO_NO_OFFLOAD` in fio's engines/io_uring.c.
+        return Err(
+            "fio's io_uring takes no schedule (it refuses io_submit_mode=offload): use libaio or psync"
+                .into(),
+        );
     }
     let wanted: Vec<String> = wanted.iter().map(|r| format!("{r:.0}")).collect();
     words.set("rate_iops", wanted.join(","));
