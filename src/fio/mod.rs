@@ -7,6 +7,7 @@
 pub mod argv;
 pub mod cmdhelp;
 pub mod command;
+mod direction_sum;
 pub mod fio_process;
 pub mod increments;
 pub mod installed;
