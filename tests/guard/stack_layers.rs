@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use crate::stack_builder::{Builder, MIB, entry, length_of};
@@ -133,10 +134,9 @@ impl Builder {
         if members.len() == 1 {
             command.push(OsStr::new("missing"));
         }
-        if level.ends_with('1') {
-            command.push(OsStr::new("--assume-clean"));
-        }
         self.rig.make(&command, Some(("mdadm", &[OsStr::new("--stop"), path.as_os_str()])));
+        // Until the mirrors are the same, two looks at the array see two contents. The answer says only whether there was anything to wait for.
+        let _ = Command::new("mdadm").arg("--wait").arg(&path).status();
         self.mixed(&path, members);
     }
 
