@@ -322,6 +322,55 @@ mod tests {
     }
 
     #[test]
+    fn a_gap_ends_where_the_latencies_after_it_say() {
+        // 0.25 s from the middle of a bin: the bin before lacks half, and the 32 I/Os that waited complete within the last one.
+        let mut l = load(|i| [80, 40, 0, 80][(i % 20).min(3)]);
+        let waited = |i: usize| if i % 20 == 3 { 32 * 250_000_000 } else { 0 };
+        l.latency_ns = (0..1200).map(|i| waited(i) + l.ios[i] * 1_000_000).collect();
+        (l.median_ns, l.quick_ns) = (1e6, 1e6);
+        let stalls = found(&l);
+        assert_eq!(stalls.len(), 60, "{stalls:?}");
+        assert!(stalls.iter().all(|(_, _, length)| (0.23..0.27).contains(length)), "{stalls:?}");
+        // The same on the grid alone.
+        l.latency_ns.clear();
+        assert!(found(&l).iter().all(|(_, _, length)| (length - 0.15).abs() < 1e-9), "{:?}", found(&l));
+    }
+
+    #[test]
+    fn gaps_that_chance_explains_are_no_stalls() {
+        // One at a time, 10 to 310 ms each.
+        let mut ios = vec![0; 1200];
+        let mut at = 0.0;
+        for i in 0u64.. {
+            at += 0.1 + (i * i * 7919 % 300) as f64 / 100.0;
+            if at >= 1200.0 {
+                break;
+            }
+            ios[at as usize] += 1;
+        }
+        let l = LoadGrid { ios, in_flight: vec![1.0; 1200], ..LoadGrid::default() };
+        assert_eq!(found(&l), []);
+    }
+
+    #[test]
+    fn a_quota_is_one_where_nothing_else_holds_the_volume() {
+        let quota = |busy: usize, rate: u64, quick_ns: f64| {
+            let mut l = load(|i| if i % 10 < busy { rate } else { 0 });
+            (l.median_ns, l.quick_ns) = (quick_ns, quick_ns);
+            (l.quota().map(|q| (q.period_seconds, (q.silent_share * 10.0).round())), l.events().len())
+        };
+        // 32 in flight at 1 ms do 3,200 in a bin.
+        assert_eq!(quota(1, 400, 1e6), (Some((1.0, 9.0)), 0));
+        assert_eq!(quota(3, 3000, 1e6), (Some((1.0, 7.0)), 0));
+        assert_eq!(
+            quota(3, 150, 1e6),
+            (None, 120),
+            "held at a rate of its own, and dead for 0.7 s of each second"
+        );
+        assert_eq!(quota(10, 400, 1e6), (None, 0));
+    }
+
+    #[test]
     fn a_brown_out_is_below_half_under_full_load() {
         let l = load(|i| if (600..630).contains(&i) { 200 } else { 680 });
         assert_eq!(found(&l), [(Lapse::BrownOut, 60.0, 3.0)]);
