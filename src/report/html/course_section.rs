@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::sections::VerdictLine;
 use super::svg_chart::{
-    ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, latency, points, rate, rows,
+    ChartDot, ChartLine, ChartScale, ChartTick, SvgChart, cells, columns, keep_words_apart, latency, points,
+    rate, rows,
 };
 use crate::diagnose;
 use crate::plan::{AxisOption, TrackedFigure};
@@ -174,10 +175,11 @@ fn latency_against_rate(record: &Record, sweep: &SweepAnswer) -> SvgChart {
             x: x.at(*a),
             y: y.at(*b),
             class,
-            text: if i == 0 { p.iodepth.to_string() } else { String::new() },
+            text: if i + 1 == series.len() { p.iodepth.to_string() } else { String::new() },
             title: title(sweep, p),
         }));
     }
+    keep_words_apart(&mut dots);
     lines.extend(promise.map(|p| ChartLine {
         class: "model",
         name: "promised".into(),

@@ -43,6 +43,18 @@ pub struct ChartDot {
     pub title: String,
 }
 
+/// Takes away words that would lie on an earlier one.
+pub fn keep_words_apart(dots: &mut [ChartDot]) {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for dot in dots.iter_mut().filter(|dot| !dot.text.is_empty()) {
+        if kept.iter().any(|(x, y)| (dot.x - x).abs() < 26.0 && (dot.y - y).abs() < 14.0) {
+            dot.text.clear();
+        } else {
+            kept.push((dot.x, dot.y));
+        }
+    }
+}
+
 /// A cell of a heat map.
 pub struct ChartCell {
     /// Left end.
@@ -250,6 +262,14 @@ mod tests {
             let nothing = ChartScale::across(std::iter::empty(), empty);
             assert!(nothing.at(5.0).is_finite());
         }
+    }
+
+    #[test]
+    fn words_of_neighbours_do_not_overlap() {
+        let dot = |x: f64, y: f64| ChartDot { x, y, class: "s0", text: "8".into(), title: String::new() };
+        let mut dots = [dot(100.0, 50.0), dot(110.0, 55.0), dot(110.0, 80.0), dot(200.0, 50.0)];
+        keep_words_apart(&mut dots);
+        assert_eq!(dots.map(|d| d.text.len()), [1, 0, 1, 1]);
     }
 
     #[test]
