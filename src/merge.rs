@@ -12,6 +12,16 @@ use crate::fleet::FleetMerge;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{FLEET_BLOCKERS, Record};
 use crate::result_file;
+use crate::sample::{Direction, Series};
+
+/// The most figures of machines in the Record of a fleet, so that it stays below the most values that a Record may have.
+const MOST_SAMPLES: usize = 24_000_000;
+
+/// The figures that the Record of a fleet keeps of a target: its counters, and its I/Os once more among the sums.
+fn samples(series: &Series) -> usize {
+    let columns = Direction::ALL.iter().filter(|d| series.stream(**d).is_some()).count() * 3 + 2;
+    columns * series.in_flight_ns.len()
+}
 
 /// The Record of the fleet.
 ///
@@ -19,10 +29,19 @@ use crate::result_file;
 /// When a file is no Record, or the Records are not of one run.
 pub fn answer(records: &[PathBuf], claim: &PromiseOptions) -> anyhow::Result<Record> {
     let mut merge = FleetMerge::default();
+    let mut values = 0;
     for path in records {
         let record = result_file::load(path)?;
         if record.report.is_some() {
             bail!("{} is a report of another tool, and no rank of a fleet", path.display());
+        }
+        values += record.steps.iter().flat_map(|s| &s.targets).map(|t| samples(&t.series)).sum::<usize>();
+        if values > MOST_SAMPLES {
+            bail!(
+                "{}: with it the Record of the fleet would be too large to be read again; merge fewer machines, or run fewer or \
+                 shorter steps",
+                path.display()
+            );
         }
         merge.add(record).with_context(|| path.display().to_string())?;
     }

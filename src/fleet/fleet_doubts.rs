@@ -146,6 +146,22 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
             "let the machines synchronise with a nearer source of time, or measure for longer",
         ));
     }
+    let own = |m: &FleetMachine| {
+        m.record.steps.iter().find(|s| s.name == step.step)?.open_loop.as_ref().map(|o| o.backlog_per_second)
+    };
+    let late =
+        fleet.machines.iter().filter(|m| own(m).is_some_and(|backlog| backlog > 0.0)).collect::<Vec<_>>();
+    if !late.is_empty() {
+        doubts.push(Doubt::new(
+            Severity::Warning,
+            "late-responses",
+            format!(
+                "responses of {} came after the window or never, and are in no percentile of the sum",
+                names(&late, fleet.machines.len())
+            ),
+            "read the response times of each machine from its own Record, or offer less",
+        ));
+    }
     if step.shares.len() < fleet.machines.len() {
         let text = format!("{} of {} machines ran it", step.shares.len(), fleet.machines.len());
         doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, "run all machines again"));

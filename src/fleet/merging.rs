@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use super::merged_step::{fleet_step, summed};
-use super::step_sums::StepSums;
+use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
 use crate::plan::Plan;
 use crate::record::{Claimed, Fleet, FleetMachine, FleetRank, FleetVolumes, Record, machine_label};
 use crate::sample::Direction;
 use crate::stats::percentile::pooled;
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
 /// Why Records are no ranks of one run.
@@ -55,6 +55,16 @@ pub enum FleetError {
         second: String,
         /// The serial number.
         volume: String,
+    },
+    /// A machine began far from the planned time.
+    #[error("step '{step}': {machine} began {by}: check --start-at and the clocks")]
+    Late {
+        /// The step.
+        step: String,
+        /// The machine.
+        machine: String,
+        /// How far from the planned time, in words.
+        by: String,
     },
     /// Some machines never measured at the same time.
     #[error(
@@ -124,6 +134,13 @@ impl FleetMerge {
             let Some(began) = step.first_io_unix_ns else { continue };
             let due = planned_times::first_io(&record.plan, rank.start_unix_ns, i);
             let late = began.saturating_sub(rank.clock.offset_ns).saturating_sub(due);
+            if late.unsigned_abs() > FURTHEST.0 {
+                let machine = machine_label(rank.rank, &record);
+                let by = Nanos(late.unsigned_abs());
+                let by =
+                    if late < 0 { format!("{} early", by.clock()) } else { format!("{} late", by.clock()) };
+                return Err(FleetError::Late { step: step.name.clone(), machine, by });
+            }
             self.sums.entry(step.name.clone()).or_default().add(rank.rank, late, step);
         }
         thin(&mut record);
@@ -230,7 +247,8 @@ impl FleetMerge {
                 let (first, last) = (label(ended.rank), label(began.rank));
                 return Err(FleetError::Apart { step: planned.name.clone(), first, last });
             };
-            let due = planned_times::first_io(&plan, rank.start_unix_ns, i) + planned.ramp.0 as i64;
+            let due = planned_times::first_io(&plan, rank.start_unix_ns, i)
+                .saturating_add(i64::try_from(planned.ramp.0).unwrap_or(i64::MAX));
             windows.push(fleet_step(planned, due, &common, &sum.machines, &machines));
             let present = std::mem::take(&mut sum.machines);
             steps.push(summed(planned, &common, &present, &machines, sum.within(&common)));

@@ -10,6 +10,8 @@ use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
 const SECOND: i64 = 1_000_000_000;
+/// A machine that is further from the planned time was not in this run.
+pub const FURTHEST: Nanos = Nanos::seconds(3600);
 
 /// When one machine measured, on the grid of the sums.
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +73,7 @@ pub struct StepSums {
 }
 
 impl StepSums {
-    /// Adds the step of one machine whose first I/O was sent so long after the planned time.
+    /// Adds the step of one machine whose first I/O was sent so long after the planned time: [`FURTHEST`] at most.
     pub fn add(&mut self, rank: u32, late_ns: i64, step: &StepRecord) {
         let second = (late_ns as f64 / SECOND as f64).round() as i64;
         if self.machines.is_empty() {
@@ -95,7 +97,10 @@ impl StepSums {
             }
             add_column(&mut self.sum.in_flight_ns, at * PER_SECOND as usize, &series.in_flight_ns);
         }
-        self.machines.push(MachineWindow { rank, second, late_ns, window: step.window_ns });
+        // A stored Record may name any window: it has no more than its samples.
+        let sampled = step.targets.iter().map(|t| t.series.in_flight_ns.len()).max().unwrap_or(0) as u64;
+        let window = step.window_ns.min(Nanos(sampled.saturating_mul(GRID.0)));
+        self.machines.push(MachineWindow { rank, second, late_ns, window });
     }
 
     /// Moves what was added so far behind so many seconds of nothing.

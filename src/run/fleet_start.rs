@@ -40,6 +40,12 @@ pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure
         Some(error) => RankClock { basis: ClockBasis::Stated, offset_ns: 0, error_ns: Some(error) },
         None => kernel_clock::read(),
     };
+    if clock.error_ns.is_none() && place.ranks > 1 {
+        return Err(Failure::input(
+            "nothing keeps this machine's clock synchronised, so that nothing would show that all machines measured at the same time: \
+             let chrony, systemd-timesyncd or ntpd keep it; where PTP does, say how exact it is with --clock-error",
+        ));
+    }
     let volumes = match (args.shared, args.overlap) {
         (_, true) => FleetVolumes::Overlapping,
         (true, false) => FleetVolumes::Parts,

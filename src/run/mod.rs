@@ -32,9 +32,7 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{
-    Cli, CliCommand, MergeArgs, OutputArgs, PlanArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs,
-};
+use crate::cli::{Cli, CliCommand, MergeArgs, OutputArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
 use crate::convert;
 use crate::crosscheck;
 use crate::device::Root;
@@ -141,7 +139,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Cold(args) => ask::cold(&args),
         CliCommand::Fit(args) => fit_run::fit(&args),
         CliCommand::Fits(args) => fit_run::fits(&args),
-        CliCommand::Plan(args) => plan(&args.what),
+        CliCommand::Plan(args) => plan(&args),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
             let printed = print(&answer.text)?;
@@ -266,10 +264,15 @@ fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure
     Err(Failure::new(Exit::Failed, message))
 }
 
-fn plan(args: &PlanArgs) -> Result<Exit, Failure> {
+fn plan(args: &RunArgs) -> Result<Exit, Failure> {
+    let RunArgs { what: args, fleet, .. } = args;
     let (plan, _) = plans::from_args(args)?;
     let options = Options::default();
-    let plan = preconditioning::add(plan, args.file.precondition, &options, Some(Path::new(".")))?;
+    let mut plan = preconditioning::add(plan, args.file.precondition, &options, Some(Path::new(".")))?;
+    if let Some(rank) = fleet_start::place(fleet, &plan)? {
+        let surveyed = targets::survey(&Root::system(), &plan, &options)?;
+        plan = fleet_start::of_rank(plan, &rank, &surveyed)?;
+    }
     let surveyed = forecast(&plan, &options)?;
     let consent = &args.consent;
     surveyed.iter().try_for_each(|target| {

@@ -85,7 +85,7 @@ impl Machines {
 /// Lets a machine begin so much later than planned, by its own clock.
 fn begins(record: &mut Record, late_ns: i64) {
     let due = planned_times::first_io(&record.plan, START, 0);
-    record.steps[0].first_io_unix_ns = Some(due + late_ns);
+    record.steps[0].first_io_unix_ns = Some(due.saturating_add(late_ns));
 }
 
 /// Gives a machine a disk with this serial number.

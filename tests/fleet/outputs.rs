@@ -11,7 +11,7 @@ fn ranks_of_a_real_run_begin_together_and_are_merged() {
     // A busy machine may be late with any of it: the figures that are asserted do not depend on that.
     let line = |rank: u32| {
         format!(
-            "run --engine null --rw randread --runtime 1s --start-at {start} --rank {rank}/2 --json r{rank}.json"
+            "run --engine null --rw randread --runtime 1s --start-at {start} --rank {rank}/2 --clock-error 1ms --json r{rank}.json"
         )
     };
     let ran = std::thread::scope(|threads| {

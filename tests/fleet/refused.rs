@@ -29,6 +29,8 @@ fn unequal_ranks_are_refused_by_name() {
         own(&|r| r.plan.steps.clear()),
         own(&|r| begins(r, 11 * SECOND)),
         own(&|r| begins(r, -11 * SECOND)),
+        own(&|r| begins(r, 3601 * SECOND)),
+        own(&|r| begins(r, i64::MIN)),
     ];
     let version = format!("volproof {}", env!("CARGO_PKG_VERSION"));
     insta::assert_snapshot!(all.join("\n").replace(&version, "volproof NOW"));
@@ -74,7 +76,8 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
     let soon = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(5)).to_string();
     let far = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(30)).to_string();
     let says = |words: &str| {
-        let (code, _, said) = desk.volproof(&format!("run --engine null --rw randread {words}"));
+        let clock = if words.contains("--start-at") { "--clock-error 1ms" } else { "" };
+        let (code, _, said) = desk.volproof(&format!("run --engine null --rw randread {clock} {words}"));
         assert_eq!(code, 2, "{words}: {said}");
         said
     };
@@ -86,13 +89,16 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
     assert!(says(&format!("--start-at {far} --rank 0/2")).contains("is more than a day ahead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --io-size 1G")).contains("give a runtime instead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --cross-check")).contains("cannot be used with"));
+    assert!(says(&format!("--start-at {soon} --rank 0/2 --precondition")).contains("cannot be used with"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --shared --overlap a b")).contains("one volume"));
     std::fs::write(desk.0.path().join("disk"), vec![1; 16 << 10]).unwrap();
-    let few =
-        desk.volproof(&format!("run disk --rw randread --buffered --shared --start-at {soon} --rank 0/5"));
+    let few = desk.volproof(&format!(
+        "run disk --rw randread --buffered --shared --clock-error 1ms --start-at {soon} --rank 0/5"
+    ));
     assert_eq!(few.0, 2);
     assert!(few.2.contains("hold 4 blocks of 4 KiB, too few for 5 ranks"), "{}", few.2);
-    let folder =
-        desk.volproof(&format!("run . --rw randread --file-size 16M --shared --start-at {soon} --rank 0/5"));
+    let folder = desk.volproof(&format!(
+        "run . --rw randread --file-size 16M --shared --clock-error 1ms --start-at {soon} --rank 0/5"
+    ));
     assert!(folder.2.contains("with --shared name the device"), "{}", folder.2);
 }
