@@ -89,7 +89,9 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
     assert!(says(&format!("--start-at {far} --rank 0/2")).contains("is more than a day ahead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --io-size 1G")).contains("give a runtime instead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --cross-check")).contains("cannot be used with"));
-    assert!(says(&format!("--start-at {soon} --rank 0/2 --precondition fill")).contains("cannot be used with"));
+    assert!(
+        says(&format!("--start-at {soon} --rank 0/2 --precondition fill")).contains("cannot be used with")
+    );
     assert!(says(&format!("--start-at {soon} --rank 0/2 --shared --overlap a b")).contains("one volume"));
     std::fs::write(desk.0.path().join("disk"), vec![1; 16 << 10]).unwrap();
     let few = desk.volproof(&format!(
