@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::throttle::rate;
 use super::{Certainty, Diagnosis, DiagnosisCase, Finding};
-use crate::record::Record;
+use crate::record::{Record, StepRecord};
+use crate::sample::Direction;
 use crate::unit::{Bytes, significant};
 
 /// A measured figure this near to a limit is held by it.
@@ -13,6 +14,9 @@ const HELD_BY: f64 = 0.05;
 const AT_CAP: f64 = 0.02;
 /// Below this share of a cap it holds nothing.
 const NEAR_CAP: f64 = 0.9;
+/// A mean latency of so many times that of one or two in flight, or of so many shortest ones, shows waiting.
+const WAITED: f64 = 1.25;
+const WAITED_AT_ALL: f64 = 1.5;
 /// Figures this near to each other are the same.
 const SAME: f64 = 0.03;
 
@@ -127,8 +131,30 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     )
 }
 
+/// Mean latencies in seconds of steps with one or two in flight, by direction and block size: what the volume takes by itself.
+fn lone_latencies(record: &Record) -> BTreeMap<(&'static [Direction], u64), f64> {
+    let few = |s: &&StepRecord| s.in_flight_asked.get().is_some_and(|n| n <= super::FEW) && s.iops() > 0.0;
+    let lone = |s: &StepRecord| {
+        let plan = record.plan_step(&s.name).filter(|p| p.arrivals_per_second().is_none())?;
+        Some(((plan.rw.directions(), plan.single_block()?.0), s.in_flight_mean / s.iops()))
+    };
+    record.steps.iter().filter(few).filter_map(lone).collect()
+}
+
+/// Requests of a step waited for each other: they took clearly longer than the volume takes by itself, or where no step shows that, than
+/// the shortest of them. Elsewhere depth and latency alone explain the rate.
+fn waited(step: &StepRecord, alone: Option<f64>) -> bool {
+    let mean = step.in_flight_mean / step.iops();
+    let shortest = step.directions().map(|(_, s)| s.service_latency_ns.min.as_seconds()).reduce(f64::min);
+    match alone {
+        Some(alone) => mean >= WAITED * alone,
+        None => shortest.is_some_and(|shortest| mean >= WAITED_AT_ALL * shortest),
+    }
+}
+
 /// The same bytes a second at several block sizes is a cap on bytes; the same I/Os a second is one on I/Os.
 pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
+    let lone = lone_latencies(record);
     let steps: Vec<_> = record
         .steps
         .iter()
@@ -141,6 +167,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                 && *x > 0.0
                 && s.in_flight_asked.get().is_none_or(|n| n > super::FEW)
         })
+        .filter(|(s, p, block, _)| waited(s, lone.get(&(p.rw.directions(), block.0)).copied()))
         .collect();
     // By direction and block size: where all steps have one size there is nothing to compare.
     let mut alike: BTreeMap<_, Vec<usize>> = BTreeMap::new();

@@ -168,3 +168,25 @@ fn a_promise_without_a_claim_says_why() {
     let reason = v["verdict"]["untested"][0]["reason"].as_str().unwrap();
     assert!(reason.contains("several sizes"), "{reason}");
 }
+
+#[test]
+fn a_rate_that_depth_and_latency_explain_is_no_cap() {
+    let lab = Lab::new();
+    let step = |bs: &str, depth: u32| {
+        random(60).replace("4k", bs).replace("iodepth = 64", &format!("iodepth = {depth}"))
+    };
+    let device = "latency = \"200us\"\njitter = \"100us\"\niops_cap = 20000.0";
+    let names = ["alone-4k", "alone-16k", "four-4k", "four-16k", "deep-4k", "deep-16k"];
+    let loads: Vec<String> = [1, 4, 64].into_iter().flat_map(|n| [step("4k", n), step("16k", n)]).collect();
+    let steps: Vec<(&str, &str, &str)> =
+        names.iter().zip(&loads).map(|(name, load)| (*name, load.as_str(), device)).collect();
+    let ran = lab.run(&steps, &[]);
+    let record = ran.record();
+    let capped = |name: &str| {
+        let found = record.diagnoses().unwrap();
+        let of_step = found.iter().find(|d| d.step == name).unwrap();
+        of_step.findings.iter().any(|f| f.code == "iops-cap")
+    };
+    let told: Vec<&str> = names.into_iter().filter(|name| capped(name)).collect();
+    assert_eq!(told, ["deep-4k", "deep-16k"], "4 in flight of 250 us each do 16,000 a second");
+}
