@@ -182,6 +182,10 @@ pub struct PlanArgs {
     /// Plan file (TOML)
     #[arg(long, value_name = "FILE", help_heading = "Plan")]
     pub plan: Option<PathBuf>,
+    /// A standard suite, with the options of `volproof suite NAME`; `volproof presets` lists them
+    #[arg(long, value_name = "NAME", help_heading = "Plan", value_parser = Suggested(suites::names),
+          hide_possible_values = true)]
+    pub suite: Option<String>,
     /// Run the loads of these applications (behind those of --preset, --plan or --rw), and judge their needs
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Plan",
           value_parser = Suggested(applications), hide_possible_values = true)]

@@ -5,16 +5,17 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 use volproof::cli::Cli;
+use volproof::course::suite_options::as_suite;
 use volproof::output::{self, screen};
 use volproof::{mistyped, run, version};
 
 fn main() -> ExitCode {
     output::survive_size_limit();
     screen::ask_width();
-    let arguments: Vec<_> = std::env::args_os().collect();
+    let arguments = as_suite(std::env::args_os().collect());
     let done: Result<_, run::Failure> = match run::fio::called(&arguments) {
         Some(rest) => run::fio::main(rest),
-        None => match Cli::try_parse() {
+        None => match Cli::try_parse_from(&arguments) {
             Ok(cli) => run::main(cli.command),
             // A mistake repeats arguments, which may come from anywhere; help is ours alone and may have colours.
             Err(mistake) if mistake.use_stderr() => {

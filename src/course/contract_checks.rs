@@ -15,7 +15,7 @@ use crate::stats::change::{self, Rule};
 use crate::stats::moments::mean;
 use crate::stats::rate::per_second;
 use crate::stats::spread::quantile;
-use crate::unit::{Bytes, Nanos, significant, total};
+use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// Ratios may differ by this share without meaning.
 const EQUAL: f64 = 0.05;
@@ -343,7 +343,7 @@ pub(super) fn first_touch(finished: &Finished<'_>) -> Result<Found, Found> {
     let ratio = cold.0 as f64 / warm.0.max(1) as f64;
     let observed = format!(
         "{} blocks take {cold} at the first read and {warm} at the second (median); 99 % of them {} and {}",
-        first.service.count(),
+        grouped(first.service.count()),
         tail(first),
         tail(second)
     );

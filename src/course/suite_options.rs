@@ -1,5 +1,7 @@
 //! The options of `suite` on the command line: the name of the suite, and those options of a step that every suite leaves open.
 
+use std::ffi::{OsStr, OsString};
+
 use clap::{ArgMatches, Command};
 
 use crate::plan::{Step, StepOptions};
@@ -25,6 +27,29 @@ const FIELDS: [&str; 15] = [
 ];
 /// Measured time and ramp of a point, where the suite has no time of its own and none is given.
 const TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
+
+/// The words of a command line in which `run TARGET --suite NAME` stands for `suite NAME TARGET`, and `plan` for its `--dry-run`: a suite has
+/// one declaration of its options.
+pub fn as_suite(mut words: Vec<OsString>) -> Vec<OsString> {
+    let dry = match words.get(1).and_then(|word| word.to_str()) {
+        Some("run") => false,
+        Some("plan") => true,
+        _ => return words,
+    };
+    let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
+    let given =
+        |word: &OsString| word == "--suite" || word.to_str().is_some_and(|w| w.starts_with("--suite="));
+    let Some(place) = words[..end].iter().position(given) else { return words };
+    let name = match words[place].to_str().and_then(|word| word.strip_prefix("--suite=")) {
+        Some(name) => OsString::from(name),
+        None if place + 1 < end => words.remove(place + 1),
+        None => return words,
+    };
+    words.remove(place);
+    let dry = dry.then(|| OsStr::new("--dry-run").into());
+    words.splice(1..2, [OsString::from("suite"), name].into_iter().chain(dry));
+    words
+}
 
 /// Options of the load that the steps of a suite share.
 #[derive(Clone, Debug, Default)]
@@ -59,5 +84,25 @@ impl clap::FromArgMatches for SharedOptions {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         *self = SharedOptions::from_arg_matches(matches)?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suite_of_run_and_plan_is_the_command_suite() {
+        let of = |line: &str| -> String {
+            let words = as_suite(line.split(' ').map(OsString::from).collect());
+            words.iter().map(|w| w.to_string_lossy()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(of("volproof run x --suite snia-iops --size 1g"), "volproof suite snia-iops x --size 1g");
+        assert_eq!(of("volproof plan --suite=provider:aws x"), "volproof suite provider:aws --dry-run x");
+        for other in
+            ["volproof run x --suite", "volproof run -- --suite a", "volproof sweep --suite a", "volproof"]
+        {
+            assert_eq!(of(other), other);
+        }
     }
 }

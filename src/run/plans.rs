@@ -16,6 +16,11 @@ use crate::plan::{EngineKind, PRESETS, Plan, Preset, Step, parse_file};
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
 pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> {
+    if let Some(name) = &args.suite {
+        return Err(Failure::input(format!(
+            "a suite has a command of its own: volproof suite {name} TARGET"
+        )));
+    }
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
     if args.step.has("rw") && !ad_hoc {
         return Err(Failure::input(

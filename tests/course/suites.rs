@@ -87,3 +87,18 @@ fn a_budget_shortens_a_suite_and_says_what_is_left_out() {
     let time = out.lines().last().unwrap();
     assert!(time.contains(" min "), "{time}");
 }
+
+#[test]
+fn run_and_plan_take_a_suite_by_its_option() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = ["--simulate", DEVICE, "--size", "1g"];
+    let plan = |words: &[&str]| {
+        let (code, out, err) = volproof(dir.path(), &[words, &load[..]].concat());
+        assert_eq!(code, Some(0), "{err}");
+        out
+    };
+    let own = plan(&["suite", "essd-contract", "--dry-run"]);
+    assert_eq!(plan(&["plan", "--suite", "essd-contract"]), own);
+    assert_eq!(plan(&["run", "--suite=essd-contract", "--dry-run"]), own);
+    assert!(own.contains("each job has a simulated device of its own"), "{own}");
+}
