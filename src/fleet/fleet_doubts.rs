@@ -1,6 +1,7 @@
 //! Doubts about a fleet: whether every rank is there and ended well, whether their clocks agree, and how long all of them measured; and the
 //! doubts of the machines, each told once.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::merging::volume;
@@ -169,15 +170,15 @@ fn of_window(fleet: &Fleet, step: &FleetStep, planned: Nanos) -> Vec<Doubt> {
     doubts
 }
 
+/// Doubts of several machines are one where these agree: weight, the gravest first, code and step.
+type DoubtKind = (Reverse<Severity>, String, Option<String>);
+
 /// The doubts of the machines: those of one code and step are one.
 fn of_machines(fleet: &Fleet) -> Vec<Doubt> {
-    let mut kinds: BTreeMap<
-        (std::cmp::Reverse<Severity>, String, Option<String>),
-        Vec<(&FleetMachine, &Doubt)>,
-    > = BTreeMap::new();
+    let mut kinds: BTreeMap<DoubtKind, Vec<(&FleetMachine, &Doubt)>> = BTreeMap::new();
     for machine in &fleet.machines {
         for doubt in &machine.record.warnings {
-            let kind = (std::cmp::Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone());
+            let kind = (Reverse(doubt.severity), doubt.code.clone(), doubt.step.clone());
             let of_kind = kinds.entry(kind).or_default();
             if of_kind.last().is_none_or(|(last, _)| last.rank != machine.rank) {
                 of_kind.push((machine, doubt));
