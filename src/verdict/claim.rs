@@ -9,7 +9,7 @@ use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
 use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
-use crate::sample::Direction;
+use crate::sample::{Direction, PER_SECOND};
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::stats::mean_latency::MeanLatency;
@@ -141,8 +141,24 @@ impl Judge<'_> {
             Answer::Fail => (Outcome::Fail, SLOW_ALONE.into()),
             Answer::Inconclusive => (Outcome::Inconclusive, longer(&finding)),
         };
+        // A load that waits for completions sends next to nothing in a time without delivery, which its mean therefore hides.
+        let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
+        let (lapses, quota) = (load.events(), load.quota());
+        let lost =
+            window::time_lost(&lapses, columns.len() as f64 / PER_SECOND as f64, self.claimed.tolerance);
+        let stops = quota.map(|q| {
+            format!(
+                "the volume does nothing for {} % of the time, which it hides",
+                significant(100.0 * q.silent_share)
+            )
+        });
+        let (outcome, reason) = match lost.or(stops).filter(|_| outcome == Outcome::Pass) {
+            Some(words) => (Outcome::Inconclusive, format!("the mean is met, but {words}")),
+            None => (outcome, reason),
+        };
         let mut claim = self.claim(Metric::Latency, outcome, promised.0 as f64, finding, reason);
         claim.binding = "volume latency".into();
+        claim.lapses = lapses;
         Some(self.valid(claim, None))
     }
 

@@ -104,6 +104,18 @@ impl ClaimTerms {
     }
 }
 
+/// Times without delivery in a window of so many seconds, in words, where they are longer than the tolerance allows.
+pub(super) fn time_lost(lapses: &[Event], seconds: f64, tolerance: f64) -> Option<String> {
+    let lost: f64 = lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
+    (lost > tolerance * seconds).then(|| {
+        format!(
+            "for {} % of the time the volume delivered nothing or less than half of its usual rate: find out why, or run it again to see \
+             whether it happens again",
+            significant(100.0 * lost / seconds)
+        )
+    })
+}
+
 /// An answer of the statistics as one of a claim.
 pub(super) fn outcome(answer: Answer) -> Outcome {
     match answer {
@@ -236,20 +248,12 @@ impl JudgedWindow {
     /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is, and more time of the same kind decides
     /// nothing.
     fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
-        let window = bins as f64 / PER_SECOND as f64;
-        let lost: f64 = self.lapses.iter().map(|e| e.length_ns.as_seconds()).sum();
-        let tolerated = if terms.at_least { answer::TOLERANCE } else { terms.tolerance };
-        if lost <= tolerated * window || self.answer == Answer::Fail {
-            return;
-        }
+        let lost = time_lost(&self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance);
+        let Some(words) = lost.filter(|_| self.answer != Answer::Fail) else { return };
         let mean = if self.answer == Answer::Pass { "the mean is met, but " } else { "" };
         self.answer = Answer::Inconclusive;
         self.finding.more_seconds = None;
-        self.reasons = vec![format!(
-            "{mean}for {} % of the time the volume delivered nothing or less than half of its usual rate: find out why, or run it again to \
-             see whether it happens again",
-            significant(100.0 * lost / window)
-        )];
+        self.reasons = vec![format!("{mean}{words}")];
     }
 
     /// The provider's promise of time.

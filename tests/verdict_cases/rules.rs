@@ -190,3 +190,23 @@ fn a_rate_that_depth_and_latency_explain_is_no_cap() {
     let told: Vec<&str> = names.into_iter().filter(|name| capped(name)).collect();
     assert_eq!(told, ["deep-4k", "deep-16k"], "4 in flight of 250 us each do 16,000 a second");
 }
+
+#[test]
+fn a_mean_latency_that_stalls_do_not_enter_does_not_pass() {
+    let lab = Lab::new();
+    let one = "rw = \"randwrite\"\nbs = \"4k\"\niodepth = 1\nruntime = \"60s\"";
+    let deep = random(60);
+    for stall in [
+        "stall_at = \"1s\"\nstall_for = \"900ms\"\nstall_every = \"2s\"",
+        "stall_at = \"10s\"\nstall_for = \"5s\"",
+    ] {
+        let device = format!("latency = \"200us\"\n{stall}");
+        let ran = lab.run(&[("deep", &deep, &capped(2300.0)), ("lat", one, &device)], &PL0);
+        let v = judged_but(&lab, &ran, |_| {});
+        let claims = v["verdict"]["claims"].as_array().unwrap();
+        let latency = claims.iter().find(|c| c["metric"] == "latency").unwrap();
+        assert_eq!(latency["outcome"], "inconclusive", "{latency:#}");
+        assert!(latency["reason"].as_str().unwrap().contains("% of the time"), "{latency:#}");
+        assert_eq!(ran.code, 5, "{}", ran.stdout);
+    }
+}
