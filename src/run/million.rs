@@ -19,6 +19,7 @@ use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
+use crate::output::FileIdentity;
 use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{Headroom, Record};
 use crate::report::layout::wrap;
@@ -73,7 +74,9 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
         }
     };
     let printed = Printed { before: foreword, after: answer };
-    measure_and_publish(plan, options, &args.claim, &args.output, None, Vec::new(), printed)
+    // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
+    let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
+    measure_and_publish(plan, options, &args.claim, &args.output, None, vec![named], printed)
 }
 
 /// Reads the words.

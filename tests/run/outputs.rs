@@ -510,3 +510,21 @@ fn a_target_is_no_standard_output() {
     assert_eq!(bench.record().steps.len(), 1);
     assert!(std::fs::read(&path).unwrap() == before, "the target has been written to");
 }
+
+/// A simulated device leaves the file that the job names alone, and so do the reports.
+#[test]
+fn results_of_a_simulated_device_do_not_overwrite_the_file_that_is_named() {
+    let bench = Bench::new();
+    let path = bench.file("e.img", 1);
+    let before = std::fs::read(&path).unwrap();
+    let job = "fio --name=a --rw=randread --simulate latency=200us --runtime=1 --size=1m --filename=e.img";
+    for output in ["--record=e.img", "--output=e.img"] {
+        let line: Vec<&str> = job.split(' ').chain([output]).collect();
+        bench.run(&line).ended(1).says(&["e.img is the same file as the target"]);
+        assert!(std::fs::read(&path).unwrap() == before, "{output} has overwritten the target");
+    }
+    let million = "million e.img 1 1 4k randread --runtime 1s --simulate latency=200us --json e.img";
+    let line: Vec<&str> = million.split(' ').collect();
+    bench.run(&line).ended(2).says(&["e.img is the same file as the target"]);
+    assert!(std::fs::read(&path).unwrap() == before, "million has overwritten the target");
+}

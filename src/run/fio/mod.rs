@@ -109,13 +109,15 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
     match (converted(&command, &look, seed), &own.simulate) {
         (Ok(native), Some(device)) => {
+            let used = files_of(&native, &job_files.into_inner());
             let native = simulated(native, device).map_err(input)?;
-            run(&root, &command, &own, native, &job_files.into_inner())
+            run(&root, &command, &own, native, used)
         }
         (Err(needs), Some(_)) => Err(hand_over::refusal("the installed fio has no simulated device", &needs)),
         (Ok(native), None) => {
             guarded(&root, &command, &own, &look)?;
-            run(&root, &command, &own, native, &job_files.into_inner())
+            let used = files_of(&native, &job_files.into_inner());
+            run(&root, &command, &own, native, used)
         }
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
@@ -249,13 +251,21 @@ fn guarded(
     devices::clear(root, &written, &log_files::names(command), own).map_err(as_fio)
 }
 
-/// Runs a plan and reports as fio does.
+/// The files that no output may be: those that the jobs name, also where only a simulated device is driven, and the job files.
+fn files_of(native: &Native, job_files: &[String]) -> Vec<(String, FileIdentity)> {
+    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::of(path));
+    let targets = native.plan.targets.iter().chain(native.plan.steps.iter().flat_map(|step| &step.targets));
+    let job_files = job_files.iter().map(|file| named("job file", Path::new(file)));
+    targets.map(|path| named("target", path)).chain(job_files).collect()
+}
+
+/// Runs a plan and reports as fio does. No output may be one of the files in `used`.
 fn run(
     root: &Root,
     command: &Command,
     own: &VolproofOptions,
     native: Native,
-    job_files: &[String],
+    used: Vec<(String, FileIdentity)>,
 ) -> Result<ExitCode, Failure> {
     let timer = Timer::choose(Path::new("/"));
     let laid =
@@ -275,7 +285,7 @@ fn run(
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
-    let mut saved = record_file(command, own, &native, &sink, job_files).map_err(as_fio)?;
+    let mut saved = record_file(command, own, &sink, used).map_err(as_fio)?;
     let interrupts = signals()?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
@@ -316,24 +326,19 @@ fn run(
     Ok(ExitCode::from(code as u8))
 }
 
-/// Opens the file of the Record. No output and no log may be another one, a file that jobs use, or a job file.
+/// Opens the file of the Record. No output and no log may be another one, or one of the files in `used`.
 fn record_file(
     command: &Command,
     own: &VolproofOptions,
-    native: &Native,
     sink: &print_report::Sink,
-    job_files: &[String],
+    mut used: Vec<(String, FileIdentity)>,
 ) -> Result<Option<OutputFile>, Failure> {
     let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
-    let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::of(path));
-    let targets = native.plan.targets.iter().map(|path| named("target", path));
-    let mut used: Vec<_> =
-        targets.chain(job_files.iter().map(|file| named("job file", Path::new(file)))).collect();
     let logs = log_files::names(command);
     for path in &logs {
         output::apart(&[&super::output("log", path)?], &used)?;
     }
-    used.extend(logs.iter().map(|path| named("log", path)));
+    used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
     output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;
     Ok(record)
 }
