@@ -23,7 +23,7 @@ const STREAMS: [u32; 4] = [1, 2, 4, 8];
 /// A load that reaches this share of the most is enough.
 const ENOUGH: f64 = 0.95;
 
-/// The suite: jobs are one, and one for each hardware queue.
+/// The suite: jobs are one, one for each hardware queue, and two for each.
 pub(super) fn suite(name: &str, base: &Step, range: &SuiteRange) -> Option<Suite> {
     let (random, sequential) = match name {
         "saturation" => (Pattern::RandRead, Pattern::Read),
@@ -38,7 +38,9 @@ pub(super) fn suite(name: &str, base: &Step, range: &SuiteRange) -> Option<Suite
         iodepth: depth,
         ..base.clone()
     };
-    let mut jobs = vec![1, range.queues.max(1)];
+    // Twice the queues show whether one job for each was enough.
+    let queues = range.queues.max(1);
+    let mut jobs = vec![1, queues, 2 * queues];
     jobs.dedup();
     let small = jobs.iter().flat_map(|j| DEPTHS.map(|d| load(random, Bytes::kib(4), *j, d))).collect();
     let block = Bytes::mib(1);
@@ -93,19 +95,20 @@ fn most(
         if enough.step.numjobs == 1 { "" } else { "s" },
         enough.step.iodepth
     );
-    // At the edge the last doubling still gave more than its error.
-    let deepest = steps.iter().map(|f| f.step.depth_per_target()).max().unwrap_or(0);
-    let below =
-        sound.iter().filter(|f| f.step.depth_per_target() * 2 <= deepest).map(|f| of(f)).fold(0.0, f64::max);
+    // At the edge the largest number of jobs, or the largest depth, still gave more than all smaller ones.
     let error = top.error.map_or(0.0, |e| e / top.iops.max(1e-9)) * quantile(0.975);
-    let grows = top.step.depth_per_target() == deepest && of(top) * (1.0 - error) > below * 1.02;
+    let at_edge = |setting: fn(&FinishedStep) -> u32| {
+        let largest = steps.iter().map(|f| setting(f)).max().unwrap_or(0);
+        let below = sound.iter().filter(|f| setting(f) < largest).map(|f| of(f)).fold(0.0, f64::max);
+        setting(top) == largest && of(top) * (1.0 - error) > below * 1.02
+    };
+    let grows = at_edge(|f| f.step.numjobs) || at_edge(|f| f.step.iodepth);
     let open = steps.len() < phase.steps.len();
     match (grows, open) {
         (true, _) => check(
             Outcome::Inconclusive,
             format!(
-                "{observed}; the most lies at the largest setting ({} in flight): more may give more",
-                deepest
+                "{observed}; the most lies at the largest setting: more jobs or more depth may give more"
             ),
         ),
         (_, true) => check(Outcome::Inconclusive, format!("{observed}; not all steps were measured")),
@@ -169,6 +172,16 @@ mod tests {
         // One job reaches 40,000: three of four queues are needed.
         let found = checks_of(100_000.0, 1e9, 200e-6, 40_000.0, 4);
         assert!(found[0].observed.contains("4 jobs of depth 8"), "{found:?}");
+    }
+
+    #[test]
+    fn a_most_that_only_the_most_jobs_give_is_not_decided() {
+        // Each job is held back by itself: 8 streams give twice of 4.
+        let found = checks_of(1e9, 1e12, 200e-6, 20_000.0, 1);
+        assert!(found.iter().all(|c| c.outcome == Outcome::Inconclusive), "{found:?}");
+        // One job for each of four queues is enough where eight give no more.
+        let found = checks_of(60_000.0, 1e9, 200e-6, 20_000.0, 4);
+        assert!(found.iter().all(|c| c.outcome == Outcome::Pass), "{found:?}");
     }
 
     #[test]

@@ -367,7 +367,8 @@ impl Running<'_> {
         };
         let effects = match self.options.tune {
             Some(TuneMode::Ab) => {
-                let (step, engine) = (&plan.steps[0], self.choices[0].engine);
+                let first = plan.precondition_steps();
+                let (step, engine) = (&plan.steps[first], self.choices[first].engine);
                 tuning::effects(tuned, plan, step, engine, &self.ready, self.timer, self.front.ui())?
             }
             _ => Vec::new(),

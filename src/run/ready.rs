@@ -334,6 +334,8 @@ impl Ready {
         for Held { first, record, .. } in self.open.iter().filter(|_| !plan.needs_no_target()) {
             if let Some(extents) = record.facts.extents()
                 && Uses::of(plan, &record.named).reads
+                // What is not written yet, the first steps write.
+                && plan.precondition_steps() == 0
             {
                 let empty = extents.unwritten_bytes.0 + extents.hole_bytes.0;
                 let share = empty as f64 / record.size_bytes.0.max(1) as f64;

@@ -87,6 +87,8 @@ fn a_second_run_within_the_hour_knows_it() {
     assert_ne!(std::fs::read(dir.path().join("data")).unwrap()[..4096], [1; 4096]);
     let (said, steps, why) = again("8m");
     assert!(steps == 1 && why.contains("done within the last hour by the run of"), "{why}\n{said}");
+    let read = record(dir.path());
+    assert!(!read.warnings.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", read.warnings);
     // That Record has no preconditioning of its own: the next run does it again.
     assert_eq!(again("4m").1, 2, "another range");
 }
@@ -103,4 +105,26 @@ fn cold_reads_a_thousand_blocks_twice() {
     let (code, _, err) = volproof(dir.path(), &["cold", "."]);
     assert_eq!(code, Some(2));
     assert!(err.contains("never cold"), "{err}");
+}
+
+#[test]
+fn blocks_that_were_discarded_since_are_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::File::create(dir.path().join("data")).unwrap().set_len(8 << 20).unwrap();
+    let run = ["run", "data", "--rw", "randread", "--engine", "psync", "--runtime", "1s", "--overwrite"];
+    let again = |name: &str| {
+        let more = ["--precondition", "fill", "--json", name];
+        let (code, out, err) = volproof(dir.path(), &[&run[..], &more].concat());
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        Record::load(&dir.path().join(name)).unwrap()
+    };
+    let first = again("a.json");
+    assert!(!first.warnings.iter().any(|d| d.code == "unwritten-blocks"), "{:?}", first.warnings);
+    assert_eq!(first.steps.len(), 2);
+    assert_eq!(again("b.json").steps.len(), 1);
+    let file = std::fs::File::options().write(true).open(dir.path().join("data")).unwrap();
+    file.set_len(0).unwrap();
+    file.set_len(8 << 20).unwrap();
+    drop(file);
+    assert_eq!(again("c.json").steps.len(), 2, "the blocks are gone");
 }
