@@ -112,7 +112,7 @@ pub enum CliCommand {
     /// The rate and the latency by depth, block size, mix and jobs: limits, knee, the depth that is enough
     #[command(after_help = SWEEP_EXAMPLES)]
     Sweep(Box<SweepArgs>),
-    /// The most load whose response time keeps a limit, and the depth that gives it
+    /// The highest load whose response time stays within a limit, and the depth that gives it
     #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
     /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
@@ -212,7 +212,7 @@ pub struct TestFileArgs {
     /// Size of a test file made in a folder [default: from free space and memory]
     #[arg(long, value_name = "SIZE", help_heading = "Test file")]
     pub file_size: Option<Bytes>,
-    /// Where random numbers start, those of the data and those of the offsets
+    /// Seed of the random numbers, those of the data and those of the offsets
     #[arg(long, value_name = "N", help_heading = "Test file")]
     pub seed: Option<u64>,
     /// Leave the test file in its folder
@@ -329,7 +329,7 @@ pub struct SweepArgs {
     /// Ranges and options of the load
     #[command(flatten)]
     pub load: SweepOptions,
-    /// Measure each point so often, in random order [default: 3]
+    /// Number of runs of each point, in random order [default: 3]
     #[arg(long, value_name = "N", help_heading = "Course")]
     pub repeats: Option<u32>,
     /// How it is done
@@ -337,7 +337,7 @@ pub struct SweepArgs {
     pub how: CourseArgs,
 }
 
-/// A search for the most load, and where its results go.
+/// A search for the highest load, and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct SloArgs {
     /// A folder (a test file is made there), file or block device
@@ -441,7 +441,7 @@ pub struct FitsArgs {
 /// Options that every course has.
 #[derive(clap::Args, Debug)]
 pub struct CourseArgs {
-    /// End within this time; what is left out for it is said
+    /// End within this time; the answer says what was left out
     #[arg(long, value_name = "TIME", help_heading = "Course")]
     pub budget: Option<Nanos>,
     /// Go on with an interrupted Record of the same plan, target and machine
@@ -473,7 +473,7 @@ pub struct OutputArgs {
     /// Write the Record here; - for standard output [default: a new volproof-TIME.json]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Folder of Records that have no name of their own [default: this folder]
+    /// Folder of Records that --json does not name [default: this folder]
     #[arg(
         long,
         value_name = "DIR",
@@ -550,7 +550,7 @@ pub struct MergeArgs {
     pub details: bool,
 }
 
-/// The source procedure's words, and where results go.
+/// The words of test100w.sh, and where results go.
 #[derive(clap::Args, Debug)]
 pub struct MillionArgs {
     /// DEVICE [JOBS DEPTH BS RW [SIZE] [ENGINE [DIRECT]]], or as the script has them:

@@ -1,6 +1,7 @@
 //! Latency histogram in fio's bucket layout: 64 buckets an octave, values in nanoseconds.
 //!
-//! Minimum, maximum and count are exact; so is the sum up to 2^64 ns (584 years of latency in a second), where it stays.
+//! Minimum, maximum and count are exact. The sum is exact below 2^64 ns (584 years), which no run reaches; sums of stored histograms stay
+//! there.
 //!
 //! [`Histogram::record`] is the hot path: no branch but the bucket choice, no allocation. Everything else is cold.
 

@@ -30,7 +30,7 @@ pub struct TopoArgs {
     /// Lets the scheduler move the workers
     #[arg(long)]
     pub no_pin: bool,
-    /// Shows which CPUs the source script test100w.sh would choose, and why ours differ
+    /// Shows which CPUs the script test100w.sh would choose, and why ours differ
     #[arg(long)]
     pub like_script: bool,
     /// Writes JSON

@@ -56,7 +56,7 @@ const COMMANDS: [(&[&str], &str, &str); 11] = [
     (&["judge"], "verdict RECORD --promise TYPE", "a stored result held against a promise"),
     (&["undo", "reset"], "restore", "puts kernel settings back"),
     (&["devices", "disks", "lsblk", "info"], "check DEVICE", "what a run would overwrite"),
-    (&["limit", "saturate", "search"], "slo TARGET --p99 1ms", "the most load that keeps a limit"),
+    (&["limit", "saturate", "search"], "slo TARGET --p99 1ms", "the highest load within a limit"),
 ];
 
 /// The message for a command line that was not understood.

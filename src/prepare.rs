@@ -19,15 +19,15 @@ use crate::unit::{Bytes, Nanos, total};
 /// The file made when nobody asked for a size: no cache on the way holds much of it, so that the figures stand (`small-range`). A volume of
 /// 100 MB/s is filled in six minutes.
 const USUAL: Bytes = Bytes::gib(32);
-/// The file of a plan that is a look, which its doubts say: filled in a minute or so.
+/// The file of a look, a plan of short steps: filled in a minute or so.
 const LOOK: Bytes = Bytes::gib(4);
 /// A plan whose steps are all shorter is a look (`short-run`).
 const SHORT: Nanos = Nanos::seconds(60);
 
 /// The size of a test file, and why, from free space and memory.
 ///
-/// With direct I/O 32 GiB, 4 GiB for a look, or a quarter of the free space where that is more than half of it; through the page cache twice the memory, so that it cannot all be cached, but at
-/// most half of the free space.
+/// Direct I/O: 32 GiB, or 4 GiB for a look; where that is more than half of the free space, a quarter of the free space. Through the page
+/// cache: twice the memory, so that it cannot all be cached, but at most half of the free space.
 ///
 /// # Errors
 /// When that leaves no room for the plan's own blocks.

@@ -145,7 +145,7 @@ pub fn claimed(
     }))
 }
 
-/// A volume below the size that earns the most of its type must not be called slow for it.
+/// A note for a volume below the size that earns the most IOPS of its type: it must not be called slow for its size.
 fn larger(
     catalogue: &Catalogue,
     volume: &crate::catalogue::entry::Volume,

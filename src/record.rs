@@ -89,7 +89,7 @@ pub struct Record {
     pub started: Known<String>,
     /// How the run ended.
     pub state: State,
-    /// When the interrupted runs began that this one goes on with; their steps are kept.
+    /// Start times of the interrupted runs whose finished steps this Record keeps.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resumed_after: Vec<String>,
     /// The report that the Record was made of; absent where volproof measured.
@@ -117,10 +117,10 @@ pub struct Record {
     /// Steps that the user aborted: they have no result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborted: Vec<AbortedStep>,
-    /// Steps that made up one stage, so that they may have run together; a step alone is not named here.
+    /// Stages of several steps, which may have run together. A step alone is not named here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub together: Vec<Together>,
-    /// Doubts.
+    /// Doubts about the run and its figures: notes, warnings and blockers.
     pub warnings: Vec<Doubt>,
     /// Figures of each step by volproof and by fio in turn (`--cross-check`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -140,7 +140,7 @@ pub struct Record {
     /// The limits of each step, in the order of steps, the weightiest finding of each first; absent in Records of before they were kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Vec<Finding>>,
-    /// Where the steps and targets of a name are; no part of the content.
+    /// Index of steps and targets by name; no part of the content.
     #[serde(skip)]
     pub lookup: LookupCell,
 }
@@ -215,7 +215,7 @@ pub struct Claimed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// More steps are to come: the program was cut off if this is all there is.
+    /// Steps are missing: the run is under way, or the program was killed.
     Running,
     /// All steps ran.
     Complete,

@@ -208,14 +208,14 @@ impl Track {
         add_at(&mut self.latency_ns, index, counts.latency.0);
     }
 
-    /// Sums over the whole window; a sum beyond 2^64 - 1, which a stored Record may ask for, stays there.
+    /// Sums over the whole window. A sum beyond 2^64 - 1 stays there: a stored Record may hold any numbers.
     pub fn total(&self) -> Counts {
         let sum = |column: &[u64]| total(column.iter().copied());
         Counts { ios: sum(&self.ios), bytes: Bytes(sum(&self.bytes)), latency: Nanos(sum(&self.latency_ns)) }
     }
 }
 
-/// Everything sampled of one direction on one target.
+/// All samples of one direction on one target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {

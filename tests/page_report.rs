@@ -24,7 +24,7 @@ fn ours(record: &Record) -> String {
     page.replace(PLOTLY, "")
 }
 
-/// What is on the page as text, one element a line, script and style left out.
+/// The text of the page, one element a line, without script and style.
 fn text(page: &str) -> String {
     let body = &page[page.find("<body>").unwrap()..page.find("<script").unwrap()];
     let mut out = String::new();

@@ -13,7 +13,7 @@ A plan file is TOML. `volproof run TARGET --plan FILE` runs it; `volproof plan T
 
 ```toml
 name = 'oltp'              # name of the plan; the name of the file by default
-seed = 3                   # where random numbers start
+seed = 3                   # seed of the random numbers
 file-size = '64g'          # size of a test file made in a folder; from free space and memory by default
 continue-on-error = false  # count I/O errors and go on
 

@@ -10,7 +10,7 @@ mod essd_contract;
 pub mod finished;
 mod forecast;
 mod point;
-pub mod precondition;
+pub mod precondition_steps;
 mod procedures;
 mod saturation;
 mod search_answer;
@@ -59,7 +59,7 @@ pub fn next(record: &Record) -> Option<Step> {
     of(record.plan.question.as_ref()?).next(&finished::of_record(record))
 }
 
-/// Puts the answer into a Record. After a further step, `seal` has to be called again.
+/// Puts the answer into a Record. Call it again after each further step.
 pub fn seal(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
     record.answer = of(question).answer(&finished::of_record(record), record.claimed.as_ref());

@@ -9,7 +9,7 @@ use crate::record::{Claimed, Outcome, SuiteCheck};
 use crate::stats::spread::quantile;
 use crate::unit::{Bytes, Nanos, significant};
 
-/// What the name of the suite begins with.
+/// The beginning of the name of the suite.
 pub(super) const PREFIX: &str = "provider:";
 
 /// The providers whose procedures are known.

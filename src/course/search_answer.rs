@@ -1,4 +1,4 @@
-//! The answer of a search for the most load, from its finished steps, in one sentence and notes.
+//! The answer of a search for the highest load, from its finished steps, in one sentence and notes.
 
 use super::FinishedStep;
 use super::searching::{BEYOND, CEILING, LONGEST, named};

@@ -1,4 +1,4 @@
-//! The search for the most load that keeps a limit of the response time, as a course. Its answer is in `search_answer`.
+//! The search for the highest load whose response time stays within a limit, as a course. Its answer is in `search_answer`.
 //!
 //! Loads are offered in open loop, so that a response counts from the moment at which a client would have asked (docs/method.md, "Closed
 //! and open loop"). The search is a bisection. A load holds when the whole confidence interval of its figure keeps the limit, and is
@@ -19,7 +19,7 @@ use crate::unit::{Nanos, total};
 const NARROW: f64 = 0.01;
 /// No load is tried above this multiple of the closed loop's rate.
 pub(super) const CEILING: f64 = 1.1;
-/// Below this share of the closed loop's rate the search gives up.
+/// The search ends without an answer when loads down to this share of the closed loop's rate are refused.
 const FLOOR: f64 = 0.005;
 /// A trial has this many I/Os beyond its percentile, and a confirmation has five times as many.
 pub(super) const BEYOND: f64 = 20.0;
@@ -54,7 +54,7 @@ enum Stand {
     End,
 }
 
-/// The bracket around the most load.
+/// The bracket around the highest load.
 pub(super) struct Bracket {
     /// The highest load that holds, 0 for none.
     pub(super) holds: f64,

@@ -264,7 +264,7 @@ pub(super) fn longest_follow_up(suite: &Suite) -> Option<Phase> {
     ))
 }
 
-/// What the tests without rounds show, in words.
+/// The results of the tests without rounds, in words.
 pub(super) fn shown(suite: &Suite, finished: &Finished<'_>) -> Vec<String> {
     match suite.name.as_str() {
         "snia-hir" => recovery(finished),

@@ -134,10 +134,10 @@ impl Suite {
 
     fn checks(&self, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
         match suites::family(&self.name) {
-            suites::Family::Contract => contract_checks::checks(self, finished, claimed),
-            suites::Family::Procedure => procedures::checks(self, finished, claimed),
-            suites::Family::Saturation => saturation::checks(self, finished),
-            suites::Family::Snia => {
+            suites::SuiteFamily::Contract => contract_checks::checks(self, finished, claimed),
+            suites::SuiteFamily::Procedure => procedures::checks(self, finished, claimed),
+            suites::SuiteFamily::Saturation => saturation::checks(self, finished),
+            suites::SuiteFamily::Snia => {
                 let over = |phase: &Phase| phase.next(finished).is_none();
                 let judged = self.phases.iter().filter_map(|p| Some((p.rounds(finished)?, over(p))));
                 judged.map(|(rounds, over)| snia::steady_check(&rounds, over, &self.source)).collect()

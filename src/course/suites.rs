@@ -12,7 +12,7 @@ pub const COLD: &str = "cold";
 
 /// The kind of a suite: how its figures are judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum SuiteFamily {
     /// Published observations.
     Contract,
     /// SNIA's steady state.
@@ -37,12 +37,12 @@ pub struct SuiteRange {
 }
 
 /// The family of a suite.
-pub fn family(name: &str) -> Family {
+pub fn family(name: &str) -> SuiteFamily {
     match name {
-        "essd-contract" | COLD => Family::Contract,
-        _ if saturation::SUITES.iter().any(|(own, _)| *own == name) => Family::Saturation,
-        _ if name.starts_with(procedures::PREFIX) => Family::Procedure,
-        _ => Family::Snia,
+        "essd-contract" | COLD => SuiteFamily::Contract,
+        _ if saturation::SUITES.iter().any(|(own, _)| *own == name) => SuiteFamily::Saturation,
+        _ if name.starts_with(procedures::PREFIX) => SuiteFamily::Procedure,
+        _ => SuiteFamily::Snia,
     }
 }
 

@@ -8,9 +8,9 @@ use super::sweeping::MIXED;
 use crate::plan::{Axis, AxisOption, EngineKind, Step, StepOptions, Sweep};
 use crate::unit::Nanos;
 
-/// Measured time and ramp of a point, where none is given.
+/// Default runtime and ramp of a point.
 const TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
-/// How often each point is measured, where it is not said.
+/// Default number of runs of a point.
 const REPEATS: u32 = 3;
 /// Fields of the step that take a range here.
 const FIELDS: [&str; 4] = ["bs", "rwmix", "numjobs", "iodepth"];
@@ -64,9 +64,7 @@ impl clap::Args for SweepOptions {
                     "Requests kept in flight by each job: a range by doubling, a list, or one value",
                 ),
                 AxisOption::Numjobs => ("1..8", "Jobs for each target, each a thread; as a range too"),
-                AxisOption::Rwmix => {
-                    ("0..100:25", "Share of reads in percent, in steps of 25; as a range too")
-                }
+                AxisOption::Rwmix => ("0..100:25", "Share of reads in percent; as a range too"),
                 AxisOption::Bs => ("4k..1M", "Block size; as a range too"),
             };
             let parser = RangeOf(option);

@@ -1,4 +1,4 @@
-//! What tells one disk from another: serial, world-wide name, model, and the changes that show that a device is no longer the same.
+//! The identity of a disk: serial, world-wide name, model, and the changes that show that a device is no longer the same.
 
 use std::path::{Path, PathBuf};
 

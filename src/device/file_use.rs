@@ -26,7 +26,7 @@ pub struct FileUse {
     pub swap: bool,
     /// How many names lead to it.
     pub names: u64,
-    /// Whether nobody else has it open, by the kernel's word; absent where the kernel does not say.
+    /// Whether nobody else has it open, as a write lease shows; absent where the kernel does not say.
     pub alone: Option<bool>,
     /// Other processes that have it open or mapped, as far as this one may look.
     pub openers: Vec<Opener>,
@@ -36,7 +36,7 @@ pub struct FileUse {
     pub immutable: bool,
     /// It has the attribute that allows only to append.
     pub append_only: bool,
-    /// Parts of the machine that could not be looked at: the file may be a disk or a swap area without our seeing it.
+    /// Parts of the machine that could not be examined: the file may be in use there, as a disk or as swap.
     pub unseen: Vec<String>,
 }
 

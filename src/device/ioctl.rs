@@ -250,8 +250,8 @@ fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
 /// `F_SETSIG`, from asm-generic/fcntl.h.
 const F_SETSIG: libc::c_int = 10;
 
-/// Whether no other process, no mapping and no part of the kernel has this file open, by the kernel's own word: it gives a write lease only
-/// then (fcntl(2), F_SETLEASE). The lease is given back at once. An error: not the owner, or a filesystem without leases.
+/// Whether no other process, no mapping and no part of the kernel has this file open: only then does the kernel give a write lease
+/// (fcntl(2), F_SETLEASE). The lease is given back at once. An error: not the owner, or a filesystem without leases.
 pub(super) fn opened_alone(fd: BorrowedFd<'_>) -> io::Result<bool> {
     let call = |command: libc::c_int, argument: libc::c_int| {
         // SAFETY: these commands of fcntl take an int, and the descriptor is open for as long as it is borrowed.

@@ -55,8 +55,8 @@ pub fn all_mounts(root: &Root) -> Vec<Mount> {
     let mut namespaces: HashSet<PathBuf> = root.link("/proc/self/ns/mnt").into_iter().collect();
     for pid in root.names("/proc").iter().filter(|n| n.bytes().all(|b| b.is_ascii_digit())) {
         let proc = Path::new("/proc").join(pid);
-        // A process whose namespace cannot be read (not ours, or gone) may still show its mounts. The first process sees the
-        // whole tree of our own namespace where we are locked into a part of it (chroot).
+        // A process whose namespace cannot be read (not ours, or gone) may still show its mounts. In a chroot, the first process shows the
+        // whole tree of our own namespace.
         if root.link(proc.join("ns/mnt")).is_some_and(|ns| !namespaces.insert(ns)) && pid != "1" {
             continue;
         }

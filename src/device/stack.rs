@@ -187,12 +187,12 @@ pub struct Stack {
 struct Visit {
     found: Sharing,
     span: Span,
-    /// Whether it may still go down: what lies under something beside the target shares nothing with it.
+    /// Whether it may still go down. What lies under a thing beside the target shares no bytes with the target.
     down: bool,
     /// It came down by an exclusive step.
     exclusive: bool,
-    /// Pieces that are not linear and by which it came down, each as its upper device and the first byte there. Under the bytes that it has reached
-    /// since, those pieces have no bytes but the ones that it came from.
+    /// Pieces on the way down that are not linear, each as its upper device and the first byte there. On the way up such a piece leads only
+    /// to the bytes that it came from.
     from: Vec<(Thing, u64)>,
 }
 

@@ -1,7 +1,7 @@
 //! Who uses a block device: mounts, swap, devices built on it, loop devices, pools, processes that hold it open.
 //!
-//! A use of anything that shares bytes with the device is a use of the device; the graph of [`Stack`] tells what does. The exclusive open
-//! in the guard is the kernel's own word beside it.
+//! A use of anything that shares bytes with the device is a use of the device; the graph of [`Stack`] tells what does. Beside it, the guard
+//! asks the kernel itself, by an exclusive open.
 
 use std::path::Path;
 
@@ -118,7 +118,7 @@ impl Usage {
         })
     }
 
-    /// Devices that can be in use without the target's own claim telling: those beside it, and those that a loop device shows.
+    /// Devices whose use an exclusive open of the target does not show: those beside it, and those behind a loop device.
     fn unclaimed(&self) -> impl Iterator<Item = &Relative> {
         self.relatives.iter().filter(|r| match r.relation {
             Relation::Beside => true,

@@ -8,16 +8,16 @@ use crate::record::{Record, StepRecord};
 use crate::sample::Direction;
 use crate::unit::{Bytes, significant};
 
-/// A measured figure this near to a limit is held by it.
+/// A figure that differs from a limit of the cgroup by at most this share is held by it.
 const HELD_BY: f64 = 0.05;
-/// A figure this near to a cap is that of the cap.
+/// A figure that differs from a cap by at most this share is at the cap.
 const AT_CAP: f64 = 0.02;
-/// Below this share of a cap it holds nothing.
+/// A rate below this share of a cap is not held by the cap.
 const NEAR_CAP: f64 = 0.9;
 /// A mean latency of so many times that of one or two in flight, or of so many shortest ones, shows waiting.
 const WAITED: f64 = 1.25;
 const WAITED_AT_ALL: f64 = 1.5;
-/// Figures this near to each other are the same.
+/// Figures that differ by less than this share are the same.
 const SAME: f64 = 0.03;
 
 /// A limit of our own cgroup that the run reached.

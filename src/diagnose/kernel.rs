@@ -6,7 +6,8 @@ use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
 pub const SATURATED: f64 = 0.95;
-/// Shares of a CPU's time from which completions crowd it, and below which others are idle beside it.
+/// Completions crowd a CPU that serves them for `CROWDED` of its time or more, while the others are busy for less than `AT_LEISURE` of
+/// theirs.
 const CROWDED: f64 = 0.7;
 const AT_LEISURE: f64 = 0.5;
 /// From this rate on a scheduler costs more than it orders.

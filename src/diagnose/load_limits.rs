@@ -14,9 +14,9 @@ const WHOLE: f64 = 0.9;
 const KEPT: f64 = 0.03;
 /// Beyond this a rate misses what was asked for by more than a schedule does: a backlog may grow.
 const EXACT: f64 = 0.002;
-/// Samples that differ by less than this are as even as a clock.
+/// Samples whose spread is below this share of their mean are as even as a clock.
 const EVEN: f64 = 0.005;
-/// From so many samples on that is no chance.
+/// With at least this many samples that is no chance.
 const SAMPLES: u64 = 20;
 /// A queue that is filled to less than this hardly saw a load.
 const EMPTY: f64 = 0.02;

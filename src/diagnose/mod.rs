@@ -56,7 +56,8 @@ impl MeasuredStep<'_> {
 }
 
 impl DiagnosisCase<'_> {
-    /// The page cache took the I/O, or the disk's counters show next to none of it: what holds the disk held none of this.
+    /// The I/O did not reach the disk (the page cache took it, or the disk's counters show next to none of it), so that no limit of the
+    /// disk held it.
     fn beside_the_disk(&self) -> bool {
         let s = &self.summary;
         if self.run.is_some_and(|r| !r.real()) {

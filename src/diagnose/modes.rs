@@ -64,7 +64,7 @@ impl Modes {
         } else {
             s.near_quantile((1.0 - held) / 2.0)?
         };
-        // The emptiest stretch finds the modes, but what is told of the middle reaches down to those that passed.
+        // The emptiest stretch separates the two modes. The middle that is reported reaches further down, to those that passed.
         let wide = Nanos(passed.0.saturating_mul(SPAN));
         let first_between = s.bands.partition_point(|b| b.above < wide).min(last_passed + 1);
         let between = cumulative[first_held] - cumulative[first_between];

@@ -1,15 +1,17 @@
 //! The fingerprints of a throttle: a token bucket refilled now and then, or a queue served at a constant rate.
 //!
 //! Other explanations of two speeds are a cache that hits and misses, a tier, and a device that collects garbage: Little's law
-//! holds for all of them, since it is an identity, and so does the period that it gives. They are excluded by a period that is
-//! seen in the rate itself and agrees, or by a comb: requests held for one, two and three periods. Without either a throttle is
-//! `likely` when the rate is flat, the promise's, or of a period that throttles use, and otherwise `possible`.
+//! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: the same period in
+//! the rate itself, or a comb (requests held for one, two and three periods). A token bucket is `likely` with one of these signs, or where
+//! the rate is flat, is that of the promise, or has a period that throttles use; otherwise it is `possible`. It is never `proven`: see
+//! [`bucket`].
 
 use super::cap::megabytes;
 use super::{Certainty, DiagnosisCase, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
 
-/// Refill periods that throttles are known to use: QEMU and the kernel 100 ms, microVM monitors 100 ms and 1 s.
+/// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
+/// as they are set.
 const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
 /// A rate this near to the promise is the promise.
 const AT_PROMISE: f64 = 0.02;

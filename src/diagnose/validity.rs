@@ -11,7 +11,7 @@ const SMALL_RANGE: Bytes = Bytes::gib(32);
 /// Shorter runs have no interval that should be quoted.
 const SHORT: Nanos = Nanos::seconds(60);
 
-/// From so many requests for each I/O on they are not the I/Os alone.
+/// More requests than this for each I/O are not those of the I/Os alone, unless I/Os were split.
 const MORE_REQUESTS: f64 = 1.5;
 /// Up to so many requests and merges for each I/O are those of the I/Os: filesystems add a few.
 const OWN_REQUESTS: f64 = 1.05;

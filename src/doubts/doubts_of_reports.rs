@@ -19,8 +19,8 @@ const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
 const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
 /// Filesystems that are memory.
 const MEMORY_FILESYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
-/// From this share on, I/Os that were cut short or dropped spoil a rate: they count as whole ones, so that the rate is that much too high
-/// and the percentile of the same share is theirs. It is a twentieth of the tolerance of a promise.
+/// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
+/// that share, and the percentile with that share above it may be theirs alone. It is a twentieth of the tolerance of a promise.
 const SHORT_SHARE: f64 = 0.001;
 
 /// A run that drove a device.

@@ -132,7 +132,7 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
-/// From this share of its time on a CPU a load thread is told of; from `generator-limited` on, the finding says it.
+/// Share of its time on a CPU from which a load thread raises a doubt. From `SATURATED` on, the finding `generator-limited` says it.
 const BUSY: std::ops::Range<f64> = 0.8..SATURATED;
 
 /// The step came near what the machine can drive.

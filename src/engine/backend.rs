@@ -38,8 +38,8 @@ impl Batch {
     /// Enough for a call to be cheap beside the requests in it; 2, 4 and 8 were equal in IOPS.
     const FIRST: usize = 8;
 
-    /// blk-mq prepares at most so many together (`BLK_MAX_REQUEST_COUNT`, block/blk-mq.h); each further one takes its tag alone,
-    /// which costs more than the call.
+    /// blk-mq allocates at most this many requests together (`BLK_MAX_REQUEST_COUNT`, block/blk-mq.h). Each further one takes its tag by
+    /// itself, which costs more than another call.
     const MOST: usize = 32;
 
     /// The batches of direct or buffered I/O. Buffered I/O goes out a whole depth at a time, since no device waits for it.

@@ -1,11 +1,11 @@
 //! Clocks of the worker loop: raw ticks that are cheap to take, and what they mean in nanoseconds.
 //!
-//! The TSC is used where the kernel itself keeps time by it now (clock source `tsc`): the kernel has then found it constant and the
-//! same on all CPUs, and watches it. It costs about 8 ns against 45 ns for `clock_gettime` on the machines measured. Under any other clock
-//! source (`kvm-clock`, `hpet`, `arch_sys_counter`, ...) every stamp is `clock_gettime`. `quanta` gives the same reading but calibrates
-//! for up to 200 ms, and the first I/O is to leave within 100 ms of the start; the calibration here takes 10 ms and is renewed before
-//! every step over the whole time since the start, so that its error falls with the length of the run. At the end of a step the TSC is held
-//! against `CLOCK_MONOTONIC` once more ([`Tsc::drift_ppm`]).
+//! The TSC is used only while the kernel itself keeps time by it (clock source `tsc`): the kernel has then verified that it is constant and
+//! the same on all CPUs, and watches it. It costs about 8 ns against 45 ns for `clock_gettime` on the machines measured. Under any other
+//! clock source (`kvm-clock`, `hpet`, `arch_sys_counter`, ...) every stamp is `clock_gettime`. `quanta` gives the same reading but
+//! calibrates for up to 200 ms, and the first I/O is to leave within 100 ms of the start; the calibration here takes 10 ms and is renewed
+//! before every step over the whole time since the start, so that its error falls with the length of the run. At the end of a step the TSC
+//! is held against `CLOCK_MONOTONIC` once more ([`Tsc::drift_ppm`]).
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};

@@ -303,7 +303,7 @@ fn may_hang(step: &Step) -> bool {
     step.simulate.is_none()
 }
 
-/// When a load that began is over, where that is known. Virtual time says nothing of the time on the wall.
+/// The time on the wall at which a load that began is over, where that is known. In virtual time it is not.
 fn end_on_the_wall(step: &Step, began: Instant) -> Option<Instant> {
     let timed = step.runtime.0 > 0 && step.simulate.is_none();
     timed.then(|| began + Duration::from(step.ramp) + Duration::from(step.runtime))
@@ -321,7 +321,7 @@ fn attend(
 ) -> Result<(), EngineError> {
     let step = load.step;
     // The end of the load: known from the start where there is a runtime, and otherwise the moment when the threads were told to stop. A
-    // thread that still waits then is waiting for the device, and is woken so that it ends its window.
+    // thread that is still blocked then waits for the device. A signal wakes it, so that it ends its window.
     let mut over = end_on_the_wall(step, began);
     let mut helpers = Helpers { at: began, time: Nanos(0) };
     let mut fresh = Vec::new();

@@ -47,7 +47,8 @@ impl Region {
 /// One block size of one direction.
 #[derive(Clone, Debug)]
 struct SizeShare {
-    /// This size is chosen when a random number of 0..2^32 is below this value, and not below that of the size before it.
+    /// Cumulative share, scaled to 2^32: this size is drawn when the random number is below this value, and not below that of the size
+    /// before it.
     below: u64,
     length: u32,
     /// Random offsets are multiples of this many bytes.

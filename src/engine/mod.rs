@@ -1,8 +1,8 @@
 //! The load engine: runs one step on all its targets together and hands back samples.
 //!
 //! One thread per job, each with its own ring or context, buffers and random numbers. This module starts them, watches, and
-//! stops them ([`drive`]); what happens per I/O is in [`worker`]. It measures and judges nothing, and never opens a target itself: it
-//! is given [`Clearance`]s, and refuses to write through one that does not allow it.
+//! stops them ([`drive`]); what happens per I/O is in [`worker`]. It measures and judges nothing, and never opens a target itself: callers
+//! pass [`Clearance`]s, and the engine refuses to write through one that does not allow it.
 
 mod aio;
 mod backend;
@@ -141,7 +141,7 @@ pub struct Load<'a> {
     pub seed: u64,
     /// Errors are counted and the load goes on.
     pub continue_on_error: bool,
-    /// CPU of each worker, by number within the step, or all of them for each with `cpus_shared`; unpinned when empty.
+    /// CPUs to pin to: worker `i` of the step gets `cpus[i % len]`, or all of them with `cpus_shared`. Empty: not pinned.
     pub cpus: &'a [u32],
     /// The gate where the load meets others that are to start at the same instant.
     pub gate: Option<&'a Gate>,

@@ -145,7 +145,7 @@ impl Speed {
     }
 }
 
-/// A token bucket that is refilled at the start of each period; what a period leaves over is kept as credits.
+/// A token bucket that is refilled at the start of each period. Tokens that a period leaves over are kept as credits.
 struct Bucket {
     /// Tokens a second.
     rate: f64,

@@ -90,7 +90,8 @@ pub enum Offsets {
 /// A part of the region with a share of the accesses.
 #[derive(Clone, Debug)]
 pub struct Zone {
-    /// This zone is chosen when a random number of 0..2^32 is below this value, and not below that of the zone before it.
+    /// Cumulative share, scaled to 2^32: this zone is drawn when the random number is below this value, and not below that of the zone
+    /// before it.
     below: u64,
     first: u64,
     blocks: Box<Offsets>,
@@ -227,7 +228,7 @@ impl Skewed {
                 let z = (-2.0 * unit(rng).ln()).sqrt() * (std::f64::consts::TAU * unit(rng)).cos();
                 let x = self.n as f64 / 2.0 + z * deviation;
                 if x >= 0.0 && x < self.n as f64 {
-                    return x as u64; // a bell over the range keeps its place
+                    return x as u64; // not scattered: the bell keeps its place in the range
                 }
             },
         };

@@ -93,8 +93,8 @@ pub struct WorkerEnd {
     pub patience: Nanos,
     /// I/Os that completed after the window, and the longest latency among them.
     pub drained: (u64, Nanos),
-    /// Flushes at the end of the load, and the longest of them. They count in no figure of the load but the length of its window, when the
-    /// amount of I/O ended it.
+    /// Flushes at the end of the load, and the longest of them. They count in no figure of the load. Only their time counts, as part of the
+    /// window, where an amount of I/O ended the load.
     pub end_flushes: (u64, Nanos),
     /// I/Os that were still not complete when the wait ended.
     pub lost: u32,

@@ -49,7 +49,7 @@ impl Passes {
         }
     }
 
-    /// What is refused does not end the load: the kernel accepted the same when the load began.
+    /// A refusal does not end the load: the kernel accepted the same when the load began.
     #[cold]
     fn begin_anew(&mut self) {
         self.left = self.length;

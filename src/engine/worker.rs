@@ -1,9 +1,9 @@
 //! The worker loop: fill, submit and wait in one system call (or few: see [`Batch`](super::backend::Batch)), reap everything. One
 //! thread, one backend, one clock, all chosen at compile time; the loop decides nothing that could be decided before it.
 //!
-//! Stamps. Each call that submits is stamped once, just before its requests are prepared: that is when all of them were sent. A
-//! completion is stamped when the loop sees it in the completion queue, before any of our own bookkeeping for the batch, so that latency
-//! never includes that. What it does include is the preparation of the requests of its own call (some 20 ns each), never that of
+//! Stamps. The loop reads the clock once for each call that submits, just before it prepares the requests: that is when all of them were
+//! sent. It reads the clock again when it finds completions in the completion queue, before its own bookkeeping, so that no latency
+//! contains the bookkeeping. A latency does contain the preparation of the requests of its own call (some 20 ns each), never that of
 //! another call. A completion stamped before its submission (clocks of CPUs that differ) is counted, and its latency taken as 0.
 //!
 //! Closed loop: a free slot is used at once and the loop waits for one completion, not for a batch. Open loop: arrivals come
@@ -208,7 +208,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
     fn settle(&mut self, now: u64) {
         let busy = (self.slots.len() - self.idle) as u64;
         if B::SINGLE {
-            // An interval may end before its last request was sent, where this thread had lost its CPU between two requests.
+            // If the thread lost its CPU between two requests, an interval can end before its last request was sent.
             self.occupancy = self.occupancy.wrapping_add(busy * now.saturating_sub(self.settled));
             self.settled = self.settled.max(now);
             return;
@@ -233,8 +233,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.bytes_left > 0
     }
 
-    /// Prepares up to `n` requests, `n` at most the free slots; fewer when the amount is nearly used up. A backend that does one request at
-    /// a time carries it out here. That request is stamped at the last moment and returned, and needs no slot.
+    /// Prepares `n` requests, or fewer where little of the amount is left; `n` must not exceed the free slots. A `SINGLE` backend carries
+    /// out its one request here. That request is stamped right before it is carried out, and is returned: it needs no slot.
     #[inline(always)]
     fn fill<S: Source, const OPEN: bool>(
         &mut self,
@@ -344,7 +344,8 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             let direction = S::ONLY.unwrap_or(slot.direction);
             let service = &mut tally.service[direction as usize];
             tally.bytes[direction as usize] += u64::from(slot.length);
-            // A completion stamped before its submission is beyond every histogram: the difference wraps.
+            // Where a completion is stamped before its submission, the difference wraps to a value beyond every bucket, and `record_common`
+            // refuses it.
             let ticks = if B::SINGLE { passed } else { now.wrapping_sub(slot.sent) };
             if !service.record_common(clock.ns(ticks)) {
                 rare(service, slot.sent, now, clock, &mut outcome.backwards);

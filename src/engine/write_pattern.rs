@@ -60,8 +60,8 @@ pub struct Data {
 impl Data {
     /// The data of one worker, when the step asks for unique data.
     pub fn new(step: &Step, seed: u64) -> Option<Data> {
-        // `!seed` gives numbers other than those in the buffers. Each worker starts at a random number of 2^64, so that no two workers use
-        // the same numbers.
+        // `!seed` gives numbers other than those in the buffers. Each worker starts at a random 64-bit number, so that two workers
+        // practically never use the same ones.
         let number = Xoshiro256PlusPlus::seed_from_u64(!seed).next_u64();
         step.refills().then(|| Data { layout: PieceLayout::of(step), number })
     }

@@ -205,7 +205,7 @@ fn explained_for(
     let mut room = MOST_RUNS;
     let (mut more_reports, mut more_runs) = (0, 0);
     for report in reports {
-        // Of several reports one that was cut off hides nothing of the others: it is told without a run.
+        // One report among several that was cut off does not hide the others: it is told without a run.
         if let Some(why) = report.cut_off().filter(|_| !several) {
             bail!("{why}: no row is whole, copy the report to its end");
         }

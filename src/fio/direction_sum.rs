@@ -1,4 +1,4 @@
-//! What the steps of a row did in one direction, added up as fio adds up its jobs (`stat.c`).
+//! The figures of the steps of a row in one direction, added up as fio adds up its jobs (`stat.c`).
 
 use std::collections::BTreeSet;
 

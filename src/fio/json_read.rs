@@ -56,7 +56,7 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
         let mut document = Document { rows, kept, ..Document::default() };
         let done = document.read(&mut reader);
         if !document.of_fio {
-            // Somebody else's braces. When they do not even close, the report may begin within them.
+            // These braces are not fio's. Where they never close, the report may begin within them.
             from = if done.is_ok() { reader.at() } else { start + 1 };
             continue;
         }

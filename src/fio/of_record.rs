@@ -126,7 +126,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
         runtime: Some(Nanos::millis(runtime_ms)),
         cpu: Some(cpu),
         errors: row.continue_on_error.then_some(errors),
-        // A rate that was missed is an error of the job, and not one of those that are counted.
+        // A missed rate is an error of the job, but no failed I/O that is counted.
         first_error: row
             .continue_on_error
             .then_some(row.error.as_ref().filter(|_| errors > 0).map_or(0, |e| e.0)),

@@ -35,7 +35,7 @@ impl Extended {
         Extended { mantissa: n as u64, exponent }
     }
 
-    /// Not above a whole number.
+    /// Whether the value is at most `n`.
     fn at_most(self, n: u64) -> bool {
         if self.mantissa == 0 {
             return true;

@@ -164,7 +164,7 @@ pub struct Application {
     pub id: String,
     /// The name for people.
     pub name: String,
-    /// What the load is, in a line.
+    /// The load in a line.
     pub about: String,
     /// Names of the steps of its load, in the order in which they run.
     pub steps: Vec<String>,

@@ -37,11 +37,11 @@ pub enum FleetError {
     Differs {
         /// The machine.
         machine: String,
-        /// What it had.
+        /// The machine's own value.
         its: String,
         /// The machine that came first.
         other: String,
-        /// What that one had.
+        /// The value of that machine.
         others: String,
         /// The way out.
         advice: &'static str,

@@ -1,5 +1,5 @@
-//! Advice of the source documents before a raw disk is tested: snapshot it first, use a new machine without data, never the
-//! system disk. Here with the provider's own command line for the volume at hand, told by what the disk says of itself.
+//! The providers' advice before a raw disk is tested: snapshot it first, use a new machine without data, never the system disk. Here with
+//! the provider's own command line for the volume at hand, told by what the disk says of itself.
 
 use crate::device::{Block, Driver, Root};
 

@@ -12,7 +12,7 @@ pub(super) enum Agreed {
     No,
     /// If nobody else uses it.
     Alone,
-    /// Whoever else has it open, and whatever else it is called.
+    /// Also where other processes have it open or locked, and where it has other names.
     Shared,
 }
 

@@ -11,7 +11,7 @@ use crate::unit::Bytes;
 pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -> Vec<GuardFinding> {
     let (device, usage) = (&seen.facts.device, &seen.facts.usage);
     let mut found = use_of(device, usage);
-    // The kernel's own word, needed only where nothing above explains it.
+    // The error of the exclusive open, told only where nothing above explains it.
     if let Some(error) = seen.claim_error {
         found.extend(claim(error, !found.iter().any(|f| f.severity == GuardSeverity::Refused)));
     }

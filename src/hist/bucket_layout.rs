@@ -21,7 +21,7 @@ pub fn bucket(ns: u64) -> usize {
 /// Bucket of a value in a layout without an end.
 #[inline(always)]
 fn raw_bucket(ns: u64) -> usize {
-    // With the low bits set, leading_zeros never sees less than 7 significant bits and the linear part needs no branch.
+    // With the low 7 bits set, `msb` is at least 6, so that values below 128 need no branch.
     let msb = 63 - (ns | (2 * PER_OCTAVE as u64 - 1)).leading_zeros();
     let shift = msb - BITS;
     ((shift as usize) << BITS) + (ns >> shift) as usize

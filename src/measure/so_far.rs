@@ -1,7 +1,7 @@
 //! A step that still runs, in the form of the Record: what was heard of it until now.
 //!
-//! Latencies come once a second, and counts ten times: what is told of a running step are its whole seconds, so that all figures are of
-//! one stretch of time. Before the first second is over, there are counts and no latencies.
+//! Workers send counts ten times a second, and histograms once. The figures of a running step therefore cover its whole seconds, so that
+//! all of them are of the same time. Before the first second is over, there are counts and no latencies.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -60,8 +60,8 @@ impl StepSoFar {
         self.window = self.window.max(end(interval));
     }
 
-    /// The step as if it had ended with its last whole second; within its first one, now. `paths` are its targets, as far as they
-    /// matter.
+    /// The step as if it had ended with its last whole second; in its first second, as if it ended now. `paths` are its targets, as far as
+    /// they matter.
     pub fn record(&self, step: &Step, engine: EngineKind, paths: Vec<PathBuf>) -> StepRecord {
         let mut series = self.series.clone();
         let mut window = self.window;

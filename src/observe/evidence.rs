@@ -21,12 +21,12 @@ pub struct Evidence {
     pub cpu: CpuTrack,
     /// Each CPU over the whole load.
     pub per_cpu: Vec<CpuShare>,
-    /// CPU time of io_uring's helper threads (io-wq) over the whole load: not 0 when requests were handed to threads.
+    /// CPU time of io_uring's worker threads (io-wq) over the whole load: above 0 where they carried out requests.
     pub io_wq_ns: Nanos,
     /// Periods in which CPU bandwidth control throttled volproof's own cgroup.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cgroup_throttled_periods: Option<u64>,
-    /// How the kernel's queues of the disks were set when the step began.
+    /// Settings of the disks' queues (`/sys/block/NAME/queue`) when the step began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueSettings>,
 }

@@ -73,8 +73,8 @@ impl From<Errno> for Unfit {
     }
 }
 
-/// A device whose bytes are somebody's data: every block device, and every character device that is no terminal and none that forgets
-/// (`/dev/null`), since disks have such nodes too (`/dev/sg0`, `/dev/ng0n1`).
+/// Whether a device may hold data: every block device, and every character device but terminals and those that forget (`/dev/null`), since
+/// disks have character nodes too (`/dev/sg0`, `/dev/ng0n1`).
 pub fn holds_data(about: &Metadata) -> bool {
     let number = about.rdev();
     let harmless = matches!(

@@ -214,7 +214,7 @@ impl OutputFile {
     }
 }
 
-/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail with EFBIG, where it would end the program.
+/// Makes a write beyond the limit of file sizes (`ulimit -f`) fail with EFBIG; else SIGXFSZ would end the program.
 pub fn survive_size_limit() {
     // A handler, other than an ignored signal, is not handed down to programs that are started.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());

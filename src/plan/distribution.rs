@@ -1,4 +1,4 @@
-//! The blocks that random I/O prefers (`--distribution`).
+//! The distribution of random offsets (`--distribution`).
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! The search for the most load whose response time keeps a limit, as a plan holds it.
+//! The search for the highest load whose response time stays within a limit, as a plan holds it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Pattern, Step, WordError};
 use crate::unit::{Nanos, text, total};
 
-/// The question how much load keeps a limit of the response time.
+/// The question which load is the highest whose response time stays within a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSearch {

@@ -68,7 +68,7 @@ pub struct Plan {
     /// I/O errors are counted and the run goes on.
     #[serde(default)]
     pub continue_on_error: bool,
-    /// Where all random numbers start.
+    /// Seed of all random numbers.
     pub seed: u64,
     /// The steps, one after another.
     pub steps: Vec<Step>,

@@ -1,4 +1,5 @@
-//! Plan files: TOML with a `[defaults]` table and one `[[step]]` per step, keys as on the command line.
+//! Plan files: TOML with a `[defaults]` table and one `[[step]]` per step. Its keys are the options of the command line, and those that
+//! only plan files have (`KeyPlace::File`).
 
 use serde::Deserialize;
 

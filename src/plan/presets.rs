@@ -1,4 +1,4 @@
-//! Presets: plans with a name. `standard` is the procedure of the source documents.
+//! Presets: plans with a name.
 //!
 //! The four standard tests are those that Alibaba Cloud's "Test disk performance" page gives as fio lines: 4 KiB random write and
 //! random read at depth 128, 1 MiB write and read at depth 64, all with direct I/O and one job. The two latency

@@ -32,11 +32,11 @@ fn counts(s: &Step) -> Option<String> {
     } else if s.numjobs == 0 || s.numjobs > MOST_JOBS {
         Some(format!("numjobs {} is outside 1 to {MOST_JOBS}", s.numjobs))
     } else if s.rwmix > 100 {
-        Some(format!("rwmix {} is above 100 %", s.rwmix))
+        Some(format!("rwmix {} is above 100 %: use 0 to 100", s.rwmix))
     } else if s.compressible > 100 {
-        Some(format!("compressible {} is above 100 %", s.compressible))
+        Some(format!("compressible {} is above 100 %: use 0 to 100", s.compressible))
     } else if s.cpus_shared && s.cpus.is_none() {
-        Some("cpus-shared says how cpus are used: name them with cpus".into())
+        Some("cpus-shared needs a list of CPUs: give cpus, or leave cpus-shared out".into())
     } else {
         None
     }
@@ -87,7 +87,7 @@ fn engine(s: &Step) -> Option<String> {
     } else if (s.iopoll || s.sqpoll) && s.engine != EngineKind::IoUring {
         Some(format!("iopoll and sqpoll belong to io_uring, the engine is {}", s.engine))
     } else if s.iopoll && !s.direct {
-        Some("iopoll needs direct I/O".into())
+        Some("iopoll needs direct I/O: leave out --buffered, or iopoll".into())
     } else if s.iopoll && (s.fsync > 0 || s.end_fsync) {
         Some("iopoll carries only reads and writes: leave fsync and end-fsync out".into())
     } else {
@@ -117,7 +117,7 @@ fn blocks(s: &Step) -> Option<String> {
 fn places(s: &Step) -> Option<String> {
     let block = s.largest_block();
     if !s.stride.is_zero() && s.rw.is_random() {
-        Some("stride is what sequential I/O passes over: use a sequential rw, or leave it out".into())
+        Some("stride applies to sequential I/O alone: use a sequential rw, or leave stride out".into())
     } else if s.stride.0 < 0 && s.stride.0.unsigned_abs() < block.0 {
         Some(format!("stride {} goes back by less than a block of {block}: use -{block} or more", s.stride))
     } else if s.align == Some(Bytes(0)) {
@@ -196,7 +196,7 @@ mod tests {
         bad(|s| s.runtime = Nanos(0), "give a runtime");
         bad(|s| (s.time_based, s.io_size) = (true, Some(Bytes(4096))), "leave one of them out");
         bad(|s| (s.time_based, s.runtime) = (true, Nanos(0)), "give a runtime");
-        bad(|s| s.cpus_shared = true, "name them with cpus");
+        bad(|s| s.cpus_shared = true, "give cpus");
         bad(|s| s.sync = Some(crate::plan::SyncWrites::Dsync), "about writes");
         bad(|s| (s.rw, s.file_state) = (Pattern::Write, FileState::Growing), "how large");
         bad(|s| s.file_state = FileState::Reserved, "rw=write");

@@ -17,9 +17,9 @@ use crate::unit::{Bytes, Nanos};
 pub enum Question {
     /// How the figures depend on one to three options of the load.
     Sweep(Sweep),
-    /// How much load keeps a limit of the response time.
+    /// The highest load whose response time stays within a limit.
     Load(LoadSearch),
-    /// What the tests of a suite say.
+    /// The tests of a suite.
     Suite(Suite),
 }
 

@@ -32,7 +32,7 @@ declare! {
         Both iodepth: u32 = 1, "32";
         /// Jobs for each target, each a thread
         Both numjobs: u32 = 1, "4";
-        /// Blocks that random I/O prefers: uniform, zipf:THETA, pareto:H, normal:DEVIATION, or zoned: with ACCESSES/RANGE for each zone
+        /// Distribution of random offsets: uniform, zipf:THETA, pareto:H, normal:DEVIATION, or zoned: with ACCESSES/RANGE for each zone
         ///
         /// Shares of zones are percentages: zoned:50/5:50/95 sends half of the accesses to the first 5 % of the range.
         Both distribution: Distribution = Distribution::Uniform, "'zipf:1.1'", also "random-distribution";
@@ -42,7 +42,7 @@ declare! {
         File align: Option<Bytes> = None, "'4k'";
         /// Flush after so many writes; 0 for none
         Both fsync: u32 = 0, "1";
-        /// Flushes are fdatasync, which leaves out times of the file; fsync when false
+        /// Flush with fdatasync, which leaves out times of the file; with fsync when false
         File datasync: bool = true, "false";
         /// Each write returns when it is durable: dsync, or sync, which also waits for times of the file (RWF_DSYNC, RWF_SYNC)
         Both sync: Option<SyncWrites> = None, "'dsync'";
@@ -68,7 +68,7 @@ declare! {
         File offset_increment: Option<Bytes> = None, "'10g'";
         /// Sequential I/O leaves a gap of this size after each I/O, or goes back by it when negative
         ///
-        /// Behind either end of its part the I/O goes on at the other end.
+        /// At the end of its part the I/O goes on at the start, and the other way round.
         File stride: Stride = Stride(0), "'-8k'";
     }
     "Order" {
@@ -80,11 +80,11 @@ declare! {
     "Time and rate" {
         /// Measured time, such as 30s or 5m; a number alone is seconds
         Both runtime: Nanos = Nanos::seconds(30), "'5m'";
-        /// Last for the whole runtime, over the part again once all of it is done; refused beside io-size, which ends a job before
+        /// Last for the whole runtime, as each step without io-size does anyway; refused beside io-size
         Both time_based: bool = false, "true";
         /// Load before the measurement, not counted
         Both ramp: Nanos = Nanos(0), "'10s'", also "ramp-time";
-        /// End a job after so many bytes, if the runtime does not end it before
+        /// End each job after this many bytes, unless the runtime ends it first
         Both io_size: Option<Bytes> = None, "'100g'";
         /// Send so many I/Os a second to each target, on a schedule that never waits (open loop)
         Both rate_iops: Option<f64> = None, "2500.0";
@@ -96,9 +96,9 @@ declare! {
     "Data" {
         /// Share of each written block that compresses away, percent
         Both compressible: u32 = 0, "50";
-        /// Size of the pieces of a block that each compress by the share of compressible; 4 KiB by default
+        /// Unit of compressible: each piece of this size compresses by that share; 4 KiB by default
         File compress_chunk: Option<Bytes> = None, "'1k'";
-        /// Every write gets random data of its own; else each sector differs by a number in it
+        /// Fill every write with new random data; otherwise only a number in each sector changes
         File refill: bool = false, "true";
         /// No two sectors that are written hold the same data
         File scramble: bool = true, "false";

@@ -24,7 +24,7 @@ pub struct Suite {
     /// Differences between the document and this run, and the reasons for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the time limit left out, in words.
+    /// Parts that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::unit::{Bytes, Nanos, text};
 pub enum CourseAnswer {
     /// To a sweep.
     Sweep(SweepAnswer),
-    /// To a search for the most load.
+    /// To a search for the highest load.
     Load(LoadAnswer),
     /// Of a suite.
     Suite(SuiteAnswer),

@@ -54,8 +54,8 @@ pub struct LatencySummary {
     pub max: Nanos,
     /// Percentiles by name, such as `99.9`; those with fewer than ten samples above them are left out.
     pub percentiles: BTreeMap<String, Nanos>,
-    /// Percentiles on which the seconds disagree so much that fewer than ten independent samples lie above them, and those of a share
-    /// that is smaller than the share of the time in stalls: an indication, not a figure to quote.
+    /// Names of percentiles that are an indication, not a figure to quote: fewer than ten independent samples lie above them, or stalls
+    /// took a larger share of the time than lies above them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unsettled: Vec<String>,
     /// Number of samples of which only a lower bound is known: the latency was longer than the recorded one.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::unit::{grouped, significant};
 
 /// The most I/Os a second that the load threads of a step can send and reap. The conditions beyond those here are the step's own: block
-/// size, pattern, depth, data. Block layer, driver and device are not in it, so that the machine does less in truth.
+/// size, pattern, depth, data. Block layer, driver and device are not included, so that the machine really does less.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Headroom {

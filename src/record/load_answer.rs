@@ -1,4 +1,4 @@
-//! The answer to a search for the most load under a limit of the response time. `course` works it out; nothing here computes.
+//! The answer to a search for the highest load whose response time stays within a limit. `course` works it out; nothing here computes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::Outcome;
 use crate::plan::{Pattern, ResponseFigure};
 use crate::unit::{Nanos, text};
 
-/// The most load that keeps a limit.
+/// The highest load whose response time stays within a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadAnswer {
@@ -38,7 +38,7 @@ pub struct LoadAnswer {
     /// How long the load that holds was confirmed; absent where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confirmed_ns: Option<Nanos>,
-    /// No load failed that a later trial of it or of a higher one kept, and none the other way round.
+    /// Whether every load that held is below every load that failed.
     pub monotone: bool,
     /// The load is above the baseline of the type, and was confirmed for no longer than the burst of the type may last.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -124,6 +124,6 @@ pub struct LoadDepth {
     /// The limited figure of its service latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value_ns: Option<Nanos>,
-    /// The largest depth that gave less; a smaller one than the next above it may be enough where they are apart.
+    /// The largest tried depth that gave less, 0 where none did. Depths between it and `iodepth` were not tried, and may be enough.
     pub too_small: u32,
 }

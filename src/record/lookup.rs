@@ -1,7 +1,7 @@
 //! Where a Record has the steps and targets of a name, and which steps met: worked out once, since every output asks for every step.
 //!
-//! A Record is plain data that anybody may change, so an answer is checked before it is used, and the whole is worked out anew when the
-//! Record has more steps than before.
+//! Any code may change a Record. So an entry is checked before it is used, and the whole is made anew when the number of steps, stages or
+//! targets has changed.
 
 use std::collections::HashMap;
 use std::ops::Range;

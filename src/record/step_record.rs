@@ -36,7 +36,7 @@ pub struct StepRecord {
     /// When the first I/O was sent, nanoseconds since 1970 by the machine's own clock; kept where the run is a rank of a fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_io_unix_ns: Option<i64>,
-    /// In a stage of several steps: from the first I/O of the stage to the first of this step. The window comes after the ramp.
+    /// Time from the first I/O of the stage to the first I/O of this step; 0 for a step alone. The window begins after the ramp.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub started_after_ns: Nanos,
     /// The user's part in it, in the order of time; empty where the step ran as planned.
@@ -46,8 +46,8 @@ pub struct StepRecord {
     pub set_up_ns: Nanos,
     /// Length of the measured window.
     pub window_ns: Nanos,
-    /// The windows of all load threads added up: less than their number times the window where an amount of I/O ends each by itself. 0 in
-    /// Records of before this was kept.
+    /// Sum of the windows of all load threads: less than threads times window where an amount of I/O ends each thread by itself. 0 in
+    /// Records from before this was kept.
     #[serde(default, skip_serializing_if = "Nanos::is_zero")]
     pub workers_window_ns: Nanos,
     /// Reads on all targets.

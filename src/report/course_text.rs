@@ -19,7 +19,7 @@ fn time(forecast: &Forecast) -> String {
     format!("likely {}; {most} at most", of(forecast.likely_steps, forecast.likely))
 }
 
-/// Bytes that a volume of 100 MiB/s is written, for the reader to scale.
+/// Bytes that a course writes to a volume of 100 MiB/s, for the reader to scale.
 fn writes(forecast: &Forecast) -> String {
     let bytes = |time: Nanos| Bytes((time.as_seconds() * Plan::FORECAST_RATE.0 as f64) as u64);
     let (few, many) = (bytes(forecast.likely_writing), bytes(forecast.worst_writing));

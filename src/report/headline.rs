@@ -198,7 +198,7 @@ pub fn measured(record: &Record) -> String {
         record.steps.iter().filter_map(|step| Some((step, whole(step)?))).collect();
     match all.as_slice() {
         [] => "Nothing was measured.".into(),
-        // The best of the repeats is no result.
+        // In a cross-check the steps are repeats, and the best of them is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
         [(step, s)] => {
             let size = record.conditions(step).single_block();

@@ -1,4 +1,4 @@
-//! The search for the most load as text: what it will do, its answer, and its trials as comma-separated values.
+//! The search for the highest load as text: what it will do, its answer, and its trials as comma-separated values.
 
 use super::layout::{table, wrap};
 use super::text::compact;

@@ -13,7 +13,7 @@ use crate::record::{LatencySummary, Outcome, Record, State};
 use crate::sample::Direction;
 
 /// A family of gauges.
-struct Family {
+struct MetricFamily {
     name: &'static str,
     help: &'static str,
     /// Labels and value.
@@ -51,7 +51,7 @@ fn label(name: &str, value: &str) -> String {
     format!("{name}=\"{value}\"")
 }
 
-fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
+fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let began = record.started.as_ref().and_then(|t| t.parse::<Timestamp>().ok());
     let began = began.map(|t| (with(""), t.as_second() as f64));
     let doubts = |severity| record.warnings.iter().filter(|w| w.severity == severity).count() as f64;
@@ -69,37 +69,37 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
     };
     let complete = f64::from(u8::from(record.state == State::Complete));
     vec![
-        Family {
+        MetricFamily {
             name: "volproof_run_start_timestamp_seconds",
             help: "Start of the run.",
             samples: began.into_iter().collect(),
         },
-        Family {
+        MetricFamily {
             name: "volproof_run_complete",
             help: "1 when the run measured all of its steps.",
             samples: vec![(with(""), complete)],
         },
-        Family {
+        MetricFamily {
             name: "volproof_run_simulated",
             help: "1 when the device was played in virtual time and no volume was measured.",
             samples: vec![(with(""), f64::from(u8::from(record.is_simulated())))],
         },
-        Family {
+        MetricFamily {
             name: "volproof_doubts",
             help: "Doubts about the result by severity.",
             samples: severities.map(|(name, s)| (with(&label("severity", name)), doubts(s))).into(),
         },
-        Family {
+        MetricFamily {
             name: "volproof_verdict",
             help: "1 for the outcome of the verdict.",
             samples: if judged.is_some() { outcomes.map(outcome).into() } else { Vec::new() },
         },
-        Family {
+        MetricFamily {
             name: "volproof_verdict_exit_code",
             help: "Exit code of the verdict.",
             samples: judged.iter().map(|v| (with(""), Exit::of(Some(v)).code().into())).collect(),
         },
-        Family {
+        MetricFamily {
             name: "volproof_promise_ratio",
             help: "Measured figure over the promised one.",
             samples: claims.map(ratio).collect(),
@@ -107,8 +107,8 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
     ]
 }
 
-fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
-    let family = |name, help| Family { name, help, samples: Vec::new() };
+fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
+    let family = |name, help| MetricFamily { name, help, samples: Vec::new() };
     let mut rate = family("volproof_ios_per_second", "I/Os a second.");
     // Not a direction: a sum over directions must not count each I/O twice.
     let mut total =
@@ -124,7 +124,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<Family> {
     let mut response =
         family("volproof_response_seconds", "Percentiles of the time from the intended start under a rate.");
     let mut errors = family("volproof_failed_ios", "I/Os that failed.");
-    let percentiles = |family: &mut Family, labels: &str, l: &LatencySummary| {
+    let percentiles = |family: &mut MetricFamily, labels: &str, l: &LatencySummary| {
         let each = l
             .percentiles
             .iter()

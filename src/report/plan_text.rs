@@ -97,7 +97,7 @@ pub fn plan(
     out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
 }
 
-/// How long a volume of [`Plan::FORECAST_RATE`] takes to fill a test file: nobody knows yet how fast the volume is.
+/// Time to fill a test file at [`Plan::FORECAST_RATE`]: how fast the volume is, is not known yet.
 pub fn fill_time(fill: Bytes) -> Nanos {
     Nanos::seconds(fill.0.div_ceil(Plan::FORECAST_RATE.0))
 }

@@ -9,7 +9,7 @@ use crate::unit::{Nanos, significant};
 /// A longer table hides the answer.
 const MOST_POINTS: usize = 30;
 
-/// What the suite will do.
+/// The suite before any I/O: its phases and steps.
 pub fn question(suite: &Suite) -> String {
     let mut out = wrap("suite    ", &suite.name) + &wrap("source   ", &suite.source);
     for phase in &suite.phases {

@@ -1,4 +1,4 @@
-//! `topo` in text and JSON: the CPUs, the queue map with the workers on it, and what the source script would have done.
+//! `topo` in text and JSON: the CPUs, the queue map with the workers on it, and what test100w.sh would have done.
 //!
 //! Nothing but ASCII. A CPU list is broken between CPUs; nothing is left out.
 

@@ -52,7 +52,7 @@ pub(super) fn select(
     Ok((asked, steps))
 }
 
-/// What a user may change of a published load: its length, and the volume.
+/// Changes a published load where a user may: its length, and the volume.
 pub(super) fn change(step: &mut Step, runtime: Option<Nanos>, simulate: Option<&Simulated>) {
     step.runtime = runtime.unwrap_or(step.runtime);
     if let Some(device) = simulate {

@@ -58,7 +58,7 @@ pub fn remove(folder: &Path, ui: &Ui) {
     }
 }
 
-/// Whether that process runs. One of which nothing can be read is taken to.
+/// Whether that process runs. Where that cannot be found out, the answer is yes.
 fn lives(process: u32, started: u64) -> bool {
     let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
     // A process of another user exists too.

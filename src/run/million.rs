@@ -1,4 +1,4 @@
-//! `million`: the source procedure `test100w.sh` as one command, on any device, in its three published forms.
+//! `million`: Alibaba Cloud's script `test100w.sh` ("one million IOPS") as one command, on any device, in its three published forms.
 //!
 //! ```text
 //! RunFio 10 64 4k randwrite DEVICE                  jobs depth bs rw file

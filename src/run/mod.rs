@@ -89,7 +89,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// A line of a message. One that repeats an input may be of any length: its front and its end say what and why.
+/// Shortens a line of more than 1000 characters to its first and last 400: a message may repeat input of any length.
 fn shortened(line: &str) -> Cow<'_, str> {
     let count = line.chars().count();
     if count <= 1000 {
@@ -113,7 +113,7 @@ impl From<GuardError> for Failure {
     }
 }
 
-/// An error with its causes. Some messages hold their cause already: it is told once.
+/// An error with its causes, without those that the message contains already.
 fn chain(e: &anyhow::Error) -> String {
     e.chain().skip(1).map(ToString::to_string).fold(e.to_string(), |text, cause| {
         if text.contains(&cause) { text } else { format!("{text}: {cause}") }
@@ -233,8 +233,8 @@ fn unprinted(e: std::io::Error) -> Failure {
     Failure::new(Exit::Failed, format!("standard output: {e}"))
 }
 
-/// Opens an output. The guard has its say about a file that is there, replaced or written in place: a disk image in use or a swap file is
-/// as little overwritten by a result as by a load. What a shell has redirected, the shell has emptied already.
+/// Opens an output. The guard checks a file that exists, whether it is replaced or written in place: a result must not overwrite a disk
+/// image in use or a swap file either. Standard output is not checked, since the shell has emptied its file already.
 fn output(option: &str, path: &Path) -> Result<OutputFile, Failure> {
     let output = OutputFile::open(option, path)?;
     if !output.is_stdout() && path.is_file() {

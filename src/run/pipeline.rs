@@ -55,23 +55,22 @@ pub struct Options {
     pub overwrite_shared: bool,
     /// Whether the kernel's knobs are set; by the kind of the targets when absent.
     pub tune: Option<TuneMode>,
-    /// A step whose verdict is not decided is measured again, for no longer than this.
+    /// A step whose verdict is not decided is measured again, each time for at most this long.
     pub until_conclusive: Option<Nanos>,
     /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
     /// the rules of `run`.
     pub laid: BTreeMap<PathBuf, Laid>,
-    /// A step that fails leaves the others alone, those that run beside it and those that come later; else it ends the run.
-    /// Only a device that hangs ends the run either way.
+    /// A failed step does not end the steps beside it and after it; when false, it ends the run. A device that hangs always ends the run.
     pub others_go_on: bool,
     /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
     pub earlier: Option<Box<EarlierRun>>,
-    /// There may be more pinned workers than CPUs to pin them to; else that is refused.
+    /// More pinned workers than CPUs are allowed; when false, such a plan is refused.
     pub share_cpus: bool,
     /// The place of the run in a fleet: its steps begin at planned times.
     pub rank: Option<FleetRank>,
     /// The applications whose needs the run is held against.
     pub asked: Option<AskedFits>,
-    /// The headroom of each load is measured before it, unless it is here already; absent where nobody is told.
+    /// Headrooms measured so far: that of each load is measured before its step. Absent where headroom is not measured.
     pub headrooms: Option<Headrooms>,
 }
 
@@ -88,8 +87,7 @@ pub trait Front {
         let _ = (step, traces);
     }
 
-    /// News of each running step, about ten times a second. The front end shows nothing of it unless it
-    /// wants to: [`Ui`] has its own.
+    /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
     fn heard(&mut self, news: &News<'_>) {
         let _ = news;
     }
@@ -214,7 +212,7 @@ impl CheckedRun {
         };
         front.ui().run_begins(&record, interrupts);
         let resumed = Arc::new(AtomicBool::new(false));
-        // Without it, a time in which the program was suspended is a stall of the device.
+        // Without this signal, the time of a suspension would look like a stall of the device.
         let resumes = signal_hook::flag::register(signal_hook::consts::SIGCONT, resumed.clone());
         // Dropping `ready` takes test files away again, however this function ends.
         let ready = Ready::default();
@@ -343,7 +341,7 @@ impl Running<'_> {
         let step = course::next(&self.record)?;
         let place = self.record.plan.steps.len();
         if self.record.plan.steps.iter().any(|s| s.name == step.name) {
-            // It was cut off although nobody interrupted it: it would be again.
+            // The step was cut off without an interrupt, so it would be cut off again.
             self.failed.push((step.name.clone(), format!("step {}: it ended before its time", step.name)));
             return None;
         }

@@ -24,7 +24,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
     let ad_hoc = args.step.has("rw") && args.preset.is_none() && args.plan.is_none();
     if args.step.has("rw") && !ad_hoc {
         return Err(Failure::input(
-            "--rw would change every step of the plan, against their names: give --rw alone, or the plan as it is",
+            "--rw makes a plan of one step of its own: leave out --rw, or --preset and --plan",
         ));
     }
     let mut plan = if let Some(path) = &args.plan {

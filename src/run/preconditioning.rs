@@ -10,7 +10,7 @@ use super::resume::other_target;
 use super::targets::{self, Surveyed};
 use crate::catalogue::Catalogue;
 use crate::course::finished::is_whole;
-use crate::course::precondition;
+use crate::course::precondition_steps;
 use crate::device::{Driver, Facts, Root, cloud};
 use crate::plan::{EngineKind, Plan, Precondition, PreconditionChoice, PreconditionMethod, Step};
 use crate::record::Record;
@@ -102,7 +102,7 @@ pub fn add(
         offset,
         ..Step::default()
     };
-    let mut steps = precondition::steps(method, &base, &targets);
+    let mut steps = precondition_steps::steps(method, &base, &targets);
     if let Some(done) =
         records.filter(|_| !steps.is_empty()).and_then(|folder| earlier(folder, &surveyed, &steps))
     {

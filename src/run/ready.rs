@@ -26,11 +26,11 @@ use crate::unit::Bytes;
 /// Size of the pretended target of the null engine.
 pub const NULL_SIZE: Bytes = Bytes::gib(1024);
 
-/// Who may read and write a test file of ours: its owner.
+/// Mode of a test file of ours: its owner may read and write it.
 const OURS: u32 = 0o600;
-/// The same of a file that a job names, as fio has it; the umask has its say.
+/// Mode of a file that a fio job names: fio's own, before the umask.
 const LAID: u32 = 0o644;
-/// And of a folder that is made on the way to it.
+/// Mode of a folder that is made on the way to it.
 const FOLDER: u32 = 0o700;
 
 /// The circumstances under which targets are made ready.
@@ -45,7 +45,7 @@ pub struct ReadySetting<'a> {
     pub overwrite_shared: bool,
     /// The clock.
     pub timer: &'a Timer,
-    /// Above 0 once the user wants it to end.
+    /// Number of signals that ask the run to end (Ctrl-C, SIGTERM): above 0 it ends.
     pub interrupts: &'a AtomicUsize,
 }
 
@@ -84,7 +84,7 @@ enum TargetEnd {
     Made,
     /// It goes.
     Unlinked,
-    /// Work on it was cut short: it gets back the length that it had, or goes if it was not there.
+    /// Laying it out was interrupted: it gets its old length back, or goes if it is new.
     Unfinished(Option<Bytes>),
 }
 
@@ -193,7 +193,7 @@ impl Ready {
         if had.is_none() && (slash || named.is_dir()) {
             return failed(Errno::ISDIR);
         }
-        // What cannot end well need not fill up other people's filesystem first.
+        // Fail before the filesystem is full, not after: others use it too.
         let free = rustix::fs::statvfs(place).map_or(u64::MAX, |fs| fs.f_bfree.saturating_mul(fs.f_frsize));
         if fill && size.0 - had.unwrap_or_default().0 > free {
             return failed(Errno::NOSPC);

@@ -1,7 +1,7 @@
 //! Where the results of a run go: the Record, the table and the page, and what becomes of those that cannot be saved.
 //!
-//! An output that cannot be saved ends nothing: the steps that are left still run, the other outputs are still written. What it would
-//! have held goes to a second place, its figures to the screen, and the program ends with exit code 1.
+//! If an output cannot be saved, the run goes on and the other outputs are written. The content goes to a second place (the temporary
+//! folder), the figures to the screen, and the exit code is 1.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ struct Sheet {
     second: Option<PathBuf>,
     /// Why its last content is not in its own place.
     failed: Option<io::Error>,
-    /// The user knows already that it is not.
+    /// The user was told so already.
     said: bool,
 }
 

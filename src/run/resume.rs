@@ -17,7 +17,7 @@ use crate::record::{Record, StepRecord, TargetRecord, Together};
 /// The finished steps of an earlier run.
 #[derive(Clone, Debug)]
 pub struct EarlierRun {
-    /// Its plan, with the steps that have finished alone where they are those of a course.
+    /// Its plan. That of a sweep or search has only the steps that have finished.
     pub plan: Plan,
     /// The steps.
     pub steps: Vec<StepRecord>,

@@ -51,9 +51,9 @@ pub struct StageSetting<'a> {
     pub unready: &'a [(PathBuf, String)],
     /// When the first I/O is due, where the run is a rank of a fleet.
     pub due: Option<Instant>,
-    /// A step that fails leaves the others alone; else it ends them.
+    /// A failed step does not end the others; when false, it ends them.
     pub others_go_on: bool,
-    /// Above 0 once the user wants it to end.
+    /// Number of signals that ask the run to end (Ctrl-C, SIGTERM): above 0 it ends.
     pub interrupts: &'a AtomicUsize,
     /// Set by SIGCONT: the program had been suspended.
     pub resumed: &'a AtomicBool,
@@ -75,7 +75,7 @@ pub struct Done {
     pub elapsed: Nanos,
 }
 
-/// A step that can begin: whatever can fail before has not failed.
+/// A step that is ready to begin: whatever could fail before has succeeded.
 struct Prepared<'a> {
     step: &'a Step,
     engine: EngineKind,
@@ -176,7 +176,7 @@ struct Stage<'a> {
     elapsed: Nanos,
     outcomes: Vec<(usize, Started, StepOutcome)>,
     failures: Vec<(String, Failure)>,
-    /// When it was last looked after.
+    /// When the loop last looked for signals and keys.
     looked: Instant,
     /// Samples of the kernel's counters that were told.
     samples: usize,
@@ -193,7 +193,7 @@ struct Started {
     first_io: Instant,
 }
 
-/// Tells the steps to stop when it goes.
+/// Tells the steps to stop when it is dropped.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -211,7 +211,7 @@ impl Stage<'_> {
         let gate = (at_once > 1 || due.is_some()).then(|| Gate::new(at_once).not_before(due));
         let gate = gate.as_ref();
         std::thread::scope(|threads| {
-            // However this ends, by a panic as well: the steps are waited for here, so they have to be told.
+            // The scope waits for the steps, so they must be told to stop however this closure ends, by a panic too.
             let _end = StopOnDrop(stop);
             let mut handles = Vec::new();
             loop {
@@ -243,7 +243,7 @@ impl Stage<'_> {
                 front.tick();
                 let said = match heard.recv_timeout(TICK) {
                     Ok(said) => said,
-                    // A thread that is gone has said all; one that is gone without its end has panicked.
+                    // A thread that has ended has sent all its messages. If the last one is missing, it panicked.
                     Err(_) if handles.iter().any(|(i, t)| self.runs(*i) && t.is_finished()) => {
                         match heard.try_recv() {
                             Ok(said) => said,

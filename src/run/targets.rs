@@ -40,7 +40,7 @@ pub struct Surveyed {
     pub below: PathBuf,
     /// Bytes the plan can use.
     pub size: Bytes,
-    /// So many bytes are filled with data first, in a new file or at the end of one that is too short.
+    /// Bytes to write before the run: the whole of a new file, or the missing end of one that is too short.
     pub make: Option<Bytes>,
     /// It is a file under the rule of [`Laid`].
     pub laid: Option<Laid>,
@@ -132,7 +132,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
             None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
         };
         if surveyed.iter().any(|s| s.path() == target.path() || s.same_file(&target)) {
-            return Err(Failure::input(format!("{} is named twice", named.display())));
+            return Err(Failure::input(format!("{} is named twice: name it once", named.display())));
         }
         has_recordable_name(&target)?;
         fits(root, plan, &target)?;
@@ -170,7 +170,7 @@ pub fn workers(plan: &Plan, step: &Step) -> u64 {
     step.workers(plan.targets_of(step).len().max(1)).into()
 }
 
-/// Refuses pins that cannot be: CPUs this process may not use, and more pinned workers than CPUs, as the source script does.
+/// Refuses pins that cannot be: CPUs this process may not use, and more pinned workers than CPUs, as test100w.sh does.
 fn pins(plan: &Plan, stage: &[Step], share: bool) -> Result<(), Failure> {
     let allowed =
         rustix::thread::sched_getaffinity(None).map_err(|e| Failure::input(format!("CPU affinity: {e}")))?;
@@ -253,7 +253,8 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
     })
 }
 
-/// A file that may be made or made longer. With `late` what stands in the way is found out when it is made, and ends the steps on it alone.
+/// Surveys a file that may be made or made longer. With `late`, whatever prevents that is found when the file is made, and fails only the
+/// steps on it.
 fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid, late: bool) -> Result<Surveyed, Failure> {
     let missing = |e: &DeviceError| matches!(e, DeviceError::Path { source, .. } if source.kind() == ErrorKind::NotFound);
     let mut below = PathBuf::new();
@@ -348,7 +349,7 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
         let polls = |disk: &Node| root.text(format!("/sys/block/{}/queue/io_poll", disk.name));
         if let Some(disk) = disk.filter(|disk| polls(disk).as_deref() == Some("0")) {
             return bad(format!(
-                "{} has no poll queues, so that it cannot poll: leave --iopoll out",
+                "{} has no poll queues, so polling is impossible: leave --iopoll out",
                 disk.name
             ));
         }
@@ -379,7 +380,7 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses at once what the guard would refuse for lack of consent, in the user's words.
+/// Refuses a plan that writes to an existing file without --overwrite. The guard would refuse it later, without the names of options.
 fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let writes = Uses::of(plan, &target.named).writes;
     if writes && target.laid.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {

@@ -108,7 +108,7 @@ impl BurstSeen {
         })
     }
 
-    /// Events per second that the burst adds to the mean rate of a run of `seconds`.
+    /// I/Os a second that the burst adds to the mean rate of a run of `seconds`.
     pub fn adds_per_second(&self, seconds: f64) -> f64 {
         self.surplus / seconds.max(1e-9)
     }

@@ -1,8 +1,8 @@
 //! Change points: where a series moves to another level.
 //!
 //! E-divisive (Matteson and James 2014) proposes the split, Student's test accepts it, as in Hunter (Fleming and others 2023, arXiv
-//! 2301.03034): no random permutations, so the same series always gives the same points. Candidates pass at ten times the accepted p; then
-//! the point with the highest p is dropped and its neighbours are judged again, until all remaining points pass.
+//! 2301.03034): no random permutations, so the same series always gives the same points. Candidates pass with a p of up to ten times the
+//! limit. Then the point with the highest p is dropped and its neighbours are tested again, until the p of every point is within the limit.
 //!
 //! Unlike Hunter, the last judgement does not take the values as independent: their number is divided by the correlation time of the
 //! residuals around the two levels. Slow noise within a run would look like changes of level; false alarms are simulated in

@@ -96,7 +96,7 @@ pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let shares: Vec<f64> = rows.iter().map(|p| p.share).collect();
     if let Some(found) = bootstrap::intervals(seconds, &shares) {
         for (row, (low, high)) in rows.iter_mut().zip(found) {
-            // Resampling a long tail may miss the value itself by a bucket.
+            // Of a long tail, the interval from resampling may miss the value by a bucket: widen it.
             let (low_ns, high_ns) = (low.min(row.value_ns), high.max(row.value_ns));
             row.interval = Some(PercentileBounds { confidence: CONFIDENCE, low_ns, high_ns });
         }

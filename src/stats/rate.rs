@@ -2,8 +2,8 @@
 //!
 //! The series is cut into seconds (or whole periods of whatever beats in it: a token bucket refilled every 100 ms to some
 //! seconds, found by autocorrelation), and [`super::spread`] gives the error of their mean whatever the correlation between
-//! them. Where the series remembers its past for too long, there is no interval, and [`Estimate::too_short`] says why and
-//! how long the run should be.
+//! them. Where the correlation time of the series is too long, there is no interval, and [`Estimate::too_short`] says why and how long the
+//! run should be.
 //!
 //! Counts go in, events per second come out; the caller knows whether the events are I/Os or bytes. Ramp, warm-up and the
 //! drain at the end must be cut off before (see `warmup`).
@@ -26,7 +26,7 @@ const PERIOD_CORRELATION: f64 = 0.3;
 const PERIOD_PROMINENCE: f64 = 0.15;
 /// A run shorter than this has no interval that should be quoted.
 pub const MINUTE: f64 = 60.0;
-/// A run of this many times its memory has a useful interval.
+/// A run of this many correlation times has a useful interval.
 const ENOUGH: f64 = 16.0;
 
 /// Rate of one run, with its error.
@@ -91,7 +91,7 @@ pub enum TooShort {
     NoInterval,
     /// Shorter than a minute.
     BelowAMinute,
-    /// The series remembers its past for longer than a third of the run lasts: no interval.
+    /// The correlation time of the series is longer than a third of the run: no interval.
     LongMemory,
     /// The level moved while it was measured (steady-state rule or change point).
     NotSteady,

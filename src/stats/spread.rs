@@ -4,8 +4,8 @@
 //! Lazarus, Lewis, Stock and Watson 2018), and the quantile is Student's with as many degrees of freedom. Slow noise has
 //! less power at those frequencies than at frequency 0. The missing power is estimated from the correlation of neighbours,
 //! as in a first-order process, and is added: by a correlation one standard error above its estimate, since an estimate that is too
-//! low makes the interval too short. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to 0.9. A series with
-//! a memory that its length cannot show mostly has no interval; whatever the correlation, at most 8 in 100 series get one that does not
+//! low makes the interval too short. Coverage of the nominal 95 % at 300 s is 0.94 to 0.96 for correlations of 0 to 0.9. A series whose
+//! correlation time its length cannot show mostly has no interval; whatever the correlation, at most 8 in 100 series get one that does not
 //! hold (both simulated in `tests/stats/rate.rs`). Values have no unit here.
 
 use std::f64::consts::PI;
@@ -16,7 +16,7 @@ use super::moments::{autocorrelation, mean, student};
 pub const FREQUENCIES: usize = 8;
 /// A shorter series has no standard error.
 pub const FEWEST: usize = 10;
-/// A series must last this many times its memory, or its mean has no interval.
+/// A series must last this many correlation times, or its mean has no interval.
 const MEMORIES: f64 = 3.0;
 /// A correlation of neighbours above this value cannot be told from 1.
 const HIGHEST: f64 = 0.999;
@@ -26,10 +26,10 @@ const HIGHEST: f64 = 0.999;
 pub struct Spread {
     /// Standard error of the mean, with [`FREQUENCIES`] degrees of freedom.
     pub standard_error: f64,
-    /// The number of neighbouring values that count as one: the length of the series over this is the number of independent values. At
-    /// least 1.
+    /// The correlation time, the number of neighbouring values that count as one: the length of the series over this is the number of
+    /// independent values. At least 1.
     pub memory: f64,
-    /// Whether the series is long enough for its memory; otherwise the standard error is too small by an unknown factor.
+    /// Whether the series is long enough for its correlation time; otherwise the standard error is too small by an unknown factor.
     pub holds: bool,
 }
 

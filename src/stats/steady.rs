@@ -2,8 +2,8 @@
 //!
 //! SNIA SSS PTS 2.0.2, 2.1.24: over a window of five rounds (a) the range stays within 20 % of the mean and (b) the
 //! least-squares line rises or falls by at most 10 % of the mean across the window. Rounds there last a minute. Within one
-//! run the fifths of the time after the warm-up are taken as rounds, and change points are sought as well. The rate is
-//! always that of the whole window. The rate without the warm-up stands beside it, so that a cut decides nothing unseen.
+//! run the fifths of the time after the warm-up are taken as rounds, and change points are sought as well. The rate is always that of the
+//! whole window. The rate without the warm-up stands beside it, so that the effect of the cut can be seen.
 //!
 //! Values may be rates or latencies; percentages are of the window's mean. fio's `steadystate` is another rule (its slope
 //! limit is per check interval) and is not used here.

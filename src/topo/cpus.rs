@@ -188,7 +188,7 @@ fn cpuset(root: &Root) -> Result<Option<CpuSet>, TopoError> {
     let files = [("cpuset.cpus.effective", v2), ("cpuset.effective_cpus", v1.clone()), ("cpuset.cpus", v1)];
     for (file, place) in files {
         let Some((group, (subtree, point))) = place else { continue };
-        // In a container the mount shows a subtree; a group outside it is seen as the top of the mount.
+        // In a container the mount shows only a subtree. A group outside of it appears as the top of the mount.
         let below = Path::new(&group).strip_prefix(&subtree).unwrap_or(Path::new(""));
         let below = below.strip_prefix("/").unwrap_or(below);
         for dir in below.ancestors() {

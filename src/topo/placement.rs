@@ -24,7 +24,7 @@ use crate::unit::grouped;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
-    /// Whether each worker is bound to its CPU, or only told which CPUs there are.
+    /// True where each worker is pinned to a CPU of its own, false where each may use all usable CPUs.
     pub pinned: bool,
     /// One seat per worker, in the order of the workers.
     pub seats: Vec<Seat>,
@@ -59,7 +59,7 @@ pub struct Seat {
 /// Why no placement is possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceError {
-    /// The source script refuses this too: pinned workers on one CPU would measure each other.
+    /// Fewer usable CPUs than pinned jobs: two jobs on one CPU would measure each other. test100w.sh refuses this too.
     #[error(
         "{jobs} pinned jobs do not fit on {count} usable CPU{s} ({usable}): ask for at most {count} jobs, or let them run unpinned",
         count = usable.len(), s = if usable.len() == 1 { "" } else { "s" }

@@ -201,9 +201,9 @@ fn queues(root: &Root, name: &str, folder: &Path) -> Result<Vec<Queue>, TopoErro
     Ok(queues)
 }
 
-/// Each of the kernel's maps covers every CPU once, and drivers number the queues map after map: default, read, poll. So a
-/// CPU that comes up again begins the next map. `io_poll` and the module parameters say which map the second one is.
-/// Older kernels allow `io_poll` to be switched off while the poll queues stay.
+/// Drivers number the queues of the default map first, then those of the read map, then those of the poll map. Each map covers every CPU
+/// once. So a CPU that appears again begins the next map. `io_poll` and the module parameters say which map the second one is. Older
+/// kernels allow `io_poll` to be switched off while the poll queues stay.
 fn tell_apart(queues: &mut [Queue], io_poll: bool, poll_asked: bool, write_asked: bool) {
     let (mut map, mut seen) = (0, CpuSet::default());
     let mut maps = Vec::with_capacity(queues.len());

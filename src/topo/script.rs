@@ -1,4 +1,4 @@
-//! The CPUs that the source procedure's `test100w.sh` would have chosen on this machine, and why volproof's choice differs.
+//! The CPUs that Alibaba Cloud's `test100w.sh` would have chosen on this machine, and why volproof's choice differs.
 //!
 //! The script reads `mq/*/cpu_list` column by column (the first nine), joins the columns with commas and keeps fields 2 to
 //! jobs + 1. The glob sorts queue names as text, and every kind of queue is in it. fio then ignores order and repetition:

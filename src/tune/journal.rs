@@ -61,7 +61,7 @@ pub struct JournalEntry {
 pub enum EntryState {
     /// Untouched.
     Planned,
-    /// Another file is being written that may change this one, or the owner died on the way.
+    /// Another file whose write may change this one is being written, or the owner died on the way.
     Disturbed,
     /// Being written, or the owner died on the way.
     Writing,

@@ -30,7 +30,7 @@ pub struct Knob {
 pub enum Want {
     /// This value.
     Exactly(&'static str),
-    /// This value, if the bracketed or sibling list of choices has it.
+    /// This value, if the knob offers it: in its own text (`[none] mq-deadline`) or in a file beside it.
     IfOffered {
         /// The value.
         value: &'static str,
@@ -77,7 +77,7 @@ pub const KNOBS: &[Knob] = &[
         path: "/sys/block/{disk}/queue/rq_affinity",
         want: Want::Exactly("2"),
         reason: "completions run on the CPU that submitted",
-        source: "source procedure (test100w.sh); kernel ABI sysfs-block",
+        source: "test100w.sh; kernel ABI sysfs-block",
         disturbs: &[],
     },
     Knob {

@@ -119,7 +119,7 @@ pub fn restore(places: &Places, which: Which) -> Result<Vec<Restoration>, TuneEr
 /// As [`restore`], for a caller that holds the store's lock.
 pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Vec<Restoration> {
     let mut done = Vec::new();
-    // Files that a later journal could not put back: until it can, an earlier one would take them for somebody else's.
+    // Files that a later journal could not put back. Earlier journals wait for it: they would take the present value for somebody else's.
     let mut waiting: Vec<String> = Vec::new();
     for (path, journal) in store.all() {
         let unreadable =

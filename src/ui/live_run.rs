@@ -42,7 +42,7 @@ impl StagedStep {
     }
 }
 
-/// News for whoever watches.
+/// Events of a run, for the live screen.
 #[derive(Debug)]
 pub enum LiveNews {
     /// A line that stays.

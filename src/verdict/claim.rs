@@ -221,7 +221,7 @@ impl Judge<'_> {
         }
         match reach {
             Some(r) => invalid("could-not-reach", r.reason, Some(r.command)),
-            // Who watches the figures and ends the step at a moment of choice also chooses the answer (method page, §4.5).
+            // Whoever watches the figures and chooses when to end the step chooses the answer as well.
             None if self.step.was_ended_early() && claim.outcome != Outcome::Inconclusive => Claim {
                 outcome: Outcome::Inconclusive,
                 reason: "the user ended the step before its time: let it run to its end".into(),

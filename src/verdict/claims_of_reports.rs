@@ -158,8 +158,8 @@ pub(super) fn finding(
     }
 }
 
-/// Why nothing was judged of a latency that is promised, and the command that tests it. What else a report did not test is not told: it was
-/// made by somebody who asked for something else.
+/// Why nothing was judged of a latency that is promised, and the command that tests it. Other promises that the report did not test are not
+/// mentioned: its author tested something else.
 pub fn untested(record: &Record, claimed: &Claimed, found: &[Diagnosis], metric: Metric) -> Option<Untested> {
     let promised = latency_promised(claimed).filter(|_| metric == Metric::Latency)?;
     let (step, diagnosis) =

@@ -65,7 +65,7 @@ pub fn seal(record: &mut Record) {
 }
 
 /// Seals the steps from `first` on, which a sealed Record was given: no other step is looked into again, so that a long plan is judged in
-/// time linear in its steps. What steps say of each other (limits across block sizes) is told when the whole is sealed at the end.
+/// time linear in its steps. Findings that compare steps (limits across block sizes) are made when the whole Record is sealed at the end.
 pub fn seal_steps(record: &mut Record, first: usize) {
     let sealed = record.findings.is_some() && record.verdict.is_some() == is_judged(record);
     if first == 0 || !sealed {

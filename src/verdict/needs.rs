@@ -303,7 +303,7 @@ fn slow(seconds: &[Sparse], latency: Nanos) -> Option<(f64, f64, f64)> {
     Some((above, low, high))
 }
 
-/// What would decide an answer that is open.
+/// Words on how to decide an answer that is open.
 fn undecided(finding: &ClaimAnswer) -> Vec<String> {
     let open = finding.answer == Answer::Inconclusive;
     let words = |seconds| match seconds {

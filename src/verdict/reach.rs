@@ -13,19 +13,21 @@ use crate::record::{Certainty, Claimed, Conditions, Diagnosis, Metric, Record, S
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
-/// Where latencies show waiting, what is above this, or above so many times the promised one, is no part of the volume's own.
+/// Where latencies show waiting, the volume's own latency is at most `TIMES_PROMISED` times the promised one, or `SLOWEST` where none is
+/// promised.
 const SLOWEST: Nanos = Nanos::millis(5);
 const TIMES_PROMISED: u64 = 5;
-/// So many times the shortest latencies (of 5 %) as the median: nothing shows that requests waited for each other.
+/// Up to this ratio of the median latency to the 5th percentile nothing shows that requests waited for each other.
 const ALIKE: u64 = 2;
-/// So many times the depth that the promise needs, and so many in flight, are enough for any volume: what is slower still is slow.
+/// A step with `PLENTY` times the depth that the promise needs, and at least `PLENTY_DEPTH` in flight, is deep enough for any volume: one
+/// that misses the promise then is slow.
 const PLENTY: u64 = 8;
 const PLENTY_DEPTH: u64 = 256;
 /// The same where bytes are promised: each request is large.
 const PLENTY_OF_LARGE: u64 = 32;
 /// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
 const HELD_BY_FEW: f64 = 1.25;
-/// The first deeper step has so many in flight at least. Where that was not enough either, the next one is the one that decides.
+/// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
 const FIRST_RUNG: u64 = 32;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
 const DEPTH_OF_A_JOB: u64 = 128;

@@ -245,8 +245,8 @@ impl JudgedWindow {
         }
     }
 
-    /// Times without delivery: beyond the tolerance they undo a PASS, whatever the mean is, and more time of the same kind decides
-    /// nothing.
+    /// Stalls and brown-outs. Where they take more of the time than the tolerance, there is no PASS whatever the mean, and a longer run
+    /// would not decide.
     fn look_at_lapses(&mut self, bins: usize, terms: &ClaimTerms) {
         let lost = time_lost(&self.lapses, bins as f64 / PER_SECOND as f64, terms.tolerance);
         let Some(words) = lost.filter(|_| self.answer != Answer::Fail) else { return };
@@ -267,7 +267,7 @@ impl JudgedWindow {
             promised: terms.time,
             answer: answer.map(outcome),
         });
-        // Whoever tolerates more than a tenth tolerates such seconds as well.
+        // A tolerance of more than 10 % tolerates seconds below 90 % of the promise as well.
         let strict = terms.time.is_none() && terms.tolerance <= 1.0 - DELIVERED;
         if strict && self.answer == Answer::Pass && share.share() < MOST_SECONDS {
             self.answer = Answer::Inconclusive;

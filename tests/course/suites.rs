@@ -1,4 +1,4 @@
-//! What a user of suites types, and reads.
+//! Suites as a user types and reads them.
 
 use crate::typed::{undated, volproof};
 

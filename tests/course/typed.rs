@@ -1,4 +1,4 @@
-//! What a user types, and reads.
+//! Courses as a user types and reads them.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! What `explain` doubts: figures that cannot be, limits of a disk that was not reached, loads that held themselves back.
+//! Doubts of `explain`: figures that cannot be, limits of a disk that was not reached, loads that held themselves back.
 
 use volproof::explain::{Explained, explained};
 use volproof::promise_options::PromiseOptions;

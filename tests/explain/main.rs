@@ -29,7 +29,7 @@ fn promised() -> PromiseOptions {
     }
 }
 
-/// What is told of reports among the fixtures.
+/// The explanation of reports among the fixtures.
 fn told(files: &[&str], claim: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
     let told = answer(&ExplainArgs { files, claim, json: false, fit: None }).unwrap();

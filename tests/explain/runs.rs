@@ -1,4 +1,4 @@
-//! What is told of runs: the published report above all.
+//! Runs explained: the published report above all.
 
 use super::{promised, told};
 use volproof::explain::explained;

@@ -27,10 +27,10 @@ fn examples() -> Option<PathBuf> {
 /// Engines whose target is a file, a block device or nothing.
 const ENGINES: [&str; 10] =
     ["psync", "sync", "vsync", "pvsync", "pvsync2", "libaio", "io_uring", "posixaio", "mmap", "null"];
-/// What the job files take from the environment.
+/// Variables that the job files take from the environment.
 const VARIABLES: [(&str, &str); 4] =
     [("FIO_RW", "randread"), ("FIO_IODEPTH", "2"), ("FIO_BS", "4k"), ("FIO_DIR", ".")];
-/// What fio 3.33 itself does not end on the machines this was tried on; it is not run here.
+/// Job files that fio 3.33 itself does not end on the machines where this was tried; they are not run.
 const ENDLESS: [&str; 2] = ["fixed-rate-submission.fio", "poisson-rate-submission.fio"];
 /// Size of the loop device.
 const DEVICE: u64 = 16 << 20;
@@ -92,7 +92,7 @@ fn smaller(line: &str, device: &Path) -> String {
     }
 }
 
-/// What makes a job end by time or at random, so that two runs of it need not do the same amount.
+/// Options that make a job end by time or at random, so that two runs of it need not do the same amount.
 const UNEVEN: [&str; 12] = [
     "runtime",
     "timeout",
@@ -176,7 +176,7 @@ impl Place {
             .unwrap()
     }
 
-    /// What volproof wants to hear before it writes to the device.
+    /// The consent that volproof asks for before it writes to the device.
     fn consent(&self) -> Vec<String> {
         let Some(device) = &self.device else { return Vec::new() };
         let check = volproof::guard::check(&volproof::device::Root::system(), device, None, None).unwrap();

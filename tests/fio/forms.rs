@@ -6,7 +6,7 @@ use std::process::Command;
 use volproof::fio::output::Output;
 use volproof::fio::{json_read, json_write, percentile_list, terse};
 
-/// What fio reports, one case for each feature of its report. `{f}` is a file that may be written.
+/// Jobs, one for each feature of a report of fio. `{f}` is a file that may be written.
 const JOBS: &[(&str, &str)] = &[
     (
         "group",
@@ -65,7 +65,7 @@ const JOBS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What fio prints in these forms; none where it is not installed.
+/// fio's output in these forms; none where fio is not installed.
 fn fio(forms: &str, job: &str, more: &[&str]) -> Option<Vec<u8>> {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("f");

@@ -13,7 +13,7 @@ use volproof::fio::command::{Command, InfoRequest, Surroundings};
 use volproof::fio::mistake::Mistake;
 use volproof::fio::{argv, cmdhelp, table};
 
-/// What fio says to some words; nothing when it is not the fio whose language this is.
+/// fio's answer to a command line; none where it is not the fio whose language this is.
 fn fio(words: &[&str], folder: &Path) -> Option<Output> {
     static JUDGE: OnceLock<Result<(), String>> = OnceLock::new();
     let run = |words: &[&str]| {
@@ -49,7 +49,7 @@ fn ours(words: &[&str]) -> Result<Command, Vec<Mistake>> {
     argv::parse(&words, &around)
 }
 
-/// What help says about one option.
+/// Help on one option.
 #[derive(Debug, Default, PartialEq)]
 struct Said {
     alias: String,

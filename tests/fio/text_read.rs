@@ -227,7 +227,7 @@ fn what_text_carries_comes_back() {
     }
 }
 
-/// What 3.x prints and 2.x does not.
+/// Adds the zeros that 3.x prints and 2.x does not.
 fn with_zeros(mut o: Output) -> Output {
     for job in &mut o.jobs {
         job.latency_ns.get_or_insert_default();

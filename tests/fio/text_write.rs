@@ -1,4 +1,4 @@
-//! What `text_write` prints, as fio 3.33 printed it for the same figures.
+//! The output of `text_write`, as fio 3.33 printed it for the same figures.
 
 use volproof::fio::output::{
     DiskCounters, DiskCounts, Header, Latency, LatencyTarget, Output, OutputRow, PERCENTILES, RowCpu,

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// What ends a job, and so which of its figures are the same in every run.
+/// The end of a job, which decides which of its figures are the same in every run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     /// An amount, all of it in one direction.
@@ -104,7 +104,7 @@ fn directions(row: &Value) -> impl Iterator<Item = (&'static str, &Value)> {
     ["read", "write", "trim", "mixed"].into_iter().filter_map(|d| Some((d, row.get(d)?)))
 }
 
-/// What all directions of a row did together.
+/// The sum of a figure over all directions of a row.
 fn sum(row: &Value, key: &str) -> u64 {
     let data = directions(row).filter(|(d, _)| *d != "mixed" || row.get("read").is_none());
     data.map(|(_, s)| whole(s, key)).sum()
@@ -132,7 +132,7 @@ impl Rules {
     }
 }
 
-/// What follows from the rest of a report, and does not there.
+/// Rules between the figures of a report that it breaks.
 fn broken(report: &Report) -> Vec<String> {
     let mut rules = Rules { broken: Vec::new(), at: String::new() };
     for row in rows(&report.json) {
@@ -217,7 +217,7 @@ fn of_row(rules: &mut Rules, row: &Value) {
     }
 }
 
-/// What follows from all rows of a group: the samples' share of what the group moved in its longest run time.
+/// The rules for all rows of a group: the samples' share of what the group moved in its longest run time.
 fn of_groups(rules: &mut Rules, report: &Report) {
     let mut groups: BTreeMap<(u64, &str), (u64, u64)> = BTreeMap::new();
     for row in rows(&report.json) {

@@ -1,4 +1,4 @@
-//! What users type wrongly, and what cannot be tested where they are.
+//! Mistakes of users, and applications that cannot be tested where they are.
 
 use super::volproof;
 

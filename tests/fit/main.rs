@@ -1,4 +1,4 @@
-//! What applications ask of a volume: the loads as they were published, and the verdicts on them.
+//! The needs of applications: the loads as they were published, and the verdicts on them.
 
 mod inputs;
 mod loads;

@@ -4,7 +4,7 @@ use volproof::record::{FleetVolumes, Record};
 
 use crate::{Desk, Machines, SECOND, begins, merge, on_a_disk};
 
-/// What is said of two machines, of which the second was changed.
+/// The refusal of two machines, of which the second was changed.
 fn told(volumes: FleetVolumes, change: impl Fn(&mut Record)) -> String {
     let mut records = Machines { volumes, ranks: 2, seconds: 10 }.records(&[1000.0; 2]);
     change(&mut records[1]);

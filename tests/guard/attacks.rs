@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::TempDir;
 
-/// What was set up, taken down in reverse order however the test ends.
+/// Files, devices and processes that are taken down in reverse order, however the test ends.
 pub struct Rig {
     pub dir: TempDir,
     undo: Vec<(&'static str, Vec<OsString>)>,

@@ -1,5 +1,5 @@
-//! What lies beneath a target is told of reads, files and folders too: misaligned partitions, every member of a btrfs, holes in the file
-//! behind a loop device. And consent, which two targets share only if they share all bytes.
+//! Notes on the layers beneath a target, for reads, files and folders too: misaligned partitions, every member of a btrfs, holes in the
+//! file behind a loop device. And consent, which two targets share only if they share all bytes.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};

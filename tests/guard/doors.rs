@@ -44,7 +44,7 @@ struct Target {
     name: &'static str,
     path: PathBuf,
     bytes: PathBuf,
-    /// What the refusal says; none for a target that may be written.
+    /// Words of the refusal; none for a target that may be written.
     refused: Option<&'static str>,
     device: bool,
     /// Others may have the file open.
@@ -206,7 +206,7 @@ fn every_door_refuses_what_is_in_use_and_opens_what_is_free() {
     assert!(holes.is_empty(), "{}", holes.join("\n"));
 }
 
-/// What came of the doors to one target.
+/// The results of all doors to one target.
 #[derive(Default)]
 struct Tried {
     refused: usize,

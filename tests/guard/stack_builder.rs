@@ -25,7 +25,7 @@ pub struct Builder {
     random: Xoshiro256PlusPlus,
 }
 
-/// What a machine has for stacks beyond loop devices.
+/// A machine's means for stacks beyond loop devices.
 #[derive(Default)]
 pub struct Machine {
     /// Device mapper, md, bcache and LVM.

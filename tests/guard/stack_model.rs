@@ -60,7 +60,7 @@ impl Device {
     }
 }
 
-/// What the model knows of a stack. The spaces of files come first, in their order.
+/// A stack as the model knows it. The spaces of files come first, in their order.
 #[derive(Default, Debug)]
 pub struct Model {
     /// Every name of every file, by file.

@@ -47,7 +47,7 @@ impl Tree {
         check(&self.root(), Path::new(device), destroy, None).unwrap()
     }
 
-    /// What refuses a write even with the right consent.
+    /// The reasons that refuse a write even with the right consent.
     fn refusals(&self, device: &str) -> Vec<(Code, String)> {
         let consent = self.check(device, None).consent.unwrap();
         let looked = self.check(device, Some(&consent));

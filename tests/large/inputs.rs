@@ -202,7 +202,7 @@ fn plan_file(n: usize) -> String {
 
 /// An input, and how much of it is kept.
 pub struct Input {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
     /// Its text with so many rows.
     pub rows: Rows,

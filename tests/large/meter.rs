@@ -14,7 +14,7 @@ thread_local! {
     static HELD: Cell<(i64, i64)> = const { Cell::new((0, 0)) };
 }
 
-/// What the C library takes for a block: a header, and multiples of 16.
+/// Counts the bytes that the C library takes for a block: a header, and multiples of 16.
 fn charge(size: usize, sign: i64) {
     let whole = ((size + 8 + 15) & !15).max(32) as i64;
     HELD.with(|held| {

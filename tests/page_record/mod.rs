@@ -183,7 +183,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
     }
 }
 
-/// What a PL0 of 40 GiB is promised: 2,280 IOPS, 110 MB/s.
+/// The promise of a PL0 of 40 GiB: 2,280 IOPS, 110 MB/s.
 pub fn claimed() -> Claimed {
     let size = Some(Bytes::gib(40));
     let volume = Asked { kind: "alibaba:cloud_essd.PL0".into(), size, iops: None, throughput: None };

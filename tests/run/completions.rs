@@ -4,7 +4,7 @@ use std::process::Command;
 
 use crate::Bench;
 
-/// What bash offers for the last of some words.
+/// The words that bash offers for the last of some words.
 fn offered(bench: &Bench, words: &[&str]) -> Vec<String> {
     let script = bench.path().join("volproof.bash");
     std::fs::write(&script, bench.run(&["completions", "bash"]).ended(0).out).unwrap();

@@ -91,7 +91,7 @@ fn a_device_that_one_may_not_open_is_refused() {
     assert!(matches!(ran.code, Some(2 | 3)) && ran.err.contains(disk.path()), "{}", ran.err);
 }
 
-/// What a script says, in mounts of its own that go away with it.
+/// Runs a script in mounts of its own, which go away with it.
 fn in_own_mounts(bench: &Bench, script: &str, arguments: &[&str]) -> Ran {
     let mut command = Command::new("unshare");
     command.args([

@@ -28,7 +28,7 @@ pub fn installed() -> bool {
     there
 }
 
-/// The four commands of the source document as they stand there, on a smaller file.
+/// The four commands of Alibaba Cloud's page "Test disk performance" as they stand there, on a smaller file.
 #[test]
 fn the_source_documents_commands_run() {
     let bench = Bench::new();
@@ -73,7 +73,7 @@ fn the_source_documents_commands_run() {
     assert!(bench.path().join("iotest").exists(), "the file stays, as with fio");
 }
 
-/// The command of the source script as it stands there: its device is one of ours, its time is cut.
+/// The command of test100w.sh as it stands there: its device is one of ours, its time is cut.
 #[test]
 fn the_source_scripts_command_runs() {
     let bench = Bench::new();

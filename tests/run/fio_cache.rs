@@ -1,4 +1,4 @@
-//! What a job tells the kernel about cached pages.
+//! Advice that a job gives the kernel about cached pages.
 
 use std::process::{Command, Stdio};
 

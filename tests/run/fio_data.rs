@@ -1,4 +1,5 @@
-//! What fio's jobs write, on our own engine and with the real fio: which blocks of the files are alike, and how much of them is fixed.
+//! The data that fio's jobs write, on our own engine and with the real fio: which blocks of the files are alike, and how much of them is
+//! fixed.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -6,7 +7,7 @@ use std::process::Command;
 use crate::Bench;
 use crate::fio::installed;
 
-/// What there is to say of written data whose random bytes nobody can foretell.
+/// The features of written data whose random bytes nobody can foretell.
 #[derive(Debug)]
 struct Content {
     /// Blocks that differ from all others, as a share of all.
@@ -41,7 +42,7 @@ fn content(bytes: &[u8], block: usize) -> Content {
     }
 }
 
-/// What is in these files after our run of a line, and after fio's.
+/// The content of these files after our run of a command line, and after fio's.
 fn both(line: &[&str], files: &[&str]) -> [Vec<u8>; 2] {
     ["ours", "fios"].map(|who| {
         let bench = Bench::new();

@@ -1,4 +1,4 @@
-//! What others wrote: Records, reports, job files, plans and names of any content, any size and any form.
+//! Inputs from others: Records, reports, job files, plans and names of any content, any size and any form.
 
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -272,7 +272,7 @@ fn a_plan_is_refused_where_its_run_is() {
         std::fs::write(bench.path().join("p.toml"), PLAN).unwrap();
         for command in ["plan", "run"] {
             let line = [&[command, "f.dat", "--rw", "randwrite"], arguments].concat();
-            bench.run(&line).ended(2).says(&["--rw would change every step"]);
+            bench.run(&line).ended(2).says(&["--rw makes a plan of one step"]);
         }
     }
     let Some(disk) = crate::devices::Loop::over(&bench.file("disk", 16)) else { return };

@@ -356,7 +356,7 @@ fn a_resized_terminal_is_filled() {
     run.ended(130);
 }
 
-/// What a run says in a terminal that has no live screen.
+/// The output of a run in a terminal that has no live screen.
 fn plain(
     bench: &Bench,
     arguments: &[&str],

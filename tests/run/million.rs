@@ -1,4 +1,4 @@
-//! The source procedure as one command.
+//! The script test100w.sh as one command.
 
 use super::{Bench, fits};
 

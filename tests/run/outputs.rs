@@ -468,7 +468,7 @@ fn redirected(bench: &Bench, arguments: &[&str], redirection: &str) -> Ran {
     Ran::of(command.current_dir(bench.path()).output().unwrap())
 }
 
-/// What nobody can read any more is refused before a run, and an error afterwards.
+/// An output that nobody can read is refused before a run, and is an error afterwards.
 #[test]
 fn a_standard_output_that_takes_nothing_loses_no_figure() {
     let bench = bench();

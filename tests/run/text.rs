@@ -1,4 +1,4 @@
-//! What a user reads, word for word: Records of a simulated device, whose figures are the same on every machine.
+//! The text for users, word for word: Records of a simulated device, whose figures are the same on every machine.
 
 use volproof::environment::Environment;
 use volproof::record::{CpuRecord, Record};

@@ -220,7 +220,7 @@ fn machine(cpus: u32, core_of: impl Fn(u32) -> u32, lists: Vec<CpuSet>) -> Topol
     t
 }
 
-/// The two cases of the source script that were worked out by running its text pipeline in a shell.
+/// The two cases of test100w.sh that were worked out by running its text pipeline in a shell.
 #[test]
 fn the_source_script_is_emulated() {
     let one = machine(72, |c| c % 36, vec![(0..72).collect()]);
@@ -246,7 +246,7 @@ fn the_source_script_is_emulated() {
     assert!(head.jobs.is_empty());
 }
 
-/// The lines of the source script that make its list, run by bash on the same tree.
+/// The lines of test100w.sh that make its list, run by bash on the same tree.
 const SCRIPT: &str = r#"
 cpulist=""
 for ((i=1;i<10;i++)); do

@@ -1,4 +1,4 @@
-//! What `topo` shows, on trees of machines.
+//! The output of `topo`, on trees of machines.
 
 use crate::trees::read;
 use volproof::report::topo::{json, text};

@@ -1,5 +1,5 @@
-//! What the kernel changes beside the file that is written: on devices of the test's own, for every knob and scheduler, it
-//! is no more than what the journal says. Needs root; says so and passes without.
+//! Files that the kernel changes beside the one that is written: on devices of the test's own, for every knob and scheduler, they are no
+//! more than the journal says. Needs root; says so and passes without.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What `tune` and `restore` say, and how they end.
+//! The messages and exit codes of `tune` and `restore`.
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,8 +57,8 @@ fn a_dry_run_writes_nothing() {
         requests go straight to the hardware queues (kernel
         Documentation/block/switching-sched)
     /sys/block/vdb/queue/rq_affinity: 1 -> 2
-        completions run on the CPU that submitted (source procedure (test100w.sh);
-        kernel ABI sysfs-block)
+        completions run on the CPU that submitted (test100w.sh; kernel ABI
+        sysfs-block)
     /sys/block/vdb/queue/nomerges: 0 -> 2
         each I/O that is counted is one request at the device (kernel ABI
         sysfs-block)

@@ -19,7 +19,7 @@ pub const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
 /// The device, with values in its queue that the kernel does not begin with.
 pub struct Traced {
     pub device: Device,
-    /// What every file of the queue holds between the runs.
+    /// The content of every file of the queue between the runs.
     pub usual: BTreeMap<String, String>,
     begin: BTreeMap<String, String>,
     journals: TempDir,
@@ -206,14 +206,14 @@ impl Traced {
         assert_eq!(self.knobs(), self.usual, "{story}");
     }
 
-    /// What `restore` puts back is complete.
+    /// Asserts that `restore` puts everything back.
     pub fn restored(&self, story: &str) {
         let out = self.volproof(&["restore"]);
         assert_eq!(out.status.code(), Some(0), "{}\n{story}", String::from_utf8_lossy(&out.stdout));
     }
 }
 
-/// What became of a program that something was to befall.
+/// The end of a program that was to be struck at one of its calls.
 pub struct Struck {
     pub happened: bool,
     pub story: String,

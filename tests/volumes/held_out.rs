@@ -118,7 +118,7 @@ fn held_out(draw: &mut Draw, i: usize) -> HeldOut {
     HeldOut { volume: Volume::new(name, kind, seconds, &load, &device), share, dead, even }
 }
 
-/// What a volume was wrongly said to be.
+/// The false judgement of a volume; none where it is right.
 fn wrong(v: &HeldOut, said: &Said) -> Option<String> {
     let rules = [
         (said.outcome() == "pass" && v.share < SHORT, "false PASS: it delivers less"),

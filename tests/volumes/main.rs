@@ -27,7 +27,7 @@ const TYPES: [(&str, &str); 3] = [
 /// A simulated volume and the load on it.
 #[derive(Clone, Debug)]
 pub struct Volume {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub name: String,
     /// Its type in the catalogue.
     pub kind: &'static str,
@@ -72,7 +72,7 @@ fn line(pair: &str) -> String {
     }
 }
 
-/// What was said of a volume: its claim on IOPS, and its findings.
+/// The judgement of a volume: its claim on IOPS, and its findings.
 #[derive(Debug)]
 pub struct Said {
     /// The claim.
@@ -121,7 +121,7 @@ impl Lab {
         self.0.path()
     }
 
-    /// What the program says, on standard output and on standard error.
+    /// Runs the program; its standard output and standard error.
     pub fn run(&self, args: &[&str]) -> (String, String) {
         let out = Command::new(env!("CARGO_BIN_EXE_volproof"))
             .args(args)
@@ -151,13 +151,13 @@ impl Lab {
         self.verdict("r.json")
     }
 
-    /// What is said of one volume, in full.
+    /// The whole judgement of one volume.
     pub fn judged(&self, volume: &Volume) -> Value {
         self.measured(volume.kind, &volume.step(0))
     }
 }
 
-/// Runs volumes, several to a plan, and returns what was said of each.
+/// Runs volumes, several to a plan, and returns the judgement of each.
 pub fn judge(volumes: &[Volume]) -> Vec<Said> {
     let lab = Lab::with_all_types();
     let mut said: Vec<Option<Said>> = volumes.iter().map(|_| None).collect();

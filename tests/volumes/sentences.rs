@@ -44,7 +44,7 @@ pub fn random(rng: &mut Xoshiro256PlusPlus, i: usize) -> Volume {
     Volume::new(format!("volume {i}"), kind, seconds, &load, &device)
 }
 
-/// What contradicts what.
+/// A contradiction within a judgement; none where there is none.
 fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
     let reason = said.claim["reason"].as_str().unwrap_or_default();
     let outcome = said.outcome();

@@ -6,7 +6,7 @@ use super::{PROMISED, Said, Volume, judge};
 /// Depth of the closed loop.
 const DEEP: &str = "iodepth=16";
 
-/// What a volume may be answered.
+/// An answer that a volume may get.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum May {
     Pass,

@@ -73,7 +73,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             *idle -= 1;
             backend.fill(&free[*idle..=*idle], |slot| {
                 let (direction, target) = (Direction::Sync, *first + number);
-                // It is no arrival of a schedule: its intended start lies before all of them.
+                // This flush is no arrival of the schedule, so its intended start is 0, before every arrival.
                 slots[slot as usize] =
                     Slot { sent: now, intended: 0, offset: 0, length: 0, target, direction };
                 let target = (*targets > 1).then_some(number);

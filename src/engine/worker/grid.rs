@@ -71,7 +71,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         let ns = self.clock.ns(self.outside.unsigned_abs()) as i64;
         self.outcome.outside_ns = ns * self.outside.signum();
         self.outcome.depth = self.depth();
-        // At its planned end the window has its planned length, not that length in ticks and back.
+        // At its planned end the window has exactly its planned length; conversion to ticks and back would round it.
         self.outcome.window = match self.window.runtime {
             Some(runtime) if at == self.end => runtime,
             _ => Nanos(self.clock.ns(at.saturating_sub(self.origin))),

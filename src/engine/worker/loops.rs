@@ -29,7 +29,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 let busy = self.slots.len() - self.idle;
                 let n = if B::SINGLE { 1 } else { self.batch.next(self.idle, busy) };
                 lone = self.fill::<S, false>(&mut source, n, now, now);
-                // More can be sent: in a call of its own, with a stamp of its own. The last call also waits.
+                // If more requests fit, they go out in a further call with a stamp of its own. Only the last call waits.
                 if !B::SINGLE && self.idle > 0 && self.more() {
                     self.backend.submit()?;
                     continue;

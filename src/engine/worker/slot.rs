@@ -46,7 +46,7 @@ pub fn between(sent: u64, now: u64, backwards: &mut u64) -> u64 {
     })
 }
 
-/// Counts a latency below 64 ns, longer than the histogram goes, or below 0.
+/// Counts a latency that [`Histogram::record_common`] refuses: below 64 ns, beyond the last bucket, or negative.
 #[cold]
 #[inline(never)]
 pub(super) fn rare<C: Clock>(service: &mut Histogram, sent: u64, now: u64, clock: &C, backwards: &mut u64) {

@@ -113,7 +113,7 @@ fn align(job: &Job, step: &mut Step, obstacles: &mut Obstacles<'_>) {
     if wanted.iter().any(|a| *a != align) || wanted.len() < step.rw.directions().len() {
         obstacles.fio_only("ba", "reads and writes are aligned differently");
     } else if align == least(&step.bs) && step.bs_write.is_none() && step.bs.single().is_some() {
-        // What happens anyway.
+        // The default of a step: nothing to set.
     } else if align % 512 != 0 {
         obstacles.fio_only(format!("ba={align}"), "offsets are whole sectors");
     } else {
@@ -152,7 +152,7 @@ fn zones(text: &str) -> String {
     accesses.iter().zip(&range).map(|(a, r)| format!("{a}/{r}")).collect::<Vec<_>>().join(":")
 }
 
-/// Where random numbers start: `given` for a job that wants other ones every time.
+/// Seed of the random numbers: `given` for a job that wants other ones every time.
 pub(super) fn seed(job: &Job, given: u64) -> u64 {
     match job.given("randseed") {
         Some(_) => whole(job, "randseed").unwrap_or(REPEATED),

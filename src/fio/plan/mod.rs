@@ -88,7 +88,7 @@ impl Obstacles<'_> {
         self.push(option.into(), true, why.into());
     }
 
-    /// fio would not do it either, unless something that only fio does makes it possible there.
+    /// fio refuses it too, unless another option of the job, which only fio has, makes it possible.
     fn refused(&mut self, option: impl Into<String>, why: impl Into<String>) {
         let foreign = self.found.iter().any(|o| o.job == self.job && o.fio_can);
         self.push(option.into(), foreign, why.into());
@@ -99,7 +99,7 @@ impl Obstacles<'_> {
     }
 }
 
-/// Makes the plan. `look` says what lies at a path; `seed` is where random numbers start for jobs that ask for others each run.
+/// Makes the plan. `look` says what lies at a path; `seed` is the seed of jobs that ask for other random numbers in each run.
 ///
 /// # Errors
 /// Everything that only the real fio can do, or nobody.

@@ -213,7 +213,7 @@ fn the_installed_fio_reads_the_job_files_of_steps() {
         }
         let plan = Plan { name: "any".into(), steps: vec![step], ..Plan::none() };
         let places = [JobTarget { path: "/dev/vdb".into(), size: Some(DISK) }];
-        // Not every step can be said.
+        // Some steps cannot be said in fio's options.
         let Ok(text) = write_jobs::job_file(&plan, &places) else { continue };
         std::fs::write(&file, &text).unwrap();
         match std::process::Command::new("fio").arg("--parse-only").arg(&file).output() {

@@ -24,7 +24,7 @@ pub fn rounded(v: f64) -> f64 {
     if scale >= 1.0 { (v * scale).round() / scale } else { (v * scale).round() * (1.0 / scale).round() }
 }
 
-/// Something per second, thinned: element `i` lies at `first + i * step` seconds.
+/// A rate over time, thinned: element `i` lies at `first + i * step` seconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Curve {
     /// Middle of the first point.
@@ -100,7 +100,7 @@ pub struct Latencies {
     pub p50: Vec<Option<f64>>,
     /// 99th percentile.
     pub p99: Vec<Option<f64>>,
-    /// The longest.
+    /// Longest latency.
     pub max: Vec<Option<f64>>,
 }
 
@@ -175,9 +175,9 @@ pub fn heat(seconds: &[Sparse]) -> Option<Heat> {
 /// A percentile curve: `nines[i]` is -log10 of the share above (2 is p99), beside it the latency in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Percentiles {
-    /// Where, on an axis of nines.
+    /// Position on the axis of nines.
     pub nines: Vec<f64>,
-    /// How long.
+    /// Latency, microseconds.
     pub us: Vec<f64>,
 }
 

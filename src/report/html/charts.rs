@@ -17,7 +17,7 @@ use crate::unit::{Bytes, Nanos};
 pub struct StepCharts {
     /// The element prefix in the page.
     pub id: String,
-    /// Length of the window.
+    /// Length of the window in seconds.
     pub seconds: f64,
     /// Length of what is compared within a point: an interval or a second.
     pub unit_seconds: f64,
@@ -42,12 +42,12 @@ pub struct StepCharts {
     pub evidence: Option<Strips>,
 }
 
-/// Something with the name of a direction (or a disk).
+/// The curve of a direction or disk, with its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NamedCurve<T> {
-    /// The name.
+    /// Name of the direction or disk.
     pub name: String,
-    /// The thing.
+    /// The curve.
     #[serde(flatten)]
     pub it: T,
 }
@@ -66,11 +66,11 @@ pub struct RateCurves {
 /// A change of level of the total.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LevelChange {
-    /// When.
+    /// Seconds after the start of the window.
     pub at: f64,
-    /// I/Os a second before.
+    /// I/Os a second before the change.
     pub before: f64,
-    /// And after.
+    /// I/Os a second after the change.
     pub after: f64,
 }
 
@@ -89,7 +89,7 @@ pub struct TailCurve {
 pub struct Strips {
     /// Middle of each point, after the start of the window (the ramp lies before 0).
     pub at: Vec<f64>,
-    /// Each disk.
+    /// Counters of each disk.
     pub disks: Vec<DiskStrip>,
     /// Shares of all CPUs' time in percent: user, kernel, interrupts, steal.
     pub cpu: [Vec<f64>; 4],
@@ -106,7 +106,7 @@ pub struct TimeBand {
     pub to: f64,
 }
 
-/// One disk.
+/// One disk's counters over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DiskStrip {
     /// Name under /sys/block.

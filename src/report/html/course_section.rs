@@ -387,7 +387,7 @@ fn of_load(load: &LoadAnswer) -> Option<SvgChart> {
     }];
     lines.extend(load.holds_per_second.map(|found| ChartLine {
         class: "model",
-        name: format!("the most load: {} IOPS", significant(found)),
+        name: format!("the highest load: {} IOPS", significant(found)),
         points: format!("{0},{1} {0},{2}", x.at(found), y.at(y.ends().0), y.at(y.ends().1)),
     }));
     let words = |outcome| match outcome {

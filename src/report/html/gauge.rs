@@ -7,27 +7,27 @@ use crate::record::{Claim, Metric};
 use crate::unit::micro;
 use crate::verdict::{PromisedRates, figure};
 
-/// Something with a name on the axis.
+/// A mark on the axis, with its text.
 pub struct Mark {
-    /// Where.
+    /// Position on the axis, thousandths of the width.
     pub at: f64,
-    /// The same in percent, for what is placed by style.
+    /// Position in percent of the width, for what is placed by style.
     pub percent: f64,
-    /// Its text.
+    /// Text of the mark.
     pub text: String,
 }
 
 /// A stretch of the axis.
 pub struct GaugeZone {
-    /// Where it begins.
+    /// Start on the axis, thousandths of the width.
     pub from: f64,
-    /// How long it is.
+    /// Length, thousandths of the width.
     pub width: f64,
 }
 
 /// A line with all that is compared.
 pub struct Gauge {
-    /// All of it in words.
+    /// The whole gauge in words.
     pub label: String,
     /// Where the promise is kept.
     pub kept: GaugeZone,
@@ -35,15 +35,15 @@ pub struct Gauge {
     pub broken: GaugeZone,
     /// Where a miss is tolerated.
     pub tolerated: GaugeZone,
-    /// The promise; two where the unit is in doubt.
+    /// Positions of the promise; two where its unit is in doubt.
     pub promised: Vec<f64>,
-    /// Its name.
+    /// The promise in words, with its place.
     pub promise: Mark,
-    /// The limit that decides, with tolerance; one for each promise.
+    /// Positions of the limits that decide, with tolerance: one for each promise.
     pub limits: Vec<f64>,
     /// The measured figure.
     pub measured: Mark,
-    /// Its interval.
+    /// Interval of the measured figure.
     pub interval: Option<GaugeZone>,
     /// Ends of the interval that are on the axis.
     pub ends: Vec<f64>,

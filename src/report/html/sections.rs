@@ -8,9 +8,9 @@ use crate::unit::{Nanos, micro};
 
 /// A name and what it is.
 pub struct Fact {
-    /// The name.
+    /// Name of the fact.
     pub name: &'static str,
-    /// Its name.
+    /// Value of the fact.
     pub value: String,
 }
 
@@ -22,13 +22,13 @@ pub(super) fn fact(name: &'static str, value: impl Into<String>) -> Fact {
 pub struct VerdictLine {
     /// `good`, `bad`, `doubt` or `plain`.
     pub class: &'static str,
-    /// The word.
+    /// The verdict or state as a word.
     pub word: &'static str,
     /// Its sign, as the path of an SVG of 24 by 24; may be empty.
     pub icon: &'static str,
     /// The text beside the word.
     pub text: String,
-    /// Why; may be empty.
+    /// The reason; may be empty.
     pub reason: String,
 }
 
@@ -38,7 +38,7 @@ pub struct DoubtCard {
     pub class: &'static str,
     /// The same as a word.
     pub word: &'static str,
-    /// Where.
+    /// Names of the steps that it is about.
     pub steps: String,
     /// The observation.
     pub message: String,

@@ -16,13 +16,13 @@ use crate::unit::{Bytes, Nanos, grouped, micro, significant};
 pub struct PageRow {
     /// Step, direction, target.
     pub name: String,
-    /// One target among several.
+    /// Whether the row is of one target among several.
     pub part: bool,
-    /// Where the step is on the page.
+    /// Link to the step on the page.
     pub link: String,
     /// I/Os a second.
     pub iops: String,
-    /// Its interval.
+    /// Interval of the rate.
     pub interval: String,
     /// 10^6 bytes a second.
     pub mb: String,
@@ -42,7 +42,7 @@ const PERCENTILES: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];
 
 /// One CPU's shares in percent.
 pub struct CpuRow {
-    /// Its number.
+    /// Number of the CPU.
     pub cpu: u32,
     /// Percent in user space, kernel, interrupts, steal.
     pub shares: [String; 4],
@@ -83,9 +83,9 @@ pub struct StepSection {
     pub name: String,
     /// The load, in a line.
     pub what: String,
-    /// All directions and targets.
+    /// Rows of all directions and targets.
     pub rows: Vec<PageRow>,
-    /// How it was driven.
+    /// Facts on how the step was driven.
     pub facts: Vec<Fact>,
     /// Whether the rate was steady.
     pub steady: String,

@@ -24,27 +24,27 @@ pub struct ClaimCard {
     pub word: &'static str,
     /// The metric, or the figure with the application that has a need of it.
     pub metric: String,
-    /// Where it was measured.
+    /// Step that measured it.
     pub step: String,
     /// The measured figure.
     pub measured: String,
-    /// Against what.
+    /// The promise that it is held against.
     pub of: String,
-    /// The line.
+    /// The gauge of the claim.
     pub gauge: Gauge,
     /// Limit, interval and burst.
     pub facts: Vec<String>,
-    /// Why.
+    /// Reason of the verdict.
     pub reason: String,
     /// The command that decides it.
     pub command: Option<String>,
 }
 
-/// Something promised that no step tested.
+/// A promise that no step tested.
 pub struct UntestedCard {
     /// The metric.
     pub metric: &'static str,
-    /// Why not.
+    /// Reason why no step tested it.
     pub reason: String,
     /// The command that tests it.
     pub command: Option<String>,
@@ -66,7 +66,7 @@ pub struct Judged {
 
 /// A finding as a card.
 pub struct FindingCard {
-    /// Which step.
+    /// Step that it is about.
     pub step: String,
     /// `possible`, `likely`, `proven`.
     pub confidence: &'static str,
@@ -99,7 +99,7 @@ fn looks(outcome: Outcome) -> (&'static str, &'static str) {
     }
 }
 
-/// With a full stop, and a capital.
+/// The text as a sentence, with a capital and a full stop.
 fn sentence(text: &str) -> String {
     let text = micro(text);
     let mut letters = text.chars();

@@ -1,10 +1,10 @@
 //! The guard before fio's jobs: every block device and file that a command may write to is cleared before anything else happens, whoever
 //! will run it.
 //!
-//! fio asks nobody. Here a device needs `--destroy` with its own name, also when the command is handed to the real fio: what that will do
-//! with an option that names a device is not always known, so that outside of `filename` of a job that only reads, a device that any text
-//! leads to counts as written: as it stands, in parts, behind links, below the job's folders. What names its devices in a place we cannot
-//! see, or runs programs, is not handed over at all.
+//! fio asks nobody. Here a device needs `--destroy` with its own name, also when the command is handed to the real fio. It is not always
+//! known what fio does with an option that names a device. So every device that any text leads to counts as written: as it stands, in
+//! parts, behind links, below the job's folders. Only `filename` of a job that merely reads is an exception. A command that names its
+//! devices in a place we cannot see, or runs programs, is not handed over at all.
 
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};

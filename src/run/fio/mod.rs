@@ -51,9 +51,10 @@ use live::Screen;
 use print_report::Seen;
 use volproof_options::VolproofOptions;
 
-/// The exit code after a signal, as fio has it.
+/// The exit code after a signal, as fio has it. The number of failed jobs is added.
 const INTERRUPTED: u8 = 128;
-/// A terminal that went away ends fio at once, which its shell tells with this code. Here the run ends in order, and with the same code.
+/// The exit code after SIGHUP (a terminal that went away), with failed jobs added too. The signal kills fio, and its shell reports 129.
+/// Here the run ends in order, and with the same code.
 const HUNG_UP: u8 = 129;
 const HANG_UP: usize = SIGHUP as usize;
 
