@@ -1,13 +1,15 @@
 //! A finished step as a course sees it: its load, its rate with the interval, its latencies, and what spoils it.
 
+use super::suites::{self, SuiteFamily};
 use crate::doubt::Severity;
 use crate::hist::{Histogram, Sparse};
-use crate::plan::Step;
-use crate::record::{Record, StepRecord};
+use crate::plan::{Question, Step};
+use crate::record::{Claim, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
 use crate::unit::{Nanos, total};
+use crate::verdict;
 
 /// Findings that say that a step does not show what the volume can do for long.
 const SPOILING: [&str; 4] = ["generator-limited", "burst", "own-cgroup-limit", "other-traffic"];
@@ -37,6 +39,8 @@ pub struct FinishedStep {
     pub service: Histogram,
     /// Codes of findings and doubts because of which the step does not show what the volume can do.
     pub spoilt_by: Vec<String>,
+    /// The verdict on its rate, where its course holds each step against the promise.
+    pub claim: Option<Claim>,
 }
 
 /// Whether a step ran for its time, or moved its amount: nothing cut it off.
@@ -80,7 +84,17 @@ impl FinishedStep {
         let mut spoilt_by: Vec<String> = of_findings.chain(of_doubts).collect();
         spoilt_by.sort();
         spoilt_by.dedup();
+        let is_judged = |question: &Question| match question {
+            Question::Suite(suite) => suites::family(&suite.name) == SuiteFamily::Procedure,
+            Question::Sweep(_) | Question::Load(_) => false,
+        };
         Some(FinishedStep {
+            claim: record
+                .plan
+                .question
+                .as_ref()
+                .filter(|q| is_judged(q))
+                .and_then(|_| verdict::of_rate(record, done)),
             iops: done.iops(),
             bytes_per_second: bytes / window,
             error: Estimate::of(&bins).and_then(|e| e.interval).map(|i| i.standard_error_per_second),

@@ -5,9 +5,9 @@ use crate::catalogue::Catalogue;
 use crate::catalogue::entry::Procedure;
 use crate::diagnose;
 use crate::plan::{EngineKind, Phase, Step, Suite};
-use crate::record::{Claimed, Outcome, SuiteCheck};
-use crate::stats::spread::quantile;
-use crate::unit::{Bytes, Nanos, significant};
+use crate::record::{Claim, Claimed, Metric, Outcome, SuiteCheck};
+use crate::unit::{Bytes, Nanos};
+use crate::verdict::{PromisedRates, figure, figures};
 
 /// The beginning of the name of the suite.
 pub(super) const PREFIX: &str = "provider:";
@@ -136,43 +136,54 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
     })
 }
 
-/// Each step against the promise; none without a promise.
+/// The verdict on each step; none without a promise.
 pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Claimed>) -> Vec<SuiteCheck> {
     let Some(claimed) = claimed else { return Vec::new() };
     let steps = suite.phases.iter().flat_map(|phase| phase.steps.iter().map(move |step| (phase, step)));
     let check = |(phase, step): (&Phase, &Step)| {
         // One request in flight is a test of latency: its rate is no test of a rate.
         let block = step.single_block().filter(|_| step.depth_per_target() > 1)?;
-        let promised = claimed.promise.least(block, diagnose::direction(step.rw)?)?;
+        let rates = PromisedRates::of(claimed, block, diagnose::direction(step.rw)?)?;
+        let bytes = rates.metric() == Metric::Throughput;
+        let promised = if bytes { rates.least.bytes } else { rates.least.iops };
+        let promised = words(rates.metric(), promised);
         let name = phase.step_name(step, 1);
-        let found = finished.get(&name);
-        let limit = promised.iops * (1.0 - claimed.tolerance);
-        let (outcome, observed) = match found {
+        let (outcome, observed) = match finished.get(&name) {
             None => (Outcome::Inconclusive, "not measured".to_string()),
-            Some(f) => {
-                let half = f.error.map_or(f64::INFINITY, |e| e * quantile(0.95));
-                let outcome = match () {
-                    () if !f.spoilt_by.is_empty() => Outcome::Inconclusive,
-                    () if f.iops - half >= limit => Outcome::Pass,
-                    () if f.iops + half < limit => Outcome::Fail,
-                    () => Outcome::Inconclusive,
-                };
-                let why = match (outcome, f.spoilt_by.is_empty()) {
-                    (Outcome::Inconclusive, false) => format!(" ({})", f.spoilt_by.join(", ")),
-                    (Outcome::Inconclusive, true) => ": too short or too near to decide".into(),
-                    _ => String::new(),
-                };
-                (outcome, format!("{} of {} IOPS{why}", significant(f.iops), significant(promised.iops)))
-            }
+            Some(f) => f.claim.as_ref().map_or_else(|| (Outcome::Inconclusive, unjudged(step)), of_claim),
         };
         Some(SuiteCheck {
             code: name,
-            subject: format!("{} at {block}", promised.binding.words()),
+            subject: format!("{} at {block}", rates.least.binding.words()),
             outcome,
             observed,
-            tests: format!("the type promises {} IOPS at {block}", significant(promised.iops)),
+            tests: format!("the type promises {promised} at {block}"),
             source: claimed.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
         })
     };
     steps.filter_map(check).collect()
+}
+
+/// A rate with its unit.
+fn words(metric: Metric, rate: f64) -> String {
+    let unit = if metric == Metric::Iops { " IOPS" } else { "" };
+    figure(metric, rate) + unit
+}
+
+/// Why a verdict has no rate of a step that was measured.
+fn unjudged(step: &Step) -> String {
+    let mixed = step.rw.directions().len() > 1;
+    if mixed {
+        "reads and writes are promised apart, which a mix does not test"
+    } else {
+        "too short to judge"
+    }
+    .into()
+}
+
+/// The outcome of a claim, with its figures and its reason.
+fn of_claim(claim: &Claim) -> (Outcome, String) {
+    let (_, measured) = figures(claim.metric, claim.promised, &[claim.measured]);
+    let why = if claim.reason.is_empty() { String::new() } else { format!(": {}", claim.reason) };
+    (claim.outcome, format!("{} of {}{why}", measured[0], words(claim.metric, claim.promised)))
 }

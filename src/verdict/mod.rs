@@ -102,6 +102,14 @@ fn claims_of(record: &Record, steps: &[StepRecord], found: &[Diagnosis]) -> Vec<
     claims
 }
 
+/// The rate of one step against the promise of its Record; none without a promise, and where nothing is promised for its load.
+pub fn of_rate(record: &Record, step: &StepRecord) -> Option<Claim> {
+    let claimed = record.claimed.as_ref()?;
+    let (conditions, diagnosis) = (record.conditions(step), diagnose::of_step(record, step));
+    let (conditions, diagnosis) = (&conditions, &diagnosis);
+    claim::Judge { record, claimed, conditions, step, diagnosis, beside: None }.rate()
+}
+
 /// The verdict that claims come to; `found` are diagnoses of the steps of a report.
 fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.

@@ -38,13 +38,34 @@ fn a_procedure_is_held_against_the_promise() {
     let run = |device: &str| {
         let suite =
             ["suite", "provider:gcp", "--simulate", device, "--size", "1g", "--promise", "gcp:pd-ssd"];
-        volproof(dir.path(), &[&suite[..], &["--volume-size", "10GiB", "--json", "r.json"]].concat())
+        let volume = ["--volume-size", "10GiB", "--judge-simulated", "--json", "r.json"];
+        volproof(dir.path(), &[&suite[..], &volume].concat())
     };
     // 6,000 + 30 x 10 IOPS are promised.
     let (code, out, err) = run("latency=1ms,iops-cap=200,bytes-cap=20MB");
     assert_eq!(code, Some(1), "{out}\n{err}");
     assert!(out.contains("FAIL") && out.contains("200 of 6,300 IOPS"), "{out}");
     assert!(out.contains("Benchmark Persistent Disk performance"), "{out}");
+}
+
+#[test]
+fn a_procedure_has_the_outcomes_and_the_reasons_of_the_verdict() {
+    let dir = tempfile::tempdir().unwrap();
+    let stops = "latency=200us,cap-period=10ms,iops-cap=4250,bytes-cap=215MB,stall-at=1s,stall-for=900ms,stall-every=2s";
+    let much = "latency=200us,iops-cap=50000,cap-period=1ms";
+    // A volume that is dead for 45 % of the time, and one that gives 22 times all that the type can give.
+    for (device, says) in
+        [(stops, "the volume delivered nothing"), (much, "was the right type and size named")]
+    {
+        let suite = ["suite", "provider:alibaba", "--runtime", "60s", "--simulate", device, "--offline"];
+        let promise = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"];
+        let (_, out, err) = volproof(dir.path(), &[&suite[..], &promise, &["--judge-simulated"]].concat());
+        let (_, random) =
+            out.split_once("cloud-disk-random-IOPS-randread").unwrap_or_else(|| panic!("{out}{err}"));
+        let words: Vec<&str> = random.split_whitespace().collect();
+        assert!(words.join(" ").contains(says), "{out}");
+        assert!(!out.contains("too near to decide") && !out.contains("PASS"), "{out}");
+    }
 }
 
 #[test]
