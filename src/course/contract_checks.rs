@@ -8,12 +8,14 @@ use super::suite_course::Finished;
 use super::{FinishedStep, caps, suites};
 use crate::catalogue::Promise;
 use crate::diagnose;
+use crate::hist::bucket;
 use crate::plan::{Pattern, Suite};
 use crate::record::{Claimed, Outcome, SuiteCheck};
 use crate::stats::burst::BurstSeen;
 use crate::stats::change::{self, Rule};
+use crate::stats::level::share_bounds;
 use crate::stats::moments::mean;
-use crate::stats::rate::per_second;
+use crate::stats::rate::{Estimate, per_second};
 use crate::stats::spread::quantile;
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
@@ -23,7 +25,8 @@ const EQUAL: f64 = 0.05;
 const FALL: f64 = 0.10;
 /// No elastic volume of the observation fell before it had taken this many times its capacity (C2).
 const NO_FALL_BEFORE: f64 = 2.55;
-/// A first pass that is slower than the second by this factor, or has a latency above `COLD_TAIL`, reads blocks that are still loaded.
+/// A first pass whose median is this many times that of the second, which has more reads above this many times the p99 of the second, or
+/// whose p99 is above `COLD_TAIL`, reads blocks that are still loaded.
 const COLD: f64 = 1.5;
 /// See [`COLD`].
 const COLD_TAIL: Nanos = Nanos::millis(100);
@@ -109,7 +112,10 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
             "C5",
             "shape of the budget",
             budget_shape(finished, promise, claimed.map_or(0.0, |c| c.tolerance)),
-            "the rate at a block size is min(A, B / block size), with A and B as promised",
+            match promise {
+                Some(_) => "the rate at a block size is min(A, B / block size), with A and B as promised",
+                None => "the rate at a block size is min(A, B / block size)",
+            },
             "the form in which providers promise IOPS and throughput (volproof promise)",
         ),
         check(
@@ -320,6 +326,11 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<Found, 
                 None => (Outcome::Inconclusive, format!("{seen}: name the type with --promise to judge it")),
             }
         }
+        None if let Some((outcome, seen)) = fallen(&step.bins) => match (outcome, has_burst) {
+            (Outcome::Fail, Some(false)) => (Outcome::Fail, format!("{seen}: the type promises no burst")),
+            (_, None) => (Outcome::Inconclusive, format!("{seen}: name the type with --promise to judge it")),
+            _ => (Outcome::Inconclusive, format!("{seen}: load it for longer")),
+        },
         None if step.step.runtime < CREDITS => (
             Outcome::Inconclusive,
             format!("no credits ended within {length}, which is less than {}", CREDITS.clock()),
@@ -330,6 +341,27 @@ fn credits(finished: &Finished<'_>, promise: Option<&Promise>) -> Result<Found, 
         ),
         None => (Outcome::Pass, format!("{} IOPS for {length}, without a fall", significant(step.iops))),
     })
+}
+
+/// The rate of the first fifth of a step against that of its last; none where it did not fall.
+fn fallen(bins: &[u64]) -> Option<Found> {
+    let fifth = bins.len() / 5;
+    let (first, last) = (Estimate::of(&bins[..fifth])?, Estimate::of(&bins[bins.len() - fifth..])?);
+    let share = |e: &Estimate| {
+        let error = e.interval.as_ref().map_or(f64::INFINITY, |i| i.standard_error_per_second);
+        error * quantile(0.975) / e.mean_per_second.max(1e-9)
+    };
+    let left = last.mean_per_second / first.mean_per_second.max(1e-9);
+    let error = left * share(&first).hypot(share(&last));
+    let seen = format!(
+        "{} IOPS in the first fifth of the time, {} IOPS in the last",
+        significant(first.mean_per_second),
+        significant(last.mean_per_second)
+    );
+    match decided(left >= 1.0 - EQUAL, left + error < 1.0 - EQUAL) {
+        Outcome::Pass => None,
+        outcome => Some((outcome, seen)),
+    }
 }
 
 /// The first pass over blocks against the second.
@@ -346,13 +378,23 @@ pub(super) fn first_touch(finished: &Finished<'_>) -> Result<Found, Found> {
     }
     let (cold, warm) = (median(first)?, median(second)?);
     let ratio = cold.0 as f64 / warm.0.max(1) as f64;
+    // Blocks that are still loaded may be few: the median does not move with them.
+    let limit = Nanos((tail(second).0 as f64 * COLD) as u64);
+    let above = |f: &FinishedStep| {
+        let slow = f.service.nonzero().filter(|(b, _)| *b > bucket(limit.0)).map(|(_, n)| n);
+        share_bounds(total(slow) as f64, f.service.count() as f64)
+    };
+    let ((low, high), (_, usual)) = (above(first), above(second));
+    let few = low > usual;
+    let share = if few { format!("at least {}", percent(low)) } else { format!("at most {}", percent(high)) };
     let observed = format!(
-        "{} blocks take {cold} at the first read and {warm} at the second (median); 99 % of them {} and {}",
+        "{} blocks take {cold} at the first read and {warm} at the second (median); 99 % of them {} and {}; {share} of all blocks take more than \
+         {limit} at their first read",
         grouped(first.service.count()),
         tail(first),
         tail(second)
     );
-    let slow = ratio > COLD || (tail(first) > COLD_TAIL && tail(second) <= COLD_TAIL);
+    let slow = ratio > COLD || few || (tail(first) > COLD_TAIL && tail(second) <= COLD_TAIL);
     // Other traffic may make a pass slow, but not fast.
     let spoilt = [first, second].into_iter().flat_map(|f| &f.spoilt_by).next();
     Ok(match (slow, spoilt) {

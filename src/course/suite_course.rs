@@ -196,7 +196,7 @@ fn sentence(answer: &SuiteAnswer) -> String {
         && let [check] = answer.checks.as_slice()
     {
         let word = match check.outcome {
-            Outcome::Pass => "The volume is loaded",
+            Outcome::Pass => "Nothing shows that blocks are still being loaded",
             Outcome::Fail => "The volume is still being loaded",
             Outcome::Inconclusive | Outcome::Invalid => "Not decided",
         };

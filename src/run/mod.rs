@@ -466,7 +466,8 @@ fn measure_and_publish(
         .map_err(|e| Failure::input(chain(&e)))?;
     let mut results = Results::open(output, &used)?;
     if !words.before.is_empty() && results.talks() {
-        print(&words.before)?;
+        // A result may go to a file as well: what cannot be printed is told at the end.
+        print(&words.before).ok();
     }
     if !job.is_simulated() {
         results.ui().say(&job.announcement());

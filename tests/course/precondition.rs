@@ -98,13 +98,31 @@ fn cold_reads_a_thousand_blocks_twice() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json"]);
     assert_eq!(code, Some(0), "{err}");
-    assert!(out.starts_with("time     1 s for 2 steps\n\nThe volume is loaded: "), "{out}");
-    assert!(out.contains("blocks take 1.00 ms at the first read"), "{out}");
+    let says = "time     1 s for 2 steps\n\nNothing shows that blocks are still being loaded: ";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&out).starts_with(&words(says)), "{out}");
+    assert!(words(&out).contains("blocks take 1.00 ms at the first read"), "{out}");
+    assert!(
+        words(&out).contains("at most 0.37 % of all blocks take more than 1.50 ms at their first read"),
+        "{out}"
+    );
     let record = record(dir.path());
     assert!(!record.plan.changes_data() && record.steps.len() == 2);
     let (code, _, err) = volproof(dir.path(), &["cold", "."]);
     assert_eq!(code, Some(2));
     assert!(err.contains("never cold"), "{err}");
+}
+
+#[test]
+fn a_full_standard_output_costs_no_measurement() {
+    let dir = tempfile::tempdir().unwrap();
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut cold = std::process::Command::new(env!("CARGO_BIN_EXE_volproof"));
+    cold.args(["cold", "--simulate", "latency=1ms", "--json", "r.json"]).current_dir(dir.path()).stdout(full);
+    let out = cold.output().unwrap();
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.code() == Some(1) && err.contains("standard output"), "{err}");
+    assert_eq!(record(dir.path()).steps.len(), 2);
 }
 
 #[test]
