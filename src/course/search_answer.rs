@@ -1,7 +1,7 @@
 //! The answer of a search for the highest load, from its finished steps, in one sentence and notes.
 
 use super::FinishedStep;
-use super::searching::{BEYOND, CEILING, LONGEST, named};
+use super::searching::{BEYOND, Bracket, CEILING, LONGEST, NARROW, named};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{LoadSearch, Step};
@@ -38,6 +38,28 @@ impl TypeBurst {
             None => "whose length is not published: give a longer --confirm".into(),
         };
         format!("the type has a baseline of {baseline} IOPS and a burst, {longer}")
+    }
+}
+
+/// How far a search came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Searched {
+    /// Loads are left to try between the one that holds and the one that is refused.
+    Partly,
+    /// The highest load that the depth allows holds.
+    ToTheEdge,
+    /// The bracket is narrow.
+    Wholly,
+}
+
+impl Searched {
+    fn of(bracket: &Bracket, most: Option<&FinishedStep>) -> Searched {
+        let high = bracket.refused.or(most.map(|f| f.iops * CEILING)).unwrap_or(f64::INFINITY);
+        match bracket.refused {
+            _ if high > bracket.holds * (1.0 + NARROW) => Searched::Partly,
+            None => Searched::ToTheEdge,
+            Some(_) => Searched::Wholly,
+        }
     }
 }
 
@@ -83,13 +105,14 @@ impl LoadSearch {
             trials,
             notes: Vec::new(),
         };
-        answer.notes = self.notes(&answer, most);
+        let end = Searched::of(&bracket, most);
+        answer.notes = self.notes(&answer, most, end);
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
-        answer.sentence = self.sentence(&answer, unloaded.outcome);
+        answer.sentence = self.sentence(&answer, unloaded.outcome, end);
         Some(answer)
     }
 
-    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome) -> String {
+    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome, end: Searched) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
         let rate = |r: f64| if r < 100.0 { significant(r) } else { grouped(r.round() as u64) };
         let alone = answer.unloaded_ns.unwrap_or_default();
@@ -106,7 +129,8 @@ impl LoadSearch {
                     let why = if failed { "already exceeds it" } else { "is not shown to keep it" };
                     format!("No load was found with a {limit}: {} IOPS {why}.", rate(refused))
                 }
-                None => "No load has been tried yet.".into(),
+                None if answer.trials.is_empty() => "No load has been tried yet.".into(),
+                None => "No load is decided: the search was not finished.".into(),
             };
         };
         let sure = match answer.confirmed_ns {
@@ -124,6 +148,12 @@ impl LoadSearch {
                 rate(holds),
                 rate(refused)
             ),
+            None if end == Searched::Partly => {
+                format!(
+                    "{} IOPS keeps a {limit} ({sure}), and more may keep it too: the search was not finished",
+                    rate(holds)
+                )
+            }
             None => format!(
                 "{} IOPS keeps a {limit} ({sure}), and more may keep it too: it is all that the depth of the search allows",
                 rate(holds)
@@ -139,7 +169,7 @@ impl LoadSearch {
         text + "."
     }
 
-    fn notes(&self, answer: &LoadAnswer, most: Option<&FinishedStep>) -> Vec<String> {
+    fn notes(&self, answer: &LoadAnswer, most: Option<&FinishedStep>, end: Searched) -> Vec<String> {
         let mut notes = Vec::new();
         let Some(most) = most else { return notes };
         if !answer.monotone {
@@ -149,7 +179,7 @@ impl LoadSearch {
                     .into(),
             );
         }
-        if answer.refused_per_second.is_none() && answer.holds_per_second.is_some() {
+        if end == Searched::ToTheEdge {
             notes.push(format!(
                 "the most lies at the edge of the range: give --iodepth above {} or more --numjobs",
                 self.base.iodepth

@@ -16,7 +16,7 @@ use crate::stats::percentile::{effective_samples_above, pooled};
 use crate::unit::{Nanos, total};
 
 /// The bracket is narrow enough when its ends differ by this share.
-const NARROW: f64 = 0.01;
+pub(super) const NARROW: f64 = 0.01;
 /// No load is tried above this multiple of the closed loop's rate.
 pub(super) const CEILING: f64 = 1.1;
 /// The search ends without an answer when loads down to this share of the closed loop's rate are refused.

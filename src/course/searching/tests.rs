@@ -255,6 +255,21 @@ fn a_budget_ends_the_search_with_what_it_has() {
 }
 
 #[test]
+fn a_search_that_was_cut_short_is_at_no_edge() {
+    let (search, mut queue) = (search(ResponseFigure::P99, 30.0), QueuePlayed::new(16, 0.010, false, 1));
+    let mut finished: Vec<FinishedStep> = Vec::new();
+    // One request, the closed loop, and the first trial, which holds.
+    while finished.len() < 3 {
+        let step = search.next(&finished).unwrap();
+        finished.push(queue.play(&step));
+    }
+    let Some(CourseAnswer::Load(answer)) = search.answer(&finished, None) else { panic!("no answer") };
+    assert!(answer.holds_per_second.is_some() && answer.refused_per_second.is_none(), "{answer:?}");
+    assert!(answer.sentence.contains("the search was not finished"), "{}", answer.sentence);
+    assert!(!answer.sentence.contains("depth") && answer.notes.is_empty(), "{answer:?}");
+}
+
+#[test]
 fn a_percentile_that_no_trial_can_show_is_refused_with_its_time() {
     let (answer, finished) =
         play(&search(ResponseFigure::P999, 60_000.0), &mut QueuePlayed::new(1, 1.0, false, 2));
