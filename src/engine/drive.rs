@@ -423,7 +423,10 @@ mod tests {
         let (release, held) = channel::<()>();
         let held = Arc::new(Mutex::new(held));
         let worker = held.clone();
-        let make = move |_| Ok(worker.lock().unwrap().recv().unwrap());
+        let make = move |_| {
+            worker.lock().unwrap().recv().unwrap();
+            Ok(())
+        };
         let mut looks = 0;
         let outcome = set_up_with(make, &mut |w| {
             assert_eq!(w.elapsed, None, "no load has begun");

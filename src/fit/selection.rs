@@ -139,20 +139,26 @@ impl FromStr for FitRequest {
                 grade: Grade::Minimum,
                 scale: BTreeMap::new(),
             };
+            let mut graded = false;
             for word in words {
                 if let Some(grade) = Grade::ALL.into_iter().find(|grade| grade.name() == word) {
-                    one.grade = grade;
+                    if graded {
+                        return Err(SelectionError(format!("{}: two grades; name one", one.id)));
+                    }
+                    (one.grade, graded) = (grade, true);
                 } else if let Some((name, value)) = word.split_once('=') {
                     let value: f64 = value.trim().parse().map_err(|_| {
                         SelectionError(format!("{}: '{value}' is no number for {name}", one.id))
                     })?;
                     if !(value > 0.0 && value <= 1e6) {
                         return Err(SelectionError(format!(
-                            "{}: {name}={value} is outside 0 to 1,000,000",
+                            "{}: {name}={value} is outside what can be: above 0, at most 1,000,000",
                             one.id
                         )));
                     }
-                    one.scale.insert(name.trim().into(), value);
+                    if one.scale.insert(name.trim().into(), value).is_some() {
+                        return Err(SelectionError(format!("{}: {} is given twice", one.id, name.trim())));
+                    }
                 } else {
                     return Err(SelectionError(format!(
                         "{}: '{word}' is neither a grade (minimum, recommended, heavy) nor a parameter such as vcpus=8",
@@ -319,6 +325,8 @@ mod tests {
         assert_eq!(told("cockroachdb"), "cockroachdb depends on vcpus: write cockroachdb:vcpus=8");
         assert!(told("etcd:vcpus=8").contains("no parameter 'vcpus'"));
         assert!(told("etcd:great").contains("neither a grade"));
+        assert!(told("etcd:heavy:minimum").contains("two grades"));
+        assert!(told("cockroachdb:vcpus=8:vcpus=9").contains("vcpus is given twice"));
         assert!(told("cockroachdb:vcpus=none").contains("no number"));
         assert!(told("cockroachdb:vcpus=-1").contains("outside"));
         assert!(told("etcd,etcd").contains("twice"));

@@ -63,8 +63,14 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = judged.iter().flat_map(|v| &v.claims);
     let ratio = |c: &crate::record::Claim| {
-        let labels =
+        let mut labels =
             format!("{},{}", label("step", &c.step), label("metric", &c.metric.name().to_lowercase()));
+        // Several needs may ask for one figure of one step.
+        if let Some(need) = &c.need {
+            let (application, grade) =
+                (label("application", &need.application), label("grade", need.grade.name()));
+            labels += &format!(",{application},{grade},{}", label("figure", &need.figure));
+        }
         (with(&labels), c.ratio)
     };
     let complete = f64::from(u8::from(record.state == State::Complete));

@@ -100,3 +100,15 @@ fn files_for_monitoring_keep_the_rules_of_their_readers() {
     }
     assert!(read >= 30, "{read} reports were read");
 }
+
+/// Two grades of an application may ask for one figure of one step.
+#[test]
+fn files_of_needs_keep_the_rules_too() {
+    let bench = Bench::new();
+    let fit = ["fit", "--simulate", "latency=1ms", "--for", "etcd:heavy,milvus", "--runtime", "60s"];
+    let files = ["--judge-simulated", "--openmetrics", "m.prom", "--junit", "j.xml"];
+    bench.run(&[&fit[..], &files].concat());
+    let text = |file: &str| std::fs::read_to_string(bench.path().join(file)).unwrap();
+    hold_metrics(&text("m.prom"), "needs");
+    hold_junit(&text("j.xml"), "needs");
+}

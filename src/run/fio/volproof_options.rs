@@ -27,7 +27,7 @@ pub struct VolproofOptions {
 pub const HELP: &str = "
 volproof's own, beside fio's:
   --destroy=SERIAL\tOverwrite the block device with this serial, and no other
-  --overwrite=shared\tOverwrite also files that others have open or locked, or that have other names
+  --overwrite=shared\tOverwrite also files in use, locked or with other names
   --record=FILE\t\tWrite volproof's Record of the run here
   --simulate=KEY=VALUE,...\tPlay a device in virtual time
   --tune\t\tSet the kernel's knobs for the devices, and put them back
