@@ -34,6 +34,13 @@ const WHOLE: f64 = 0.75;
 /// Completions that come independently of each other leave a gap of (ln n + this) / rate once in 20 runs.
 const BY_CHANCE: f64 = 3.0;
 
+/// Gaps of a length and more are no chance where they are this many times as many as it gives.
+const TIMES_CHANCE: f64 = 4.0;
+/// So few gaps are left to the longest gap that chance explains.
+const FEW: usize = 20;
+/// A quota is handed out at once: its completions touch no more bins than it fills, and those that it begins and ends within.
+const STRADDLED: f64 = 2.0;
+
 /// Bins with completions and the gap after them; the first cycle may be a gap alone.
 #[derive(Clone, Debug)]
 struct Cycle {
@@ -58,6 +65,11 @@ impl Cycle {
     /// How long the cycle completed I/Os, in bins: as the fullest bin did.
     fn busy(&self) -> f64 {
         if self.most == 0 { 0.0 } else { self.ios as f64 / self.most as f64 }
+    }
+
+    /// Bins with completions, however few.
+    fn active(&self) -> f64 {
+        (self.gap.start - self.start) as f64
     }
 }
 
@@ -109,8 +121,9 @@ impl Gaps {
     }
 
     fn long(&self) -> impl Iterator<Item = &Cycle> {
-        let explained = self.by_chance();
-        self.cycles.iter().filter(move |c| c.silence() >= SHORTEST && c.silence() > explained)
+        let (explained, many) = (self.by_chance(), self.too_many());
+        let unlikely = move |silence: f64| silence > explained || many.is_some_and(|many| silence >= many);
+        self.cycles.iter().filter(move |c| c.silence() >= SHORTEST && unlikely(c.silence()))
     }
 
     /// Share of the time that longer gaps take.
@@ -124,6 +137,20 @@ impl Gaps {
         let ios: u64 = self.cycles.iter().fold(0, |sum, c| sum.saturating_add(c.ios));
         let rate = ios as f64 / (self.bins as f64 - silent).max(1.0);
         if ios == 0 { 0.0 } else { ((ios as f64).ln() + BY_CHANCE) / rate }
+    }
+
+    /// The shortest gap, in bins, that comes far more often than chance explains, although one such gap may be chance: requests that complete
+    /// independently of each other leave e^(-rate * length) of all gaps as long as that.
+    fn too_many(&self) -> Option<f64> {
+        let ios = self.cycles.iter().fold(0u64, |sum, c| sum.saturating_add(c.ios)) as f64;
+        let rate = ios / self.bins.max(1) as f64;
+        let mut lengths: Vec<f64> = self.cycles.iter().map(Cycle::silence).collect();
+        lengths.sort_by(|a, b| b.total_cmp(a));
+        let counted = lengths.iter().enumerate().skip(FEW);
+        let beyond = |(i, length): &(usize, &f64)| {
+            **length >= SHORTEST && (i + 1) as f64 > TIMES_CHANCE * ios * (-rate * **length).exp()
+        };
+        counted.filter(beyond).map(|(_, length)| *length).last()
     }
 
     /// When the gaps begin and end, in bins, where the run has them all the time and neither a slow device nor a quota explains them;
@@ -158,8 +185,8 @@ impl Gaps {
     fn is_quota(&self) -> bool {
         let distances = self.distances();
         let of = |figure: fn(&Cycle) -> f64| median(&self.cycles.iter().map(figure).collect::<Vec<_>>());
-        let (Some(period), Some(busy), Some(most)) =
-            (median(&distances), of(Cycle::busy), of(|c| c.most as f64))
+        let (Some(period), Some(busy), Some(active), Some(most)) =
+            (median(&distances), of(Cycle::busy), of(Cycle::active), of(|c| c.most as f64))
         else {
             return false;
         };
@@ -167,6 +194,7 @@ impl Gaps {
         let unheld = most * self.quick_ns >= UNHELD * self.in_flight * GRID.0 as f64 || self.quick_ns == 0.0;
         regular >= REGULAR * distances.len() as f64
             && period <= QUOTA
+            && active <= busy + STRADDLED
             && (busy <= ONE_BIN || busy <= OPEN * period && unheld)
     }
 }
@@ -212,5 +240,34 @@ impl Edges<'_> {
         let (n, sum) = (*self.ios.get(bin)? as f64, *self.latency_ns.get(bin)? as f64 / GRID.0 as f64);
         let waiting = self.in_flight.get(bin)?.clamp(1.0, n.max(1.0));
         Some((sum - (n - waiting) * self.median) / waiting - self.median)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BINS: usize = 3000;
+
+    fn stalls(ios: Vec<u64>) -> usize {
+        let load = LoadGrid {
+            in_flight: vec![32.0; ios.len()],
+            ios,
+            median_ns: 1.6e9,
+            quick_ns: 1.2e9,
+            ..LoadGrid::default()
+        };
+        load.events().len()
+    }
+
+    #[test]
+    fn chance_explains_one_gap_and_not_one_in_every_second() {
+        // 32 large requests in flight at 20 a second, of a volume that stops in each second: what waited completes at once.
+        let cycle = [9, 2, 2, 2, 2, 2, 1, 0, 0, 0];
+        let stopping: Vec<u64> = (0..BINS).map(|i| cycle[i % cycle.len()]).collect();
+        assert_eq!(stalls(stopping), BINS / cycle.len());
+        // The same rate with one such gap.
+        let once = (0..BINS).map(|i| if (1500..1503).contains(&i) { 0 } else { 2 }).collect();
+        assert_eq!(stalls(once), 0);
     }
 }
