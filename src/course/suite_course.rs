@@ -205,8 +205,8 @@ fn sentence(answer: &SuiteAnswer) -> String {
     let with = |outcome: Outcome| -> Vec<&str> {
         answer.checks.iter().filter(|c| c.outcome == outcome).map(|c| c.code.as_str()).collect()
     };
-    let (passed, failed, open) =
-        (with(Outcome::Pass).len(), with(Outcome::Fail), with(Outcome::Inconclusive));
+    let (passed, failed) = (with(Outcome::Pass).len(), with(Outcome::Fail));
+    let open = [with(Outcome::Inconclusive), with(Outcome::Invalid)].concat();
     if answer.checks.is_empty() {
         let best = answer.points.iter().max_by(|a, b| a.point.iops.total_cmp(&b.point.iops));
         let most = best.map_or(String::new(), |p| {

@@ -66,6 +66,13 @@ fn a_procedure_has_the_outcomes_and_the_reasons_of_the_verdict() {
         assert!(words.join(" ").contains(says), "{out}");
         assert!(!out.contains("too near to decide") && !out.contains("PASS"), "{out}");
     }
+    let suite = ["suite", "provider:alibaba", "--runtime", "60s", "--simulate", stops, "--offline"];
+    let (code, out, _) = volproof(
+        dir.path(),
+        &[&suite[..], &["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"]].concat(),
+    );
+    assert!(code == Some(6) && out.contains("the device was simulated"), "{code:?} {out}");
+    assert!(out.contains("are not decided"), "{out}");
 }
 
 #[test]
