@@ -121,7 +121,7 @@ pub struct Summary {
     pub jobs: Option<f64>,
     /// Flushes between the I/Os.
     pub flushes: Option<Flushes>,
-    /// Samples of the rate over time: standard deviation over mean, and how many there are.
+    /// Samples of the rate over time, where a report tells them: the standard deviation over the rate, at most, and how many there are.
     pub samples: Option<(f64, u64)>,
     /// The promise, where there is one.
     pub promised: Option<Promised>,

@@ -61,9 +61,7 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
             .sync
             .as_ref()
             .map(|s| Flushes { count: s.count.get().map(|n| n as f64), mean_ns: s.latency.mean }),
-        samples: one
-            .and_then(|f| f.rate_spread.as_ref())
-            .map(|s| (s.deviation / s.mean, s.samples.get().unwrap_or(0))),
+        samples: told.spread_of_rate(),
         promised: None,
     }
 }

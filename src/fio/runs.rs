@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::output::{Latency, Output, OutputRow, Stats};
+use super::output::{Latency, Output, OutputRow, Samples, Stats};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
 
@@ -166,7 +166,22 @@ fn stats(parts: &[&Stats]) -> Stats {
         slat: latency(&|s| s.slat.as_ref()),
         clat: latency(&|s| s.clat.as_ref()),
         lat: latency(&|s| s.lat.as_ref()),
+        bandwidth_samples: parts.iter().map(|s| s.bandwidth_samples).collect::<Option<Vec<_>>>().map(of_jobs),
         ..Stats::default()
+    }
+}
+
+/// Samples of the rates of several jobs, added up as fio does with `group_reporting`: the deviation is that of one job.
+fn of_jobs(parts: Vec<Samples>) -> Samples {
+    let sum = |of: fn(&Samples) -> f64| parts.iter().map(of).sum::<f64>();
+    Samples {
+        min: sum(|s| s.min),
+        max: sum(|s| s.max),
+        share: None,
+        terse_share: None,
+        mean: sum(|s| s.mean),
+        deviation: (sum(|s| s.deviation.powi(2)) / parts.len() as f64).sqrt(),
+        samples: parts.iter().map(|s| s.samples).sum(),
     }
 }
 

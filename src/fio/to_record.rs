@@ -78,7 +78,7 @@ fn empty(output: &Output, form: ReportForm) -> Record {
 fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> ReportedStep {
     let conditions = job_conditions::of(output, job);
     let block = conditions.single_block();
-    let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block));
+    let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block, job.members));
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
     ReportedStep {
         name: job.name.clone(),
@@ -98,7 +98,7 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),
-        mixed: job.mixed.as_ref().map(|s| figures(s, block)),
+        mixed: job.mixed.as_ref().map(|s| figures(s, block, job.members)),
         sync: sync(job),
         bands: bands(job),
         device: alone.then(|| device(output, &conditions)).flatten(),
@@ -122,7 +122,7 @@ fn host(name: &str, rows: &[&OutputRow]) -> ReportedHost {
     }
 }
 
-fn figures(s: &Stats, block: Option<Bytes>) -> ReportedFigures {
+fn figures(s: &Stats, block: Option<Bytes>, jobs: u32) -> ReportedFigures {
     let seconds = s.runtime.as_seconds();
     let positive = |x: f64| Some(x).filter(|x| *x > 0.0);
     // fio cuts a rate to a whole number in text; bytes and time say more of a low one.
@@ -155,11 +155,11 @@ fn figures(s: &Stats, block: Option<Bytes>) -> ReportedFigures {
         submission: told(&s.slat),
         completion: told(&s.clat),
         total: told(&s.lat),
-        rate_spread: s.bandwidth_samples.filter(|b| b.mean > 0.0).map(|b| spread(&b, s.runtime)),
+        rate_spread: s.bandwidth_samples.filter(|b| b.mean > 0.0).map(|b| spread(&b, s.runtime, jobs)),
     }
 }
 
-fn spread(s: &Samples, runtime: Nanos) -> RateSpread {
+fn spread(s: &Samples, runtime: Nanos, jobs: u32) -> RateSpread {
     RateSpread {
         min: s.min,
         max: s.max,
@@ -168,7 +168,11 @@ fn spread(s: &Samples, runtime: Nanos) -> RateSpread {
         samples: match s.samples {
             Some(n) => n.into(),
             None => {
-                Known::assumed((runtime.as_seconds() * 2.0) as u64, "two samples a second, fio's default")
+                let samples = (runtime.as_seconds() * 2.0) as u64;
+                Known::assumed(
+                    samples.saturating_mul(jobs.max(1).into()),
+                    "two samples a second, fio's default",
+                )
             }
         },
     }

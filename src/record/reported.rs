@@ -14,6 +14,8 @@ use crate::unit::{Bytes, Nanos};
 
 /// Directions of one run whose times differ by less than this ran for the same time.
 const EVEN: f64 = 0.98;
+/// With so many I/Os a sample in the mean, chance leaves hardly one in a thousand without any.
+const FILLED: f64 = 8.0;
 
 /// The report that a Record was made of.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -289,7 +291,8 @@ pub struct ReportedLatency {
     pub percentiles: BTreeMap<String, Nanos>,
 }
 
-/// How a rate spread over time, where the report has no samples but says what they came to. Bytes a second.
+/// How a rate spread over time, where the report has no samples but says what they came to. Bytes a second. Of several jobs: least, most and
+/// mean are those of the jobs added up, the deviation is that of one job, and the samples are those of all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateSpread {
@@ -408,6 +411,36 @@ impl ReportedStep {
         let times: Vec<Nanos> = self.parts().iter().filter_map(|(_, f)| f.runtime.get()).collect();
         let (least, most) = (times.iter().min(), times.iter().max());
         least.zip(most).is_some_and(|(least, most)| (least.0 as f64) < EVEN * most.0 as f64)
+    }
+
+    /// How samples of the rate of all directions and jobs together spread at most: the standard deviations added up over the rate, and how
+    /// many samples there are of each. None where a direction that moved something does not tell its spread.
+    pub fn spread_of_rate(&self) -> Option<(f64, u64)> {
+        let jobs = u64::from(self.conditions.jobs.get().unwrap_or(self.rows).max(1));
+        let (mut deviation, mut samples) = (0.0, u64::MAX);
+        for (_, figures) in self.parts() {
+            let spread = figures.rate_spread.as_ref()?;
+            deviation += jobs as f64 * spread.deviation;
+            samples = samples.min(spread.samples.get()? / jobs);
+        }
+        let rate = self.sum_of_rates(|f| f.bytes_per_second.get())?;
+        Some((deviation / rate, samples)).filter(|_| samples > 1)
+    }
+
+    /// Share of the time in which some direction has no sample of its rate: fio takes none where nothing completed, so that the mean of the
+    /// samples exceeds the rate by that share. None where samples hold so few I/Os that some have none by chance.
+    pub fn unsampled_share(&self) -> Option<f64> {
+        let share = |f: &ReportedFigures| {
+            let spread = f.rate_spread.as_ref()?;
+            let filled = f.count() >= FILLED * spread.samples.get()? as f64;
+            Some(1.0 - f.bytes_per_second.get()? / spread.mean).filter(|_| filled)
+        };
+        self.parts().iter().filter_map(|(_, f)| share(f)).max_by(f64::total_cmp)
+    }
+
+    /// A direction tells how its rate spread.
+    pub fn tells_spread(&self) -> bool {
+        self.parts().iter().any(|(_, f)| f.rate_spread.is_some())
     }
 
     /// How long its longest direction took.

@@ -117,7 +117,7 @@ impl Judge<'_> {
             return None;
         }
         match &self.step.reported {
-            Some(_) => self.latency_of_mean(promised),
+            Some(told) => self.latency_of_mean(told, promised),
             None => self.latency_of_samples(promised),
         }
     }

@@ -33,11 +33,14 @@ impl Judge<'_> {
         let (least, most) =
             (pick(rates.least.iops, rates.least.bytes), pick(rates.most.iops, rates.most.bytes));
         let limit = least * (1.0 - self.claimed.tolerance);
-        let bounds = spread(told).map(|(spread, n)| {
+        let bounds = s.samples.map(|(spread, n)| {
             let half = STUDENT * spread * measured / (n as f64 / DEPENDENT).max(1.0).sqrt();
             ((measured - half).max(0.0), measured + half)
         });
-        let (low, high) = bounds.unwrap_or((measured, measured));
+        // A report that tells how a part of the rate spread says nothing of the whole; one of a tool that tells no spread has its mean alone.
+        let partly = bounds.is_none() && told.tells_spread();
+        let unbound = if partly { (0.0, f64::INFINITY) } else { (measured, measured) };
+        let (low, high) = bounds.unwrap_or(unbound);
         let window = s.window?;
         let mut more = None;
         let (outcome, reason) = if window < QUOTABLE {
@@ -60,14 +63,19 @@ impl Judge<'_> {
                     let reason = "the report tells only the sum of several volumes, one of which may fall short: measure each by itself";
                     (Outcome::Inconclusive, reason.into())
                 }
-                None => (Outcome::Pass, String::new()),
+                None => self.unless_it_stood_still(told, &s),
             }
         } else if high < limit {
             let owner = rates.least.binding.owner();
             (Outcome::Fail, format!("less than the {owner} cap"))
         } else {
             more = Some(ENOUGH.as_seconds().max(window.as_seconds()) as u64);
-            let reason = "the figure lies too near to the limit for what the report tells of its spread";
+            let reason = match partly {
+                true => {
+                    "the report does not tell how the whole rate spread over time, without which it decides nothing"
+                }
+                false => "the figure lies too near to the limit for what the report tells of its spread",
+            };
             (Outcome::Inconclusive, reason.into())
         };
         let found = finding(measured, limit, bounds, more);
@@ -84,14 +92,37 @@ impl Judge<'_> {
         targets > 1 && self.claimed.promise.volumes.len() > 1
     }
 
+    /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
+    fn unless_it_stood_still(&self, told: &ReportedStep, s: &Summary) -> (Outcome, String) {
+        let seconds = s.window.unwrap_or_default().as_seconds();
+        let allowed = self.claimed.tolerance;
+        // Where requests wait in a queue, all of them take long.
+        let beyond = |max: &Nanos| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9 > allowed * seconds;
+        let hole = if let Some(longest) = s.max.filter(beyond) {
+            let share = significant(100.0 * longest.as_seconds() / seconds);
+            format!(
+                "the longest I/O took {longest}, {share} % of the run, in which the volume may have delivered nothing"
+            )
+        } else if let Some(share) = told.unsampled_share().filter(|share| *share > allowed) {
+            let share = significant(100.0 * share);
+            format!(
+                "for {share} % of the time the report has no sample of the rate, as where nothing completed"
+            )
+        } else {
+            return (Outcome::Pass, String::new());
+        };
+        let advice = "find out why, or run it again to see whether it happens again";
+        (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
+    }
+
     /// The mean latency as the report tells it.
-    pub(super) fn latency_of_mean(&self, promised: Nanos) -> Option<Claim> {
+    pub(super) fn latency_of_mean(&self, told: &ReportedStep, promised: Nanos) -> Option<Claim> {
         let s = self.summary();
         let (measured, promised) = (s.mean_ns?, promised.0 as f64);
         let limit = promised * (1.0 + self.claimed.tolerance);
         let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
-            (true, false) => (Outcome::Pass, String::new()),
+            (true, false) => self.unless_it_stood_still(told, &s),
             (false, false) => (Outcome::Fail, SLOW_ALONE.into()),
         };
         let mut claim =
@@ -133,13 +164,6 @@ impl Judge<'_> {
         let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
         found.command().cloned()
     }
-}
-
-/// How samples of the rate of one job and direction spread: standard deviation over mean, and how many there are.
-fn spread(told: &ReportedStep) -> Option<(f64, u64)> {
-    let [(_, figures)] = told.parts()[..] else { return None };
-    let spread = figures.rate_spread.as_ref().filter(|_| told.conditions.jobs.get() == Some(1))?;
-    Some((spread.deviation / spread.mean, spread.samples.get()?)).filter(|(_, n)| *n > 1)
 }
 
 pub(super) fn finding(

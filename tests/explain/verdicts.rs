@@ -151,6 +151,84 @@ fn jobs_of_fio_are_not_judged_by_a_part_of_what_the_volume_did() {
     assert!(text.contains("together 1,468 IOPS"), "{text}");
 }
 
+/// The figures of a direction in a report of fio over 300 s.
+struct Reported {
+    iops: u64,
+    /// The longest latency, milliseconds.
+    longest: u64,
+    /// Mean and standard deviation of the samples of the rate, in I/Os a second, and how many there are.
+    samples: (u64, u64, u64),
+}
+
+impl Reported {
+    fn json(&self) -> String {
+        let Reported { iops, longest, samples: (mean, deviation, samples) } = self;
+        format!(
+            r#"{{"io_bytes":{},"bw_bytes":{},"iops":{iops},"runtime":300000,"total_ios":{},"short_ios":0,"drop_ios":0,
+            "lat_ns":{{"min":210000,"max":{longest}000000,"mean":14000000.0,"stddev":1000.0,"N":{}}},
+            "bw_min":0,"bw_max":{},"bw_agg":100.0,"bw_mean":{},"bw_dev":{},"bw_samples":{samples}}}"#,
+            iops * 300 * 4096,
+            iops * 4096,
+            iops * 300,
+            iops * 300,
+            mean * 8,
+            mean * 4,
+            deviation * 4
+        )
+    }
+}
+
+#[test]
+fn a_report_passes_where_its_spread_and_its_longest_latency_allow_it() {
+    let folder = Folder::new("spread");
+    std::fs::write(folder.0.join("lab.toml"), LAB.replace("iops = 0", "iops = 2280")).unwrap();
+    let judged = |jobs: u32, directions: &[(&str, Reported)]| {
+        let figures: Vec<String> =
+            directions.iter().map(|(name, figures)| format!("\"{name}\":{}", figures.json())).collect();
+        let rw = if figures.len() > 1 { "randrw" } else { "randread" };
+        let depth = 32 / jobs;
+        let report = format!(
+            r#"{{"fio version":"fio-3.36","jobs":[{{"jobname":"a","groupid":0,"error":0,"elapsed":301,"job options":{{"rw":"{rw}","bs":"4k",
+            "direct":"1","ioengine":"libaio","iodepth":"{depth}","numjobs":"{jobs}","group_reporting":"1","filename":"/dev/vdb","time_based":"1",
+            "runtime":"300"}},{},"usr_cpu":3.0,"sys_cpu":9.0}}]}}"#,
+            figures.join(",")
+        );
+        std::fs::write(folder.0.join("fio.json"), report).unwrap();
+        let promise =
+            ["--promise", "alibaba:lab", "--volume-size", "50GiB", "--catalog", "lab.toml", "--json"];
+        let (_, text) = volproof(&folder.0, &[&["verdict", "fio.json"][..], &promise].concat());
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+        let claim = &value["verdict"]["claims"][0];
+        let of = |key: &str| claim[key].as_str().unwrap_or_default().to_string();
+        (of("outcome"), of("reason"))
+    };
+    let even = |iops: u64| Reported { iops, longest: 20, samples: (iops, iops / 100, 600) };
+    let mix = |change: &dyn Fn(Reported) -> Reported| {
+        judged(1, &[("read", change(even(1600))), ("write", change(even(690)))])
+    };
+    assert_eq!(mix(&|f| f), ("pass".into(), String::new()));
+    let near = "the figure lies too near to the limit for what the report tells of its spread";
+    let spread = |f: Reported| Reported { samples: (f.iops, f.iops * 9 / 10, 600), ..f };
+    assert_eq!(mix(&spread), ("inconclusive".into(), near.into()));
+    // The samples of one direction alone.
+    let (outcome, reason) =
+        judged(1, &[("read", even(1600)), ("write", Reported { samples: (0, 0, 0), ..even(690) })]);
+    assert_eq!(outcome, "inconclusive");
+    insta::assert_snapshot!(reason, @"the report does not tell how the whole rate spread over time, without which it decides nothing");
+    // Four jobs whose deviations are those of one job.
+    let jobs =
+        |deviation: u64| judged(4, &[("read", Reported { samples: (2290, deviation, 2400), ..even(2290) })]);
+    assert_eq!(jobs(10).0, "pass");
+    assert_eq!(jobs(300), ("inconclusive".into(), near.into()));
+    // A fifth of the run in one I/O; without it, samples that are missing for as long.
+    let held =
+        |longest: u64| judged(1, &[("read", Reported { longest, samples: (2988, 100, 480), ..even(2400) })]);
+    insta::assert_snapshot!(held(60_000).1, @"the mean is met, but the longest I/O took 60.0 s, 20.0 % of the run, in which the volume may have delivered nothing: find out why, or run it again to see whether it happens again");
+    insta::assert_snapshot!(held(2_000).1, @"the mean is met, but for 19.7 % of the time the report has no sample of the rate, as where nothing completed: find out why, or run it again to see whether it happens again");
+    assert_eq!(held(60_000).0, "inconclusive");
+    assert_eq!(judged(1, &[("read", Reported { longest: 2_000, ..even(2400) })]).0, "pass");
+}
+
 #[test]
 fn runs_that_end_early_and_runs_without_a_promise_hold_findings_too() {
     let folder = Folder::new("early");
