@@ -41,7 +41,7 @@ pub struct SuiteCheck {
     pub code: String,
     /// The subject of the check.
     pub subject: String,
-    /// PASS, FAIL or INCONCLUSIVE.
+    /// PASS, FAIL, INCONCLUSIVE or INVALID.
     pub outcome: Outcome,
     /// The figures that decide.
     pub observed: String,
