@@ -167,7 +167,7 @@ fn the_answer_in_every_form() {
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     let junit = read("j.xml");
     assert!(junit.contains("tests=\"3\" failures=\"1\""), "{junit}");
-    assert!(junit.contains("flushes a second for etcd (heavy) in etcd-wal"), "{junit}");
+    assert!(junit.contains("flushes a second for etcd (heavy), heavy in etcd-wal"), "{junit}");
     assert!(read("p.html").contains("p99 of flushes for etcd (heavy)"));
     assert!(read("t.md").contains("FAIL") && read("m.prom").contains("volproof_verdict_exit_code"));
     let (code, line, _) = volproof(dir.path(), &["show", "r.json", "-q"]);
