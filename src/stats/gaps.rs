@@ -150,7 +150,7 @@ impl Gaps {
         let beyond = |(i, length): &(usize, &f64)| {
             **length >= SHORTEST && (i + 1) as f64 > TIMES_CHANCE * ios * (-rate * **length).exp()
         };
-        counted.filter(beyond).map(|(_, length)| *length).last()
+        counted.filter(beyond).map(|(_, length)| *length).next_back()
     }
 
     /// When the gaps begin and end, in bins, where the run has them all the time and neither a slow device nor a quota explains them;
