@@ -114,6 +114,24 @@ pub struct SweepPoint {
     pub spoilt_by: Vec<String>,
 }
 
+impl SweepPoint {
+    /// Its value on an axis: bytes, percent of reads, jobs, or depth.
+    pub fn on(&self, axis: AxisOption) -> u64 {
+        match axis {
+            AxisOption::Bs => self.block_bytes.0,
+            AxisOption::Rwmix => u64::from(self.reads_percent.unwrap_or_default()),
+            AxisOption::Numjobs => u64::from(self.numjobs),
+            AxisOption::Iodepth => u64::from(self.iodepth),
+        }
+    }
+
+    /// Its place on some axes, in words: `4 KiB, depth 32`.
+    pub fn place<'a>(&self, axes: impl IntoIterator<Item = &'a AxisOption>) -> String {
+        let words = axes.into_iter().map(|axis| axis.words(self.on(*axis)));
+        words.collect::<Vec<_>>().join(", ")
+    }
+}
+
 /// The effect of depth, the other options being fixed. Depths are of all jobs together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -114,21 +114,6 @@ fn of_answer(sweep: &SweepAnswer) -> String {
     out
 }
 
-/// The values of a point on the axes of its sweep.
-fn place(axes: &[AxisOption], point: &SweepPoint) -> String {
-    let words = axes.iter().map(|axis| axis.words(value(*axis, point)));
-    words.collect::<Vec<_>>().join(", ")
-}
-
-fn value(axis: AxisOption, point: &SweepPoint) -> u64 {
-    match axis {
-        AxisOption::Bs => point.block_bytes.0,
-        AxisOption::Rwmix => u64::from(point.reads_percent.unwrap_or_default()),
-        AxisOption::Numjobs => u64::from(point.numjobs),
-        AxisOption::Iodepth => u64::from(point.iodepth),
-    }
-}
-
 fn interval(low: Option<f64>, high: Option<f64>) -> String {
     match low.zip(high) {
         Some((low, high)) => format!("{} .. {}", significant(low), significant(high)),
@@ -141,7 +126,7 @@ fn points(sweep: &SweepAnswer) -> String {
     let rows = sweep.points.iter().map(|p| {
         let mark = if p.spoilt_by.is_empty() { "" } else { "! " };
         vec![
-            format!("{mark}{}", place(&sweep.axes, p)),
+            format!("{mark}{}", p.place(&sweep.axes)),
             significant(p.iops),
             interval(p.iops_low, p.iops_high),
             significant(p.bytes_per_second / 1e6),

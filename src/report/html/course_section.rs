@@ -98,8 +98,7 @@ fn groups(sweep: &SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<Sweep
     let mut groups: Vec<(String, Vec<SweepPoint>)> = Vec::new();
     for point in &sweep.points {
         let others = sweep.axes.iter().filter(|axis| !without.contains(axis));
-        let words: Vec<String> = others.map(|axis| axis.words(value(*axis, point))).collect();
-        let name = words.join(", ");
+        let name = point.place(others);
         match groups.iter_mut().find(|(known, _)| *known == name) {
             Some((_, group)) => group.push(point.clone()),
             None => groups.push((name, vec![point.clone()])),
@@ -108,20 +107,11 @@ fn groups(sweep: &SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<Sweep
     groups
 }
 
-fn value(axis: AxisOption, point: &SweepPoint) -> u64 {
-    match axis {
-        AxisOption::Bs => point.block_bytes.0,
-        AxisOption::Rwmix => u64::from(point.reads_percent.unwrap_or_default()),
-        AxisOption::Numjobs => u64::from(point.numjobs),
-        AxisOption::Iodepth => u64::from(point.iodepth),
-    }
-}
-
 fn title(sweep: &SweepAnswer, p: &SweepPoint) -> String {
-    let at: Vec<String> = sweep.axes.iter().map(|axis| axis.words(value(*axis, p))).collect();
+    let at = p.place(&sweep.axes);
     let spoilt =
         if p.spoilt_by.is_empty() { String::new() } else { format!(" ({})", p.spoilt_by.join(", ")) };
-    format!("{}: {} IOPS, mean {}{spoilt}", at.join(", "), significant(p.iops), latency(p.mean_ns))
+    format!("{at}: {} IOPS, mean {}{spoilt}", significant(p.iops), latency(p.mean_ns))
 }
 
 fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<SvgChart> {
@@ -344,11 +334,11 @@ fn heat(sweep: &SweepAnswer) -> Option<SvgChart> {
         return None;
     }
     let all = |axis: AxisOption| -> Vec<u64> {
-        sweep.points.iter().map(|p| value(axis, p)).collect::<BTreeSet<_>>().into_iter().collect()
+        sweep.points.iter().map(|p| p.on(axis)).collect::<BTreeSet<_>>().into_iter().collect()
     };
     let (mixes, others) = (all(AxisOption::Rwmix), all(other));
     let at = |c: usize, r: usize| {
-        let of = |p: &&SweepPoint| value(AxisOption::Rwmix, p) == mixes[c] && value(other, p) == others[r];
+        let of = |p: &&SweepPoint| p.on(AxisOption::Rwmix) == mixes[c] && p.on(other) == others[r];
         let point = sweep.points.iter().filter(of).find(|p| p.spoilt_by.is_empty())?;
         Some((point.mean_ns, title(sweep, point)))
     };
