@@ -1,18 +1,22 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
+mod course_args;
+mod fit_args;
+mod stored_args;
+
+pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
+pub use fit_args::{FitArgs, FitsArgs};
+pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 use crate::check::CheckArgs;
 use crate::convert::ConvertArgs;
-use crate::course::slo_options::SloOptions;
-use crate::course::suite_options::SharedOptions;
 use crate::course::suites;
-use crate::course::sweep_options::SweepOptions;
 use crate::exit;
 use crate::explain::ExplainArgs;
-use crate::fit::Disturbance;
 use crate::fleet::RankOf;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{PreconditionChoice, Simulated, StepOptions};
@@ -20,7 +24,6 @@ use crate::promise::PromiseArgs;
 use crate::promise_options::PromiseOptions;
 use crate::suggested::{Suggested, applications, presets};
 use crate::unit::{Bytes, Nanos};
-use crate::verdict_command::VerdictArgs;
 
 /// Does this volume deliver what was paid for, and if not, what holds it back?
 #[derive(Parser, Debug)]
@@ -263,6 +266,20 @@ pub enum TuneMode {
     Ab,
 }
 
+/// How a command that measures uses its targets.
+#[derive(clap::Args, Debug)]
+pub struct TargetUseArgs {
+    /// The files that may be overwritten
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// The test file
+    #[command(flatten)]
+    pub file: TestFileArgs,
+    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
+    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
+    pub tune: Option<TuneMode>,
+}
+
 /// A run and where its results go.
 #[derive(clap::Args, Debug)]
 pub struct RunArgs {
@@ -320,153 +337,6 @@ pub struct FleetArgs {
     pub clock_error: Option<Nanos>,
 }
 
-/// A sweep and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct SweepArgs {
-    /// Folders (a test file is made there), files, block devices; driven together
-    #[arg(value_name = "TARGET")]
-    pub targets: Vec<PathBuf>,
-    /// Ranges and options of the load
-    #[command(flatten)]
-    pub load: SweepOptions,
-    /// Number of runs of each point, in random order [default: 3]
-    #[arg(long, value_name = "N", help_heading = "Course")]
-    pub repeats: Option<u32>,
-    /// How it is done
-    #[command(flatten)]
-    pub how: CourseArgs,
-}
-
-/// A search for the highest load, and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct SloArgs {
-    /// A folder (a test file is made there), file or block device
-    #[arg(value_name = "TARGET")]
-    pub targets: Vec<PathBuf>,
-    /// The limit and the load
-    #[command(flatten)]
-    pub search: SloOptions,
-    /// How it is done
-    #[command(flatten)]
-    pub how: CourseArgs,
-}
-
-/// A suite and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct SuiteArgs {
-    /// The suite; `volproof presets` lists them
-    #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
-    pub name: String,
-    /// A folder (a test file is made there), file or block device
-    #[arg(value_name = "TARGET")]
-    pub targets: Vec<PathBuf>,
-    /// Options of the load
-    #[command(flatten)]
-    pub load: SharedOptions,
-    /// A Record of essd-contract on a local disk, to compare latencies with (check C1)
-    #[arg(long, value_name = "RECORD", help_heading = "Course")]
-    pub reference: Option<PathBuf>,
-    /// How it is done
-    #[command(flatten)]
-    pub how: CourseArgs,
-}
-
-/// A look at the first touch of a volume, and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct ColdArgs {
-    /// A file or block device; nothing is written
-    #[arg(value_name = "TARGET")]
-    pub targets: Vec<PathBuf>,
-    /// Options of the load
-    #[command(flatten)]
-    pub load: SharedOptions,
-    /// How it is done
-    #[command(flatten)]
-    pub how: CourseArgs,
-}
-
-/// The applications that a volume is tested for, and where the results go.
-#[derive(clap::Args, Debug)]
-pub struct FitArgs {
-    /// A folder on the volume (test files are made there); for loads on raw devices a block device
-    #[arg(value_name = "TARGET")]
-    pub targets: Vec<PathBuf>,
-    /// Applications, each with its grade and its parameters
-    #[arg(long = "for", value_name = "APP[:GRADE][:KEY=N],...", value_parser = Suggested(applications),
-          hide_possible_values = true, required = true, help_heading = "Applications")]
-    pub applications: String,
-    /// Read so much a second beside each load, as a backup or a compaction does
-    #[arg(long, value_name = "SIZE/s", help_heading = "Applications")]
-    pub beside: Option<Disturbance>,
-    /// Time of each step [default: that of the application]
-    #[arg(long, value_name = "TIME", help_heading = "Applications")]
-    pub runtime: Option<Nanos>,
-    /// A file whose applications replace or add to those that are shipped
-    #[arg(long, value_name = "FILE", help_heading = "Applications")]
-    pub catalog: Option<PathBuf>,
-    /// Try it without a volume: a device in virtual time, such as latency=200us,iops-cap=20000
-    #[arg(long, value_name = "KEY=VALUE,...", help_heading = "Applications")]
-    pub simulate: Option<Simulated>,
-    /// Judge a simulated device as if it were a volume
-    #[arg(long, help_heading = "Applications")]
-    pub judge_simulated: bool,
-    /// Print the plan, and do nothing
-    #[arg(long, help_heading = "Applications")]
-    pub dry_run: bool,
-    /// The files that may be overwritten
-    #[command(flatten)]
-    pub consent: ConsentArgs,
-    /// The test file
-    #[command(flatten)]
-    pub file: TestFileArgs,
-    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
-    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
-    pub tune: Option<TuneMode>,
-    /// Where results go
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// Which application to show.
-#[derive(clap::Args, Debug)]
-pub struct FitsArgs {
-    /// The application [default: a line for each]
-    #[arg(value_name = "APP", value_parser = Suggested(applications), hide_possible_values = true)]
-    pub application: Option<String>,
-    /// A file whose applications replace or add to those that are shipped
-    #[arg(long, value_name = "FILE")]
-    pub catalog: Option<PathBuf>,
-}
-
-/// Options that every course has.
-#[derive(clap::Args, Debug)]
-pub struct CourseArgs {
-    /// End within this time; the answer says what was left out
-    #[arg(long, value_name = "TIME", help_heading = "Course")]
-    pub budget: Option<Nanos>,
-    /// Go on with an interrupted Record of the same plan, target and machine
-    #[arg(long, value_name = "RECORD", help_heading = "Course")]
-    pub resume: Option<PathBuf>,
-    /// Print the plan with its likely and its longest time, and do nothing
-    #[arg(long, help_heading = "Course")]
-    pub dry_run: bool,
-    /// The files that may be overwritten
-    #[command(flatten)]
-    pub consent: ConsentArgs,
-    /// The test file
-    #[command(flatten)]
-    pub file: TestFileArgs,
-    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
-    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
-    pub tune: Option<TuneMode>,
-    /// The promise
-    #[command(flatten)]
-    pub claim: PromiseOptions,
-    /// Where results go
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
 /// Where results go.
 #[derive(clap::Args, Debug)]
 pub struct OutputArgs {
@@ -516,40 +386,6 @@ pub struct SheetArgs {
     pub markdown: Option<PathBuf>,
 }
 
-/// `verdict`, and where its results go.
-#[derive(clap::Args, Debug)]
-pub struct VerdictCommand {
-    /// The Record and the promise
-    #[command(flatten)]
-    pub judge: VerdictArgs,
-    /// For pipelines, monitoring and tickets
-    #[command(flatten)]
-    pub sheets: SheetArgs,
-}
-
-/// Which Records, and where the result goes.
-#[derive(clap::Args, Debug)]
-pub struct MergeArgs {
-    /// The Records of all machines, in any order
-    #[arg(value_name = "RECORD", required = true, num_args = 1..)]
-    pub records: Vec<PathBuf>,
-    /// The promise, instead of the one in the Records
-    #[command(flatten)]
-    pub claim: PromiseOptions,
-    /// Write the Record of the fleet here; - for standard output [default: a new volproof-fleet-TIME.json]
-    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
-    pub output: Option<PathBuf>,
-    /// For pipelines, monitoring and tickets
-    #[command(flatten)]
-    pub sheets: SheetArgs,
-    /// Print one line: the verdict, or the figures where nothing is promised
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
-    /// Print everything: each machine, evidence, notes
-    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
-    pub details: bool,
-}
-
 /// The words of test100w.sh, and where results go.
 #[derive(clap::Args, Debug)]
 pub struct MillionArgs {
@@ -575,35 +411,4 @@ pub struct MillionArgs {
     /// Where results go
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-/// Which Record to print, and how.
-#[derive(clap::Args, Debug)]
-pub struct ShowArgs {
-    /// Records that `run` saved, or reports of other tools; - for standard input
-    #[arg(value_name = "RECORD", required = true)]
-    pub records: Vec<PathBuf>,
-    /// Print comma-separated values instead
-    #[arg(long)]
-    pub csv: bool,
-    /// Print everything: how each step was driven, evidence, notes
-    #[arg(long, conflicts_with = "csv")]
-    pub details: bool,
-    /// Print one line: the verdict, or the figures where nothing is promised
-    #[arg(long, short, conflicts_with_all = ["csv", "details"])]
-    pub quiet: bool,
-    /// For pipelines, monitoring and tickets
-    #[command(flatten)]
-    pub sheets: SheetArgs,
-}
-
-/// Which Record becomes a page, and where.
-#[derive(clap::Args, Debug)]
-pub struct ReportArgs {
-    /// A Record that `run` saved, or a report of another tool; - for standard input
-    #[arg(value_name = "RECORD")]
-    pub record: PathBuf,
-    /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]
-    #[arg(long, short, value_name = "FILE")]
-    pub output: Option<PathBuf>,
 }

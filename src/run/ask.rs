@@ -12,10 +12,9 @@ use crate::course::suite_options::SharedOptions;
 use crate::course::suites::SuiteRange;
 use crate::course::{self, Course, suites};
 use crate::device::Root;
-use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
-use crate::plan::{Plan, Preset, Question, ReferenceLatency};
+use crate::plan::{Plan, Question, ReferenceLatency};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::report::{course_text, layout};
@@ -27,7 +26,7 @@ use crate::unit::{Bytes, Nanos};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
-    let base = base(&args.targets, &args.how);
+    let base = plans::of_targets(&args.targets, &args.how.using);
     let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;
     let sweep = match args.how.budget {
         Some(limit) => course::within(sweep, limit).map_err(Failure::input)?,
@@ -43,7 +42,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
 pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
     let burst = burst(&args.how.claim);
     let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
-    let base = base(&args.targets, &args.how);
+    let base = plans::of_targets(&args.targets, &args.how.using);
     ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how)
 }
 
@@ -65,7 +64,7 @@ fn burst(claim: &PromiseOptions) -> Option<Nanos> {
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
-    if args.how.file.precondition.is_some() {
+    if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
     }
     of_name(&args.name, &args.targets, &args.load, args.reference.as_deref(), &args.how)
@@ -82,7 +81,7 @@ pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
             folder.display()
         )));
     }
-    if args.how.file.precondition.is_some() {
+    if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("preconditioning would load the volume first: leave --precondition out"));
     }
     of_name(suites::COLD, &args.targets, &args.load, None, &args.how)
@@ -98,14 +97,17 @@ fn of_name(
 ) -> Result<Exit, Failure> {
     let (step, given) = load.base();
     let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
-    let base = Plan { name: name.into(), ..base(targets, how) };
+    let base = Plan { name: name.into(), ..plans::of_targets(targets, &how.using) };
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
     let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
     let smallest_amounts = of(smallest)?;
     let steps = smallest_amounts.possible();
     let question = Some(Question::Suite(smallest_amounts));
-    let surveyed =
-        targets::survey(&Root::system(), &Plan { steps, question, ..base.clone() }, &options(how))?;
+    let surveyed = targets::survey(
+        &Root::system(),
+        &Plan { steps, question, ..base.clone() },
+        &plans::options(&how.using),
+    )?;
     let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
     let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
     let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
@@ -152,30 +154,6 @@ fn reference(path: &Path) -> Result<Vec<ReferenceLatency>, Failure> {
     Ok(answer.points.iter().map(of).collect())
 }
 
-/// The plan of a course but its question.
-fn base(targets: &[std::path::PathBuf], how: &CourseArgs) -> Plan {
-    let standard = Preset::find("standard").expect("a preset of ours").plan();
-    Plan {
-        targets: targets.to_vec(),
-        file_size: how.file.file_size,
-        keep: how.file.keep,
-        overwrite: how.consent.overwrite.is_some(),
-        seed: how.file.seed.unwrap_or(standard.seed),
-        ..standard
-    }
-}
-
-/// How a course is to be run, beyond what its plan says.
-fn options(how: &CourseArgs) -> Options {
-    Options {
-        destroy: how.consent.destroy.clone(),
-        overwrite_shared: how.consent.shared(),
-        tune: how.tune,
-        headrooms: Some(Headrooms::default()),
-        ..Options::default()
-    }
-}
-
 /// Measures until the question of a plan is answered.
 fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
@@ -187,9 +165,9 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let records = how.output.records.as_deref().unwrap_or(Path::new("."));
     // An interrupted run goes on with the preconditioning that it began with.
     let records = how.resume.is_none().then_some(records);
-    let plan = preconditioning::add(plan, how.file.precondition, &options(how), records)?;
+    let plan = preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), records)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
-    let options = Options { earlier: earlier.map(Box::new), ..options(how) };
+    let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     if how.dry_run {
         let root = Root::system();
         let surveyed = targets::survey(&root, &plan, &options)?;

@@ -4,13 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use super::pipeline::Options;
-use super::{Failure, Words, forecast, measure_and_publish, preconditioning, print};
+use super::{Failure, Words, forecast, measure_and_publish, plans, preconditioning, print};
 use crate::cli::{FitArgs, FitsArgs};
-use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
 use crate::output::FileIdentity;
-use crate::plan::{EngineKind, Plan, Preset, Simulated, Step};
+use crate::plan::{EngineKind, Plan, Simulated, Step};
 use crate::report::fit_text;
 use crate::unit::Nanos;
 
@@ -70,30 +69,14 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     let request: FitRequest = args.applications.parse().map_err(Failure::input)?;
     let (mut asked, steps) = select(&request, catalog, args.beside, &change)?;
     asked.judge_simulated = args.judge_simulated;
-    let standard = Preset::find("standard").expect("a preset of ours").plan();
-    let plan = Plan {
-        name: format!("fit {request}"),
-        targets: args.targets.clone(),
-        file_size: args.file.file_size,
-        keep: args.file.keep,
-        overwrite: args.consent.overwrite.is_some(),
-        seed: args.file.seed.unwrap_or(standard.seed),
-        steps,
-        ..standard
-    };
+    let plan =
+        Plan { name: format!("fit {request}"), steps, ..plans::of_targets(&args.targets, &args.using) };
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
-    let options = Options {
-        destroy: args.consent.destroy.clone(),
-        overwrite_shared: args.consent.shared(),
-        tune: args.tune,
-        asked: Some(asked),
-        headrooms: Some(Headrooms::default()),
-        ..Options::default()
-    };
+    let options = Options { asked: Some(asked), ..plans::options(&args.using) };
     let records = args.output.records.as_deref().unwrap_or(Path::new("."));
-    let plan = preconditioning::add(plan, args.file.precondition, &options, Some(records))?;
+    let plan = preconditioning::add(plan, args.using.file.precondition, &options, Some(records))?;
     if args.dry_run {
         return forecast(&plan, &options).map(|_| Exit::Done);
     }

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use super::pipeline::Options;
 use super::targets::workers;
 use super::{Failure, fit_run};
-use crate::cli::PlanArgs;
+use crate::cli::{PlanArgs, TargetUseArgs};
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
-use crate::engine::{self, EngineChoice};
+use crate::engine::{self, EngineChoice, Headrooms};
 use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
 use crate::fit::AskedFits;
@@ -152,4 +153,28 @@ fn aio_room(plan: &Plan, steps: &[&Step], root: &Root) -> Result<(), Failure> {
         )));
     }
     Ok(())
+}
+
+/// A plan without steps over these targets, used as the arguments say.
+pub(super) fn of_targets(targets: &[PathBuf], using: &TargetUseArgs) -> Plan {
+    let plan = Plan::new("", Vec::new());
+    Plan {
+        targets: targets.to_vec(),
+        file_size: using.file.file_size,
+        keep: using.file.keep,
+        overwrite: using.consent.overwrite.is_some(),
+        seed: using.file.seed.unwrap_or(plan.seed),
+        ..plan
+    }
+}
+
+/// The way to run such a plan, beyond what the plan says.
+pub(super) fn options(using: &TargetUseArgs) -> Options {
+    Options {
+        destroy: using.consent.destroy.clone(),
+        overwrite_shared: using.consent.shared(),
+        tune: using.tune,
+        headrooms: Some(Headrooms::default()),
+        ..Options::default()
+    }
 }

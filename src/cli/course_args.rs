@@ -1,0 +1,100 @@
+//! Arguments of the commands whose steps follow from finished ones: `sweep`, `slo`, `suite`, `cold`.
+
+use std::path::PathBuf;
+
+use super::{OutputArgs, TargetUseArgs};
+use crate::course::slo_options::SloOptions;
+use crate::course::suite_options::SharedOptions;
+use crate::course::suites;
+use crate::course::sweep_options::SweepOptions;
+use crate::promise_options::PromiseOptions;
+use crate::suggested::Suggested;
+use crate::unit::Nanos;
+
+/// A sweep and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SweepArgs {
+    /// Folders (a test file is made there), files, block devices; driven together
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Ranges and options of the load
+    #[command(flatten)]
+    pub load: SweepOptions,
+    /// Number of runs of each point, in random order [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Course")]
+    pub repeats: Option<u32>,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A search for the highest load, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SloArgs {
+    /// A folder (a test file is made there), file or block device
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// The limit and the load
+    #[command(flatten)]
+    pub search: SloOptions,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A suite and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct SuiteArgs {
+    /// The suite; `volproof presets` lists them
+    #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
+    pub name: String,
+    /// A folder (a test file is made there), file or block device
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Options of the load
+    #[command(flatten)]
+    pub load: SharedOptions,
+    /// A Record of essd-contract on a local disk, to compare latencies with (check C1)
+    #[arg(long, value_name = "RECORD", help_heading = "Course")]
+    pub reference: Option<PathBuf>,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// A look at the first touch of a volume, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct ColdArgs {
+    /// A file or block device; nothing is written
+    #[arg(value_name = "TARGET")]
+    pub targets: Vec<PathBuf>,
+    /// Options of the load
+    #[command(flatten)]
+    pub load: SharedOptions,
+    /// How it is done
+    #[command(flatten)]
+    pub how: CourseArgs,
+}
+
+/// Options that every course has.
+#[derive(clap::Args, Debug)]
+pub struct CourseArgs {
+    /// End within this time; the answer says what was left out
+    #[arg(long, value_name = "TIME", help_heading = "Course")]
+    pub budget: Option<Nanos>,
+    /// Go on with an interrupted Record of the same plan, target and machine
+    #[arg(long, value_name = "RECORD", help_heading = "Course")]
+    pub resume: Option<PathBuf>,
+    /// Print the plan with its likely and its longest time, and do nothing
+    #[arg(long, help_heading = "Course")]
+    pub dry_run: bool,
+    /// How the targets are used
+    #[command(flatten)]
+    pub using: TargetUseArgs,
+    /// The promise
+    #[command(flatten)]
+    pub claim: PromiseOptions,
+    /// Where results go
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

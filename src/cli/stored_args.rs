@@ -1,0 +1,72 @@
+//! Arguments of the commands over stored Records: `verdict`, `merge`, `show`, `report`.
+
+use std::path::PathBuf;
+
+use super::SheetArgs;
+use crate::promise_options::PromiseOptions;
+use crate::verdict_command::VerdictArgs;
+
+/// `verdict`, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct VerdictCommand {
+    /// The Record and the promise
+    #[command(flatten)]
+    pub judge: VerdictArgs,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
+}
+
+/// Which Records, and where the result goes.
+#[derive(clap::Args, Debug)]
+pub struct MergeArgs {
+    /// The Records of all machines, in any order
+    #[arg(value_name = "RECORD", required = true, num_args = 1..)]
+    pub records: Vec<PathBuf>,
+    /// The promise, instead of the one in the Records
+    #[command(flatten)]
+    pub claim: PromiseOptions,
+    /// Write the Record of the fleet here; - for standard output [default: a new volproof-fleet-TIME.json]
+    #[arg(long, short, value_name = "FILE", help_heading = "Output")]
+    pub output: Option<PathBuf>,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
+    /// Print one line: the verdict, or the figures where nothing is promised
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+    /// Print everything: each machine, evidence, notes
+    #[arg(long, conflicts_with = "quiet", help_heading = "Output")]
+    pub details: bool,
+}
+
+/// Which Record to print, and how.
+#[derive(clap::Args, Debug)]
+pub struct ShowArgs {
+    /// Records that `run` saved, or reports of other tools; - for standard input
+    #[arg(value_name = "RECORD", required = true)]
+    pub records: Vec<PathBuf>,
+    /// Print comma-separated values instead
+    #[arg(long)]
+    pub csv: bool,
+    /// Print everything: how each step was driven, evidence, notes
+    #[arg(long, conflicts_with = "csv")]
+    pub details: bool,
+    /// Print one line: the verdict, or the figures where nothing is promised
+    #[arg(long, short, conflicts_with_all = ["csv", "details"])]
+    pub quiet: bool,
+    /// For pipelines, monitoring and tickets
+    #[command(flatten)]
+    pub sheets: SheetArgs,
+}
+
+/// Which Record becomes a page, and where.
+#[derive(clap::Args, Debug)]
+pub struct ReportArgs {
+    /// A Record that `run` saved, or a report of another tool; - for standard input
+    #[arg(value_name = "RECORD")]
+    pub record: PathBuf,
+    /// Where the page goes; - for standard output [default: the Record's name with .html, in this folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+}
