@@ -12,7 +12,7 @@ use crate::unit::{Nanos, total};
 
 use bucket_layout::{BITS, PER_OCTAVE};
 pub use bucket_layout::{BUCKETS, FIO_BUCKETS, bucket, bucket_high, bucket_low, bucket_middle};
-pub use sparse::Sparse;
+pub use sparse::StoredHistogram;
 
 /// Full histogram of latencies with exact extremes and sum.
 #[derive(Clone)]
@@ -113,7 +113,7 @@ impl Histogram {
     }
 
     /// Adds all samples of a stored histogram; exact.
-    pub fn merge_sparse(&mut self, other: &Sparse) {
+    pub fn merge_sparse(&mut self, other: &StoredHistogram) {
         for (index, n) in other.buckets() {
             add(&mut self.counts[index], n);
         }
@@ -198,11 +198,11 @@ impl Histogram {
     }
 
     /// The stored form.
-    pub fn to_sparse(&self) -> Sparse {
+    pub fn to_sparse(&self) -> StoredHistogram {
         if self.is_empty() {
-            return Sparse::default();
+            return StoredHistogram::default();
         }
-        Sparse::of(Nanos(self.min), Nanos(self.max), Nanos(self.sum), self.nonzero())
+        StoredHistogram::of(Nanos(self.min), Nanos(self.max), Nanos(self.sum), self.nonzero())
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
             a.merge(&b);
             prop_assert_eq!(a.to_sparse(), whole.to_sparse());
             let json = serde_json::to_string(&whole.to_sparse()).unwrap();
-            let back: Sparse = serde_json::from_str(&json).unwrap();
+            let back: StoredHistogram = serde_json::from_str(&json).unwrap();
             prop_assert_eq!(&back, &whole.to_sparse());
             prop_assert_eq!(back.to_histogram().quantile(0.99), whole.quantile(0.99));
             prop_assert_eq!(back.count(), values.len() as u64);

@@ -9,6 +9,7 @@ mod queue_settings;
 use std::collections::BTreeMap;
 
 use crate::device::Root;
+use crate::device::SECTOR;
 use crate::unit::Nanos;
 
 pub use evidence::{CpuShare, CpuTrack, DiskTrack, Evidence};
@@ -107,10 +108,10 @@ impl Observer {
             let d = |i: usize| now[i].saturating_sub(last[i]);
             track.reads.push(d(0));
             track.reads_merged.push(d(1));
-            track.read_bytes.push(d(2) * 512);
+            track.read_bytes.push(d(2) * SECTOR);
             track.writes.push(d(4));
             track.writes_merged.push(d(5));
-            track.written_bytes.push(d(6) * 512);
+            track.written_bytes.push(d(6) * SECTOR);
             track.discards.push(d(11));
             track.flushes.push(d(15));
             track.busy_ns.push((d(3) + d(7)) * 1_000_000);

@@ -46,7 +46,7 @@ use crate::unit::{Bytes, Nanos};
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
 pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
-pub use diagnosis::{Certainty, Diagnosis, Finding, NOTHING};
+pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use fleet_record::{
     ClockBasis, FLEET_BLOCKERS, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare,

@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hist::Sparse;
+use crate::hist::StoredHistogram;
 use crate::unit::{Bytes, Nanos, total};
 
 /// Length of one interval.
@@ -155,9 +155,9 @@ pub struct CpuTime {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
     /// From submission to completion.
-    pub service: PerDirection<Sparse>,
+    pub service: PerDirection<StoredHistogram>,
     /// From the intended start to completion; only with a schedule (open loop).
-    pub response: PerDirection<Sparse>,
+    pub response: PerDirection<StoredHistogram>,
     /// CPU time since the start of the window.
     pub cpu: CpuTime,
     /// Queue and batches since the start of the window.
@@ -222,10 +222,10 @@ pub struct Stream {
     /// Counts over the grid, all workers together.
     pub track: Track,
     /// Service latency, one histogram a second.
-    pub service: Vec<Sparse>,
+    pub service: Vec<StoredHistogram>,
     /// Response time from the intended start, one histogram a second; empty without a schedule.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub response: Vec<Sparse>,
+    pub response: Vec<StoredHistogram>,
 }
 
 /// All samples of one step on one target: what statistics, live view, verdict and report work on, now or from a stored Record.
@@ -328,9 +328,9 @@ impl Series {
             for column in [&mut stream.track.ios, &mut stream.track.bytes, &mut stream.track.latency_ns] {
                 column.resize(n, 0);
             }
-            stream.service.resize(seconds, Sparse::default());
+            stream.service.resize(seconds, StoredHistogram::default());
             if !stream.response.is_empty() {
-                stream.response.resize(seconds, Sparse::default());
+                stream.response.resize(seconds, StoredHistogram::default());
             }
         }
         self.in_flight_ns.resize(n, 0);
@@ -356,9 +356,9 @@ fn add_at(column: &mut Vec<u64>, index: usize, value: u64) {
     column[index] = column[index].saturating_add(value);
 }
 
-fn merge_at(column: &mut Vec<Sparse>, index: usize, value: &Sparse) {
+fn merge_at(column: &mut Vec<StoredHistogram>, index: usize, value: &StoredHistogram) {
     if column.len() <= index {
-        column.resize(index + 1, Sparse::default());
+        column.resize(index + 1, StoredHistogram::default());
     }
     column[index].merge(value);
 }

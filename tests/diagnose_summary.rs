@@ -2,7 +2,7 @@
 
 use volproof::catalogue::volume_promise::Binding;
 use volproof::diagnose::{Band, DeviceCounts, DiagnosisCase, Promised, Summary, of_case};
-use volproof::record::{Certainty, Diagnosis};
+use volproof::record::{Confidence, Diagnosis};
 use volproof::unit::{Bytes, Nanos};
 
 /// fio's table of latencies: `2=65.86%` counts what lies above the row before it, up to 2 ms.
@@ -88,7 +88,7 @@ fn the_published_report_is_read_as_a_token_bucket() {
     let bucket = found.find("throttle").unwrap();
     assert_eq!(
         bucket.confidence,
-        Certainty::Likely,
+        Confidence::Likely,
         "a report has no rate over time, and one tooth is no comb"
     );
     assert!((bucket.numbers["period_ms"] - 100.16).abs() < 0.2, "{:?}", bucket.numbers);
@@ -115,7 +115,7 @@ fn the_published_report_is_read_as_a_token_bucket() {
 #[test]
 fn without_a_promise_the_bucket_is_still_found() {
     let found = of_summary(published());
-    assert_eq!(found.find("throttle").unwrap().confidence, Certainty::Likely);
+    assert_eq!(found.find("throttle").unwrap().confidence, Confidence::Likely);
     assert!(found.find("full-bucket-at-start").is_none(), "nobody said what the cap is");
 }
 

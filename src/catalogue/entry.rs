@@ -13,7 +13,7 @@ use super::formula::Formula;
 /// How far a figure can be trusted; the rules are at the top of the data file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Confidence {
+pub enum SourceQuality {
     /// The provider's own page, read in full and consistent with itself.
     High,
     /// The provider's own page, but old, an excerpt, or contradicted in a detail.
@@ -22,13 +22,13 @@ pub enum Confidence {
     Low,
 }
 
-impl Confidence {
+impl SourceQuality {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
-            Confidence::High => "high",
-            Confidence::Medium => "medium",
-            Confidence::Low => "low",
+            SourceQuality::High => "high",
+            SourceQuality::Medium => "medium",
+            SourceQuality::Low => "low",
         }
     }
 }
@@ -100,7 +100,7 @@ pub struct Provider {
     /// When an instance can hold its burst limits, in words.
     pub instance_burst: Option<String>,
     /// How far the entry can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Anything else.
     pub notes: Option<String>,
 }
@@ -220,7 +220,7 @@ pub struct Volume {
     /// When the source said so: year, month or day.
     pub as_of: String,
     /// How far the figures can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Anything else the reader of a promise should know.
     pub notes: Option<String>,
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue_file::Catalogue;
-use super::entry::{Confidence, Volume};
+use super::entry::{SourceQuality, Volume};
 use super::instance_entry::{Cell, InstanceFamily};
 use super::promise_error::PromiseError;
 use super::promised_level::Each;
@@ -39,7 +39,7 @@ pub struct InstanceCap {
     /// When the source said so.
     pub as_of: String,
     /// How far the figures can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Anything else.
     pub notes: Option<String>,
 }

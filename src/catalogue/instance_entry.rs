@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::entry::Confidence;
+use super::entry::SourceQuality;
 
 /// Limits that the sizes of one instance family put on attached volumes.
 #[derive(Debug, Clone, Deserialize)]
@@ -27,7 +27,7 @@ pub struct InstanceFamily {
     /// When the source said so.
     pub as_of: String,
     /// How far the rows can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Anything else.
     pub notes: Option<String>,
 }
@@ -79,7 +79,7 @@ pub struct LocalStorage {
     /// When the source said so.
     pub as_of: String,
     /// How far the rows can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Anything else.
     pub notes: Option<String>,
 }

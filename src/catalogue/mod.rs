@@ -20,6 +20,7 @@ pub mod type_lookup;
 pub mod volume_promise;
 
 pub use catalogue_file::Catalogue;
+pub use entry::SourceQuality;
 pub use promise_error::PromiseError;
 pub use promise_on_instance::Promise;
 pub use request::PromiseRequest;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::catalogue_file::Catalogue;
-use super::entry::{BlockTable, Confidence, Volume};
+use super::entry::{BlockTable, SourceQuality, Volume};
 use super::promise_error::PromiseError;
 use super::promised_level::{Bought, Each, Level, PromiseDirection};
 use crate::unit::{Bytes, grouped, significant};
@@ -98,7 +98,7 @@ pub struct VolumePromise {
     /// When the source said so.
     pub as_of: String,
     /// How far the figures can be trusted.
-    pub confidence: Confidence,
+    pub confidence: SourceQuality,
     /// Notes for the reader of the promise.
     pub notes: Vec<String>,
 }

@@ -2,7 +2,7 @@
 
 use super::suites::{self, SuiteFamily};
 use crate::doubt::Severity;
-use crate::hist::{Histogram, Sparse};
+use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
 use crate::record::{Claim, Record, StepRecord};
 use crate::sample::Direction;
@@ -32,7 +32,7 @@ pub struct FinishedStep {
     /// Requests in flight, averaged over time.
     pub in_flight: f64,
     /// Latencies of each second by direction: response times under a rate, else service latencies.
-    pub latencies: Vec<(Direction, Vec<Sparse>)>,
+    pub latencies: Vec<(Direction, Vec<StoredHistogram>)>,
     /// Whether the volume completed the offered rate; true without a rate.
     pub sustained: bool,
     /// Service latencies of all I/Os.

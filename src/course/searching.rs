@@ -7,7 +7,7 @@
 //! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
 
 use super::{Course, FinishedStep, Forecast};
-use crate::hist::{Sparse, bucket};
+use crate::hist::{StoredHistogram, bucket};
 use crate::plan::{LoadSearch, Step};
 use crate::record::{Claimed, CourseAnswer, LoadDepth, LoadTrial, TrialOutcome};
 use crate::stats::level::share_bounds;
@@ -135,7 +135,7 @@ fn rounded(rate: f64) -> f64 {
 
 impl LoadSearch {
     /// How the latencies of one direction stand to the limit.
-    fn held_by(&self, seconds: &[Sparse]) -> LimitSeen {
+    fn held_by(&self, seconds: &[StoredHistogram]) -> LimitSeen {
         let all = pooled(seconds);
         let Some(share) = self.figure.share() else { return self.mean_held(seconds) };
         let (n, Some(value)) = (all.count() as f64, all.quantile(share)) else {
@@ -155,7 +155,7 @@ impl LoadSearch {
         LimitSeen { value_ns: Some(value), above: Some((above, low, high)), outcome }
     }
 
-    fn mean_held(&self, seconds: &[Sparse]) -> LimitSeen {
+    fn mean_held(&self, seconds: &[StoredHistogram]) -> LimitSeen {
         // The mean is of whole seconds: nine of ten bins are empty.
         let bins: Vec<(u64, Nanos)> = seconds
             .iter()

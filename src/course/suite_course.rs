@@ -4,15 +4,13 @@ use std::collections::HashMap;
 
 use super::suites::SHORTEST;
 use super::{Course, FinishedStep, Forecast, contract_checks, point, procedures, saturation, snia, suites};
-use crate::plan::{Phase, Step, Suite, TrackedFigure};
+use crate::plan::{Phase, Plan, Step, Suite, TrackedFigure};
 use crate::record::{Claimed, CourseAnswer, Outcome, SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
 use crate::stats::moments::mean;
 use crate::stats::percentile::printable;
 use crate::stats::steady::{self, ROUNDS, SteadyWindow};
-use crate::unit::{Bytes, Nanos, significant, total};
+use crate::unit::{Nanos, significant, total};
 
-/// The rate at which amounts are assumed to move, for forecasts.
-const RATE: Bytes = Bytes::mib(100);
 /// Samples a minute, on the grid of 100 ms.
 const MINUTE: usize = 600;
 
@@ -112,7 +110,8 @@ impl Phase {
     /// Time of one round, and the part of it in which data are written.
     fn time(&self) -> (u64, u64) {
         let of = |s: &Step| {
-            let amount = s.io_size.map(|a| a.0.saturating_mul(u64::from(s.numjobs)) / (RATE.0 / 1000));
+            let amount =
+                s.io_size.map(|a| a.0.saturating_mul(u64::from(s.numjobs)) / (Plan::FORECAST_RATE.0 / 1000));
             let moved = amount.map(|ms| ms.saturating_mul(1_000_000));
             let longest = if s.runtime.0 == 0 { u64::MAX } else { s.runtime.0 };
             total([s.delay.0, s.ramp.0, moved.map_or(s.runtime.0, |moved| moved.min(longest))])

@@ -14,7 +14,7 @@ use super::{DevNumber, Root};
 use crate::unit::Bytes;
 
 /// The unit of `size` and `start` in sysfs.
-const SECTOR: u64 = 512;
+pub const SECTOR: u64 = 512;
 
 /// The kind of a device, by its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -153,7 +153,7 @@ pub struct Block {
     #[schemars(with = "Option<PathBuf>")]
     pub backing_file: Option<PathBuf>,
     /// Where in that file the loop device begins.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "Bytes::is_zero")]
     pub backing_offset_bytes: Bytes,
     /// Its partitions, by number.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -223,10 +223,6 @@ impl Block {
 /// A path whose name is no UTF-8 is written as far as it is text.
 fn as_text<S: Serializer>(path: &Option<PathBuf>, s: S) -> Result<S::Ok, S::Error> {
     path.as_deref().map(Path::to_string_lossy).serialize(s)
-}
-
-fn is_zero(bytes: &Bytes) -> bool {
-    bytes.0 == 0
 }
 
 /// The device's folder in sysfs.

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mounts::own_mounts;
-use super::{Block, DevNumber, Layer, Root, Thing, ioctl, pools};
+use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, pools};
 use crate::unit::Bytes;
 
 /// The alignment that direct I/O (`O_DIRECT`) requires.
@@ -176,11 +176,11 @@ pub(super) fn file(root: &Root, path: &Path) -> std::io::Result<FileFacts> {
 }
 
 /// Extents, unwritten extents and holes of these bytes of the file at a path, which must be the expected file if there is one.
-fn extents(path: &Path, bytes: Range<u64>, expected: Option<Thing>) -> Option<Extents> {
+fn extents(path: &Path, bytes: Range<u64>, expected: Option<StackNode>) -> Option<Extents> {
     // Somebody's lease on the file would keep an ordinary open waiting.
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let about = file.metadata().ok()?;
-    if expected.is_some() && Thing::of(&about) != expected {
+    if expected.is_some() && StackNode::of(&about) != expected {
         return None;
     }
     let bytes = bytes.start..bytes.end.min(about.len());
@@ -197,8 +197,8 @@ fn extents(path: &Path, bytes: Range<u64>, expected: Option<Thing>) -> Option<Ex
 pub(super) fn extents_behind(root: &Root, device: &Block) -> Option<Extents> {
     let path = device.backing_file.as_ref().filter(|_| root.is_system())?;
     let file =
-        root.stack().lower(Thing::Device(device.disk.number)).into_iter().find_map(|(lower, layer)| {
-            (layer == Layer::Loop && matches!(lower, Thing::File(_))).then_some(lower)
+        root.stack().lower(StackNode::Device(device.disk.number)).into_iter().find_map(|(lower, layer)| {
+            (layer == Layer::Loop && matches!(lower, StackNode::File(_))).then_some(lower)
         });
     let from = device.backing_offset_bytes.0 + device.start_bytes.0;
     // Under that path there may be another file by now.

@@ -13,7 +13,7 @@ use rustix::process::{Flock, FlockType};
 use serde::{Deserialize, Serialize};
 
 use super::processes::openers;
-use super::stack::{FileId, Layer, Relation, Sharing, Stack, Thing};
+use super::stack::{FileId, Layer, Relation, Sharing, Stack, StackNode};
 use super::{FileFacts, Opener, Root, hidden, ioctl};
 
 /// Who uses a file.
@@ -43,7 +43,7 @@ pub struct FileUse {
 impl FileUse {
     /// Looks for everyone who uses this file; `held` is the open file of our own, if there is one.
     pub fn read(root: &Root, facts: &FileFacts, held: Option<&File>) -> FileUse {
-        let named = Thing::File(FileId { filesystem: facts.place.number, inode: facts.inode });
+        let named = StackNode::File(FileId { filesystem: facts.place.number, inode: facts.inode });
         let stack = root.stack();
         let target = stack.held(named, || Some(facts.place.path.clone()));
         let mut found = FileUse {
@@ -96,7 +96,7 @@ impl FileUse {
 }
 
 /// Names of the loop devices that show a file.
-fn loops_over(stack: &Stack, file: Thing) -> impl Iterator<Item = String> {
+fn loops_over(stack: &Stack, file: StackNode) -> impl Iterator<Item = String> {
     let above = |s: &Sharing| s.relation == Relation::Above && s.layer == Some(Layer::Loop);
     stack.sharing(file).into_iter().filter(above).map(|s| stack.shown(s.thing).name)
 }

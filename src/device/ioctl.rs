@@ -224,7 +224,6 @@ pub(super) fn dm_table(fd: BorrowedFd<'_>, dev: u64) -> io::Result<Vec<DmTarget>
 
 /// `struct dm_target_spec` (start, length, status, next, 16 bytes of kind) and its words, for each target.
 fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
-    const SECTOR: u64 = 512;
     let text = |bytes: &[u8]| {
         let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
         String::from_utf8_lossy(&bytes[..end]).into_owned()
@@ -234,7 +233,7 @@ fn dm_targets(data: &[u8], count: u32) -> Vec<DmTarget> {
         let Some(spec) = data.get(at..).filter(|rest| rest.len() > 40) else { break };
         let sectors = |from: usize| {
             let bytes = spec[from..from + 8].try_into().expect("eight bytes");
-            Bytes(u64::from_ne_bytes(bytes).saturating_mul(SECTOR))
+            Bytes(u64::from_ne_bytes(bytes).saturating_mul(super::block::SECTOR))
         };
         found.push(DmTarget {
             start: sectors(0),

@@ -3,6 +3,7 @@
 //! This module gathers facts only; the guard's rules decide from them whether a run may write. The facts go into the Record as
 //! they are, with units in the names of their keys. Everything is read under a [`Root`]; nothing is written.
 
+mod blkid;
 mod block;
 mod cgroup_limit;
 pub mod cloud;
@@ -14,7 +15,6 @@ mod hidden;
 mod ioctl;
 mod magic;
 mod mounts;
-mod opinion;
 mod overlay;
 mod pools;
 mod processes;
@@ -31,7 +31,8 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use block::{Block, Driver, Node, Partition};
+pub use blkid::Opinion;
+pub use block::{Block, Driver, Node, Partition, SECTOR};
 pub use cgroup_limit::CgroupLimit;
 pub use device_number::DevNumber;
 pub use disk_identity::{change, changes, lasting_change, word};
@@ -39,12 +40,11 @@ pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FileP
 pub use file_use::FileUse;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps, unescaped};
-pub use opinion::Opinion;
 pub use overlay::held_file;
 pub use processes::Opener;
 pub use root::Root;
 pub use signature::{Scan, Signature, WINDOW, Windows};
-pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, Thing};
+pub use stack::{Branch, FileId, Layer, Relation, Sharing, Shown, Stack, StackNode};
 pub use usage::{MountedOn, Relative, Usage, claimed, shares_disk};
 
 use usage::number_at;
@@ -174,11 +174,11 @@ impl Facts {
     }
 
     /// The target as a node of the storage graph ([`Stack`]); a folder stands for the device beneath it.
-    pub fn thing(&self) -> Option<Thing> {
+    pub fn thing(&self) -> Option<StackNode> {
         match self {
-            Facts::Block(b) => Some(Thing::Device(b.device.number)),
-            Facts::File(f) => Some(Thing::File(FileId { filesystem: f.place.number, inode: f.inode })),
-            Facts::Folder(p) => p.device.as_ref().map(|d| Thing::Device(d.number)),
+            Facts::Block(b) => Some(StackNode::Device(b.device.number)),
+            Facts::File(f) => Some(StackNode::File(FileId { filesystem: f.place.number, inode: f.inode })),
+            Facts::Folder(p) => p.device.as_ref().map(|d| StackNode::Device(d.number)),
         }
     }
 

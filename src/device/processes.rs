@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::ioctl::same_files;
 use super::ring;
 use super::stack::FileId;
-use super::{DevNumber, Root, Thing, number_at};
+use super::{DevNumber, Root, StackNode, number_at};
 
 /// A process that holds one of the things open.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -50,13 +50,13 @@ impl Openers {
         self.seen.is_empty() && self.unseen.is_empty()
     }
 
-    fn look(root: &Root, pids: &[String], wanted: &[(Thing, String)], mapped: bool) -> Openers {
+    fn look(root: &Root, pids: &[String], wanted: &[(StackNode, String)], mapped: bool) -> Openers {
         let mut found = Openers::default();
         pids.iter().for_each(|pid| found.add_process(root, pid, wanted, mapped));
         found
     }
 
-    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(Thing, String)], mapped: bool) {
+    fn add_process(&mut self, root: &Root, pid: &str, wanted: &[(StackNode, String)], mapped: bool) {
         let proc = Path::new("/proc").join(pid);
         let command = || root.text(proc.join("comm")).unwrap_or_default();
         let name = |link: &Path| {
@@ -108,7 +108,7 @@ impl Openers {
 
 /// Other processes that have one of these open and keep it so, and with `mapped` also those that have closed it and keep it in memory. Each
 /// thing comes with the name by which it is shown.
-pub(super) fn openers(root: &Root, wanted: &[(Thing, String)], mapped: bool) -> Openers {
+pub(super) fn openers(root: &Root, wanted: &[(StackNode, String)], mapped: bool) -> Openers {
     let own = std::process::id().to_string();
     let pids: Vec<String> = root
         .names("/proc")
@@ -146,10 +146,10 @@ fn descriptor_tables(root: &Root, proc: &Path, pid: &str) -> Vec<PathBuf> {
 }
 
 /// The ranges of a process's memory that may be of one of these files: those with its inode (proc_pid_maps(5)).
-fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(Thing, String)]) -> Vec<String> {
-    let inode = |thing: &Thing| match thing {
-        Thing::File(file) => Some(file.inode.to_string()),
-        Thing::Device(_) => None,
+fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(StackNode, String)]) -> Vec<String> {
+    let inode = |thing: &StackNode| match thing {
+        StackNode::File(file) => Some(file.inode.to_string()),
+        StackNode::Device(_) => None,
     };
     let inodes: Vec<String> = wanted.iter().filter_map(|(thing, _)| inode(thing)).collect();
     let maps = root.text(proc.join("maps")).unwrap_or_default();
@@ -162,21 +162,21 @@ fn mapped_ranges(root: &Root, proc: &Path, wanted: &[(Thing, String)]) -> Vec<St
 }
 
 /// The file or device to which a link in /proc leads.
-fn thing_at(root: &Root, link: &Path) -> Option<Thing> {
+fn thing_at(root: &Root, link: &Path) -> Option<StackNode> {
     if !root.is_system() {
         let to = root.link(link).filter(|to| to.starts_with("/dev"))?;
-        return number_at(root, &to).map(Thing::Device);
+        return number_at(root, &to).map(StackNode::Device);
     }
     let asked = StatxFlags::TYPE | StatxFlags::INO;
     let about = rustix::fs::statx(CWD, link, AtFlags::STATX_DONT_SYNC, asked).ok()?;
     match FileType::from_raw_mode(about.stx_mode.into()) {
         FileType::BlockDevice => {
             let number = makedev(about.stx_rdev_major, about.stx_rdev_minor);
-            Some(Thing::Device(DevNumber::from_raw(number)))
+            Some(StackNode::Device(DevNumber::from_raw(number)))
         }
         FileType::RegularFile => {
             let filesystem = DevNumber::from_raw(makedev(about.stx_dev_major, about.stx_dev_minor));
-            Some(Thing::File(FileId { filesystem, inode: about.stx_ino }))
+            Some(StackNode::File(FileId { filesystem, inode: about.stx_ino }))
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! The stack of storage: one graph of this machine's block devices and image files, in both directions.
 //!
-//! A [`Thing`] is identified by numbers: a device by its device number, a file by its filesystem's number and its inode. Names are only
+//! A [`StackNode`] is identified by numbers: a device by its device number, a file by its filesystem's number and its inode. Names are only
 //! shown to people. An edge of the graph says which bytes of the upper thing lie on which bytes of the lower one. The graph answers
 //! whether a target shares bytes with anything in use, and whether it lies on the system disk. [`read_stack`] builds it; nothing is opened for
 //! writing, and nothing is changed.
@@ -32,7 +32,7 @@ pub struct FileId {
 
 /// A device or file that holds bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Thing {
+pub enum StackNode {
     /// A block device.
     Device(DevNumber),
     /// A regular file.
@@ -113,8 +113,8 @@ impl Piece {
 /// One thing on another.
 #[derive(Clone, Debug)]
 struct StackEdge {
-    upper: Thing,
-    lower: Thing,
+    upper: StackNode,
+    lower: StackNode,
     layer: Layer,
     pieces: Vec<Piece>,
     /// Things that lie on the lower thing by exclusive steps share no byte: a volume manager gave each its own blocks.
@@ -153,28 +153,28 @@ pub enum Relation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharing {
     /// Which.
-    pub thing: Thing,
+    pub thing: StackNode,
     /// How it belongs to the target.
     pub relation: Relation,
     /// The step that led to it; none for the target itself.
     pub layer: Option<Layer>,
     /// From which thing that step leads.
-    pub through: Thing,
+    pub through: StackNode,
 }
 
 /// The graph, with the uses that the kernel lists.
 #[derive(Clone, Debug, Default)]
 pub struct Stack {
-    shown: BTreeMap<Thing, Shown>,
+    shown: BTreeMap<StackNode, Shown>,
     steps: Vec<StackEdge>,
     /// Mounts by the device that they are of.
-    pub mounts: Vec<(Thing, Mount)>,
+    pub mounts: Vec<(StackNode, Mount)>,
     /// Swap areas.
-    pub swaps: Vec<Thing>,
+    pub swaps: Vec<StackNode>,
     /// Members of mounted btrfs filesystems and running bcache sets, which no mount names.
-    pub pools: Vec<Thing>,
+    pub pools: Vec<StackNode>,
     /// Everything that `/` lies on, all the way down.
-    system: BTreeSet<Thing>,
+    system: BTreeSet<StackNode>,
     /// Device numbers of overlays, in all mount namespaces.
     overlay_numbers: BTreeSet<DevNumber>,
     /// The overlays that files are seen through.
@@ -193,26 +193,26 @@ struct Visit {
     exclusive: bool,
     /// Pieces on the way down that are not linear, each as its upper device and the first byte there. On the way up such a piece leads only
     /// to the bytes that it came from.
-    from: Vec<(Thing, u64)>,
+    from: Vec<(StackNode, u64)>,
 }
 
 impl Stack {
     /// The names under which people know a thing.
-    pub fn shown(&self, thing: Thing) -> Shown {
+    pub fn shown(&self, thing: StackNode) -> Shown {
         self.shown.get(&thing).cloned().unwrap_or_else(|| Shown {
             name: match thing {
-                Thing::Device(number) => number.to_string(),
-                Thing::File(file) => format!("inode {} of {}", file.inode, file.filesystem),
+                StackNode::Device(number) => number.to_string(),
+                StackNode::File(file) => format!("inode {} of {}", file.inode, file.filesystem),
             },
             ..Shown::default()
         })
     }
 
     /// A file of an overlay, which is at a path, as the file of the layer that holds its bytes; everything else as it is.
-    pub(super) fn held(&self, thing: Thing, path: impl FnOnce() -> Option<PathBuf>) -> Thing {
+    pub(super) fn held(&self, thing: StackNode, path: impl FnOnce() -> Option<PathBuf>) -> StackNode {
         match thing {
-            Thing::File(file) if file.filesystem.is_anonymous() => {
-                Thing::File(path().map_or(file, |path| self.overlays.holder(&path, file)))
+            StackNode::File(file) if file.filesystem.is_anonymous() => {
+                StackNode::File(path().map_or(file, |path| self.overlays.holder(&path, file)))
             }
             other => other,
         }
@@ -220,10 +220,10 @@ impl Stack {
 
     /// Names of files behind loop devices and swap areas that may be this file: the inode number is one, and one of the two is known only by the
     /// number of an overlay.
-    pub fn may_be(&self, file: Thing) -> impl Iterator<Item = &str> {
+    pub fn may_be(&self, file: StackNode) -> impl Iterator<Item = &str> {
         let overlaid = |f: FileId| self.overlay_numbers.contains(&f.filesystem);
         self.shown.iter().filter_map(move |(thing, shown)| match (*thing, file) {
-            (Thing::File(other), Thing::File(file)) if other != file && other.inode == file.inode => {
+            (StackNode::File(other), StackNode::File(file)) if other != file && other.inode == file.inode => {
                 (overlaid(other) || overlaid(file)).then_some(shown.name.as_str())
             }
             _ => None,
@@ -232,7 +232,7 @@ impl Stack {
 
     /// Everything that shares bytes with the target, itself first and then by distance: what it lies on, and whatever lies on
     /// those same bytes. A filesystem gives each file blocks of its own, so that the search ends at a file.
-    pub fn sharing(&self, target: Thing) -> Vec<Sharing> {
+    pub fn sharing(&self, target: StackNode) -> Vec<Sharing> {
         let itself = Sharing { thing: target, relation: Relation::Itself, layer: None, through: target };
         let mut todo = VecDeque::from([Visit {
             found: itself,
@@ -310,7 +310,7 @@ impl Stack {
     }
 
     /// The thing and all it lies on, whole disks included; with `files` through files to the devices of their filesystems.
-    fn beneath(&self, thing: Thing, files: bool) -> BTreeSet<Thing> {
+    fn beneath(&self, thing: StackNode, files: bool) -> BTreeSet<StackNode> {
         let (mut found, mut todo) = (BTreeSet::new(), vec![thing]);
         while let Some(here) = todo.pop() {
             if !found.insert(here) {
@@ -329,28 +329,28 @@ impl Stack {
 
     /// The device that the target shares with `/`, where it lies on one. A file on the system disk is no such target, and
     /// neither is a loop device over one.
-    pub fn system_disk(&self, target: Thing) -> Option<Thing> {
+    pub fn system_disk(&self, target: StackNode) -> Option<StackNode> {
         self.beneath(target, false).intersection(&self.system).last().copied()
     }
 
     /// Whether output that is written to the filesystem on `place` disturbs the target.
-    pub fn disturbs(&self, target: Thing, place: Thing) -> bool {
+    pub fn disturbs(&self, target: StackNode, place: StackNode) -> bool {
         !self.beneath(target, false).is_disjoint(&self.beneath(place, true))
     }
 
     /// The things that this one lies on directly.
-    pub fn lower(&self, thing: Thing) -> Vec<(Thing, Layer)> {
+    pub fn lower(&self, thing: StackNode) -> Vec<(StackNode, Layer)> {
         self.steps.iter().filter(|s| s.upper == thing).map(|s| (s.lower, s.layer)).collect()
     }
 
     /// The things that lie directly on this one.
-    pub fn upper(&self, thing: Thing) -> Vec<(Thing, Layer)> {
+    pub fn upper(&self, thing: StackNode) -> Vec<(StackNode, Layer)> {
         let steps = self.steps.iter().filter(|s| s.lower == thing && s.layer != Layer::SameVolume);
         steps.map(|s| (s.upper, s.layer)).collect()
     }
 
     /// Whether something is built on this device or on the disk that it is a partition of. That claims the device, so that nobody else can.
-    pub fn is_built_on(&self, device: Thing) -> bool {
+    pub fn is_built_on(&self, device: StackNode) -> bool {
         let disks = self.lower(device).into_iter().filter(|(_, layer)| *layer == Layer::Partition);
         let mut claimed = disks.map(|(disk, _)| disk).chain([device]);
         claimed.any(|thing| self.upper(thing).iter().any(|(_, layer)| *layer == Layer::Built))
@@ -361,8 +361,8 @@ impl Stack {
 mod tests {
     use super::*;
 
-    fn device(minor: u32) -> Thing {
-        Thing::Device(DevNumber { major: 7, minor })
+    fn device(minor: u32) -> StackNode {
+        StackNode::Device(DevNumber { major: 7, minor })
     }
 
     fn edge(upper: u32, lower: u32, layer: Layer, pieces: &[Piece]) -> StackEdge {

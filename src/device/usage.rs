@@ -12,7 +12,7 @@ use super::block::{node, partition_names};
 use super::disk_identity::{DiskIdentity, word};
 use super::mounts::Mount;
 use super::processes::openers;
-use super::stack::{Layer, Relation, Sharing, Stack, Thing, open_device};
+use super::stack::{Layer, Relation, Sharing, Stack, StackNode, open_device};
 use super::{Block, DevNumber, Node, Opener, Root, hidden};
 
 /// A device that shares bytes with the target.
@@ -81,15 +81,15 @@ impl Usage {
     /// Looks for everyone who uses this device.
     pub fn read(root: &Root, block: &Block) -> Usage {
         let stack = root.stack();
-        let target = Thing::Device(block.number);
+        let target = StackNode::Device(block.number);
         let sharing = stack.sharing(target);
         let named =
-            |thing: Thing| sharing.iter().find(|s| s.thing == thing).map(|s| stack.shown(s.thing).name);
+            |thing: StackNode| sharing.iter().find(|s| s.thing == thing).map(|s| stack.shown(s.thing).name);
         let namesakes = Namesakes::find(root, block);
         let mut unseen = hidden::hidden_parts(root);
         unseen.extend(hidden::hidden_processes(root));
         unseen.extend(stack.unseen.iter().cloned());
-        let wanted: Vec<(Thing, String)> =
+        let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let openers = openers(root, &wanted, false);
         unseen.extend(openers.unseen);
@@ -136,11 +136,11 @@ pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
     let asked = |r: &&Relative| {
         root.is_system()
             && partition_names(root, &r.node.name).is_empty()
-            && !root.stack().is_built_on(Thing::Device(r.node.number))
+            && !root.stack().is_built_on(StackNode::Device(r.node.number))
     };
     for relative in usage.unclaimed().filter(asked) {
         let name = &relative.node.name;
-        match open_device(name, Thing::Device(relative.node.number), libc::O_EXCL) {
+        match open_device(name, StackNode::Device(relative.node.number), libc::O_EXCL) {
             Ok(_) => {}
             Err(e) if e.raw_os_error() == Some(libc::EBUSY) => claimed.push(name.clone()),
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENXIO | libc::ENOMEDIUM)) => {}
@@ -151,7 +151,7 @@ pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
 }
 
 fn relative(stack: &Stack, found: &Sharing) -> Option<Relative> {
-    let Thing::Device(number) = found.thing else { return None };
+    let StackNode::Device(number) = found.thing else { return None };
     let shown = stack.shown(found.thing);
     Some(Relative {
         node: Node { name: shown.name, number },
@@ -169,9 +169,9 @@ pub(super) fn number_at(root: &Root, path: &Path) -> Option<DevNumber> {
         return None;
     }
     if root.is_system() {
-        return match Thing::of(&std::fs::metadata(path).ok()?)? {
-            Thing::Device(number) => Some(number),
-            Thing::File(_) => None,
+        return match StackNode::of(&std::fs::metadata(path).ok()?)? {
+            StackNode::Device(number) => Some(number),
+            StackNode::File(_) => None,
         };
     }
     let real = root.resolve(path).unwrap_or_else(|_| path.to_path_buf());
@@ -219,7 +219,8 @@ impl Namesakes {
 pub fn shares_disk(root: &Root, block: &Block, path: &Path) -> bool {
     let existing = path.ancestors().find_map(|p| root.resolve(p).ok());
     let place = existing.and_then(|p| super::file_facts::place(root, &p).ok());
-    let disturbs =
-        |device: &Block| root.stack().disturbs(Thing::Device(block.number), Thing::Device(device.number));
+    let disturbs = |device: &Block| {
+        root.stack().disturbs(StackNode::Device(block.number), StackNode::Device(device.number))
+    };
     place.is_some_and(|p| p.devices().any(disturbs))
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::throttle::rate;
-use super::{Certainty, Diagnosis, DiagnosisCase, Finding};
+use super::{Confidence, Diagnosis, DiagnosisCase, Finding};
 use crate::record::{Record, StepRecord};
 use crate::sample::Direction;
 use crate::unit::{Bytes, significant};
@@ -76,7 +76,7 @@ pub(super) fn own_cgroup(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "own-cgroup-limit",
-            Certainty::Likely,
+            Confidence::Likely,
             format!(
                 "The limit is our own: this process's cgroup allows {}{unit} on the disk.",
                 rate(own.limit)
@@ -112,7 +112,7 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "bandwidth-cap",
-            if near { Certainty::Likely } else { Certainty::Possible },
+            if near { Confidence::Likely } else { Confidence::Possible },
             format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
             format!("IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"),
         )
@@ -195,7 +195,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             if same_bytes(*last) {
                 Finding::new(
                     "bandwidth-cap",
-                    Certainty::Likely,
+                    Confidence::Likely,
                     format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
                     "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
                 )
@@ -204,7 +204,7 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
             } else {
                 Finding::new(
                     "iops-cap",
-                    Certainty::Likely,
+                    Confidence::Likely,
                     format!("IOPS, not bandwidth, are the limit at {block}: {}/s.", rate(*x)),
                     "larger blocks move more bytes for the same IOPS",
                 )

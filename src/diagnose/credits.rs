@@ -2,7 +2,7 @@
 
 use super::summary::bins;
 use super::throttle::rate;
-use super::{Certainty, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding};
 use crate::stats::burst::BurstSeen;
 use crate::unit::significant;
 
@@ -24,7 +24,7 @@ pub fn credits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "burst",
-            Certainty::Likely,
+            Confidence::Likely,
             format!(
                 "A burst of {}/s lasted {} s; the baseline after it is {}/s.",
                 rate(b.level_per_second),
@@ -62,7 +62,7 @@ pub fn first_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (b.seconds < 1.0).then(|| {
         Finding::new(
             "full-bucket-at-start",
-            Certainty::Likely,
+            Confidence::Likely,
             format!("A full bucket at the start added {}/s to the rate.", rate(b.adds_per_second(seconds))),
             "a longer run, or a ramp (--ramp 2s), leaves it out",
         )
@@ -85,7 +85,7 @@ fn of_surplus(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (case.run.is_none() && surplus > 0.05 * quota && surplus <= 1.1 * quota).then(|| {
         Finding::new(
             "full-bucket-at-start",
-            Certainty::Possible,
+            Confidence::Possible,
             format!("A full bucket at the start explains the {}/s above the cap.", rate(x - p)),
             "a longer run, or a ramp, leaves it out",
         )

@@ -2,7 +2,7 @@
 
 use super::summary::bins;
 use super::throttle::rate;
-use super::{Certainty, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding};
 use crate::stats::rate::per_second;
 use crate::stats::steady::ROUNDS;
 use crate::unit::significant;
@@ -41,7 +41,7 @@ pub fn drift(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "drift",
-            Certainty::Likely,
+            Confidence::Likely,
             format!("The rate {way} little by little, from {}/s to {}/s.", rate(first), rate(last)),
             "no single figure is the rate of this run: quote both, or measure again for longer",
         )

@@ -1,7 +1,7 @@
 //! Limits on this side of the device: load threads, CPUs, queues of the kernel.
 
 use super::throttle::rate;
-use super::{Certainty, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding};
 use crate::unit::{significant, total};
 
 /// A thread that is on a CPU for this share of the time cannot do more.
@@ -24,7 +24,7 @@ pub fn generator(case: &DiagnosisCase<'_>) -> Option<Finding> {
         return None;
     }
     let busy = s.busiest_thread.filter(|b| *b >= SATURATED)?;
-    let confidence = if s.jobs == Some(1.0) { Certainty::Proven } else { Certainty::Likely };
+    let confidence = if s.jobs == Some(1.0) { Confidence::Proven } else { Confidence::Likely };
     let mut finding = Finding::new(
         "generator-limited",
         confidence,
@@ -59,7 +59,7 @@ pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     let mut finding = Finding::new(
         "cpu-steal",
-        Certainty::Proven,
+        Confidence::Proven,
         format!(
             "The host took {} % of the CPU time away; latencies include that.",
             significant(share * 100.0)
@@ -80,7 +80,7 @@ pub fn steal(case: &DiagnosisCase<'_>) -> Option<Finding> {
 pub fn tags(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let run = case.run.filter(|r| r.real())?;
     let e = &run.step.evidence;
-    let confidence = if e.disks.len() == 1 { Certainty::Proven } else { Certainty::Likely };
+    let confidence = if e.disks.len() == 1 { Confidence::Proven } else { Confidence::Likely };
     for (queue, disk) in e.queues.iter().filter_map(|q| Some((q, e.disks.iter().find(|d| d.name == q.disk)?)))
     {
         let tags = queue.nr_requests? * queue.hardware_queues.max(1);
@@ -126,7 +126,7 @@ pub fn one_cpu(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let all = total(cpus.iter().map(|c| c.block_softirqs));
     let mut finding = Finding::new(
         "completions-on-one-cpu",
-        Certainty::Likely,
+        Confidence::Likely,
         format!("Completions crowd on CPU {} while the others are idle.", crowded.cpu),
         "compare rq_affinity=2, which completes on the submitting CPU, and spread jobs over the hardware queues",
     )
@@ -179,7 +179,7 @@ pub fn single_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
         };
         Finding::new(
             "single-queue",
-            if one { Certainty::Likely } else { Certainty::Possible },
+            if one { Confidence::Likely } else { Confidence::Possible },
             headline,
             "ask for a multi-queue disk (virtio-blk num-queues, NVMe); more jobs do not help",
         )
@@ -212,7 +212,7 @@ pub fn scheduler(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "scheduler",
-            Certainty::Possible,
+            Confidence::Possible,
             format!("{what} cost IOPS at this rate."),
             "compare with scheduler 'none', which sends requests straight to the hardware queue",
         )

@@ -3,7 +3,7 @@
 //! `likely` at most: the engine saw requests in flight and no completion, but a guest that was paused as a whole, or load threads
 //! that got no CPU, look the same from inside. The evidence of CPU time and steal is told by rules of its own.
 
-use super::{Certainty, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, LoadGrid};
 use crate::stats::moments::median;
@@ -73,7 +73,7 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (silent >= MUCH).then(|| {
         Finding::new(
             "on-off",
-            Certainty::Likely,
+            Confidence::Likely,
             format!(
                 "The volume does nothing for {} % of the time: it stops for {} s in every {} s.",
                 significant(100.0 * silent),
@@ -109,7 +109,7 @@ fn of(case: &DiagnosisCase<'_>, lapse: Lapse, code: &str, words: &str) -> Option
     };
     let mut finding = Finding::new(
         code,
-        Certainty::Likely,
+        Confidence::Likely,
         headline,
         "look at the kernel log and the provider's events of that time; if the machine itself was not paused, send this Record to the provider's support",
     )

@@ -2,7 +2,7 @@
 //! rate, and both look like one.
 
 use super::throttle::rate;
-use super::{Certainty, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding};
 use crate::stats::little::in_flight;
 use crate::unit::{Nanos, significant};
 
@@ -56,7 +56,7 @@ pub fn flushes(case: &DiagnosisCase<'_>) -> Option<Finding> {
     };
     let mut finding = Finding::new(
         "flushes",
-        if counted && s.asked == Some(jobs) { Certainty::Proven } else { Certainty::Likely },
+        if counted && s.asked == Some(jobs) { Confidence::Proven } else { Confidence::Likely },
         headline,
         "compare it with what the volume promises for durable writes, or leave fsync and fdatasync out to see its rate; fewer flushes, each for more writes, give more",
     )
@@ -118,9 +118,9 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
                 Finding::new(
                     "load-limited",
                     if filled.is_some_and(|f| f < FILLED) && (x / offered - 1.0).abs() <= EXACT {
-                        Certainty::Proven
+                        Confidence::Proven
                     } else {
-                        Certainty::Likely
+                        Confidence::Likely
                     },
                     format!(
                         "The load held itself back: {}/s were asked for ({told}) and done.",
@@ -143,7 +143,7 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if let Some(pauses) = s.pauses.as_ref().filter(|_| waits) {
         let finding = Finding::new(
             "load-limited",
-            Certainty::Likely,
+            Confidence::Likely,
             format!("The load paused between its I/Os ({pauses}): the rate is that of its pauses."),
             format!("leave {pauses} out to see what the volume can do"),
         );
@@ -153,7 +153,7 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     {
         let finding = Finding::new(
             "load-limited",
-            Certainty::Possible,
+            Confidence::Possible,
             format!(
                 "The queue was {} % full: the load may have held itself back.",
                 significant(share * 100.0)
@@ -167,7 +167,7 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (waits && !own && !s.pace_known && n >= SAMPLES && spread < EVEN).then(|| {
         short(Finding::new(
             "load-limited",
-            Certainty::Possible,
+            Confidence::Possible,
             "The rate hardly moves while the queue is not full: the load may have held itself back.",
             "look for rate, rate_iops or thinktime in the job file or command line, which this report does not show",
         ))

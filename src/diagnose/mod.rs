@@ -18,13 +18,13 @@ mod validity;
 
 use crate::doubt::Doubt;
 use crate::plan::{EngineKind, Step};
-use crate::record::{Certainty, Diagnosis, Finding, Record, StepRecord, TargetRecord};
+use crate::record::{Confidence, Diagnosis, Finding, Record, StepRecord, TargetRecord};
 use crate::unit::Nanos;
 
 pub use crate::record::Band;
 pub use kernel::SATURATED;
 pub use modes::Modes;
-pub use summary::{DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
+pub use summary::{DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
 pub use summary_of_report::ended_by_size;
 
 /// A step as the rules see it.
@@ -168,8 +168,8 @@ pub fn of_case(case: &DiagnosisCase<'_>) -> Diagnosis {
             continue;
         };
         // What the disk shows does not exclude that the machine set the rate.
-        if *about == Disk && machine && found.confidence == Certainty::Proven {
-            found.confidence = Certainty::Likely;
+        if *about == Disk && machine && found.confidence == Confidence::Proven {
+            found.confidence = Confidence::Likely;
         }
         findings.push(found);
     }

@@ -12,6 +12,9 @@ use crate::stats::percentile::pooled;
 use crate::stats::rate::Estimate;
 use crate::unit::{Bytes, Nanos, total};
 
+/// More in flight than this is a queue, whose length sets the latency.
+pub const DEEP_QUEUE: u64 = 8;
+
 /// The disk's own counters, for the same time as the I/Os of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceCounts {

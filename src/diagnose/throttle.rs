@@ -7,7 +7,7 @@
 //! [`bucket`].
 
 use super::cap::megabytes;
-use super::{Certainty, DiagnosisCase, Finding, Modes, Summary};
+use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
 use crate::unit::{Nanos, grouped, significant};
 
 /// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
@@ -112,8 +112,8 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (near, words) = against_promise(s);
     evidence.extend(words);
     let confidence = match (independent, flat.is_some() || near || known) {
-        (true, _) | (false, true) => Certainty::Likely,
-        (false, false) => Certainty::Possible,
+        (true, _) | (false, true) => Confidence::Likely,
+        (false, false) => Confidence::Possible,
     };
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
@@ -182,7 +182,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let mut signs = 1;
     let mut finding = Finding::new(
         "throttle",
-        Certainty::Possible,
+        Confidence::Possible,
         format!(
             "Requests wait in a queue that is served at a constant rate, {}/s; the shortest took {min}.",
             rate(x)
@@ -206,7 +206,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
     signs += usize::from(near);
     let finding = words.into_iter().fold(finding, Finding::because);
     // Deep queues of any device look alike: what excludes them would be a rate that stays when the volume is asked for less.
-    let confidence = if signs > 1 { Certainty::Likely } else { Certainty::Possible };
+    let confidence = if signs > 1 { Confidence::Likely } else { Confidence::Possible };
     Some(Finding { confidence, ..finding })
 }
 
@@ -220,8 +220,8 @@ pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let (true, words) = against_promise(s) else { return None };
     let (x, cv) = (s.iops?, s.cv_of_seconds.filter(|cv| *cv < UNEVEN)?);
     let (confidence, moves) = match cv < FLAT {
-        true => (Certainty::Likely, " and does not move"),
-        false => (Certainty::Possible, ""),
+        true => (Confidence::Likely, " and does not move"),
+        false => (Confidence::Possible, ""),
     };
     let finding = Finding::new(
         "throttle",
@@ -264,7 +264,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     Some(
         Finding::new(
             "one-at-a-time",
-            Certainty::Likely,
+            Confidence::Likely,
             format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )

@@ -2,7 +2,7 @@
 //! that were split or merged, a run or a range too small.
 
 use super::throttle::rate;
-use super::{Certainty, DiagnosisCase, Finding, ReadCounts};
+use super::{Confidence, DiagnosisCase, Finding, ReadCounts};
 use crate::doubt::Severity;
 use crate::unit::{Bytes, Nanos, significant};
 
@@ -25,7 +25,7 @@ const COUNTERS_EARLY: f64 = 0.25;
 fn from_doubt(
     case: &DiagnosisCase<'_>,
     code: &str,
-    confidence: Certainty,
+    confidence: Confidence,
     headline: &str,
 ) -> Option<Finding> {
     let run = case.run?;
@@ -46,7 +46,7 @@ pub fn unwritten(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "unwritten-blocks",
-        Certainty::Proven,
+        Confidence::Proven,
         "Part of what was read was never written, and does not come from the medium.",
     )
     .filter(|_| reads)
@@ -60,7 +60,7 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Part of the reads came from memory, not from the disk.";
     if case.run.is_some() {
         let cached = case.summary.direct == Some(false);
-        let confidence = if cached { Certainty::Proven } else { Certainty::Likely };
+        let confidence = if cached { Confidence::Proven } else { Confidence::Likely };
         return from_doubt(case, "reads-from-memory", confidence, WORDS);
     }
     let s = &case.summary;
@@ -90,14 +90,14 @@ pub fn from_memory(case: &DiagnosisCase<'_>) -> Option<Finding> {
         // The counters are another tool's, and so is their moment: they prove nothing by themselves.
         let (confidence, advice) = match s.direct {
             Some(true) => (
-                Certainty::Possible,
+                Confidence::Possible,
                 "measure 300 s or more on a range that was written before: direct=1 was set, so that only blocks without data or counters of another moment explain it",
             ),
             Some(false) => {
-                (Certainty::Likely, "use direct I/O (direct=1) on a range that was written before")
+                (Confidence::Likely, "use direct I/O (direct=1) on a range that was written before")
             }
             None => (
-                Certainty::Possible,
+                Confidence::Possible,
                 "make sure that direct=1 was set and that the range was written before",
             ),
         };
@@ -115,7 +115,7 @@ pub fn cpu_quota(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "cpu-quota",
-        Certainty::Proven,
+        Confidence::Proven,
         "Our own cgroup was denied CPU time: its limit was measured.",
     )
 }
@@ -127,7 +127,7 @@ pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
     from_doubt(
         case,
         "io-wq",
-        Certainty::Proven,
+        Confidence::Proven,
         "Requests went through kernel threads (io-wq), which cost CPU time and latency.",
     )
 }
@@ -138,7 +138,7 @@ pub fn io_wq(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// Otherwise `likely`: the filesystem itself may have caused the bytes that are not ours.
 pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "Something else used the disk at the same time.";
-    if let Some(found) = from_doubt(case, "other-traffic", Certainty::Proven, WORDS) {
+    if let Some(found) = from_doubt(case, "other-traffic", Confidence::Proven, WORDS) {
         return Some(found);
     }
     if case.run.is_none() {
@@ -154,7 +154,7 @@ pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (more > allowed && device - ours > 4.0 * Bytes::MIB.0 as f64).then(|| {
         Finding::new(
             "other-traffic",
-            Certainty::Likely,
+            Confidence::Likely,
             WORDS,
             "stop it (a filesystem's journal, a snapshot, another process), or take these figures as a lower bound",
         )
@@ -176,7 +176,7 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (each > MORE_REQUESTS && s.block? <= UNSPLIT && s.flushes.is_none()).then(|| {
         Finding::new(
             "other-traffic",
-            Certainty::Likely,
+            Confidence::Likely,
             "The disk did more than these I/Os: something else used it at the same time.",
             "stop it (another job or process, a filesystem's journal), or take these figures as a lower bound",
         )
@@ -205,7 +205,7 @@ pub fn splits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (each > MORE_REQUESTS && block > UNSPLIT && (whole || explained)).then(|| {
         let finding = Finding::new(
             "splits",
-            if explained && whole { Certainty::Proven } else { Certainty::Likely },
+            if explained && whole { Confidence::Proven } else { Confidence::Likely },
             format!("Each I/O of {block} becomes {} requests at the disk.", significant(each)),
             "compare IOPS at the disk with the promise, or use blocks no larger than max_sectors_kb",
         )
@@ -231,7 +231,7 @@ pub fn merges(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (share > 0.01 && own).then(|| {
         Finding::new(
             "merges",
-            if more_than_others { Certainty::Proven } else { Certainty::Likely },
+            if more_than_others { Confidence::Proven } else { Confidence::Likely },
             format!(
                 "{} % of the I/Os were merged: the disk did fewer, larger requests.",
                 significant(share * 100.0)
@@ -277,7 +277,7 @@ pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
     (last > 1.2 * first && between.count() >= 2 && rates.is_sorted()).then(|| {
         Finding::new(
             "lazy-loading",
-            Certainty::Possible,
+            Confidence::Possible,
             "Reads became faster little by little, as with a volume that loads from a snapshot.",
             "read the whole volume once (128 KiB blocks at depth 32), then test again",
         )
@@ -290,12 +290,12 @@ pub fn lazy_loading(case: &DiagnosisCase<'_>) -> Option<Finding> {
 pub fn small_range(case: &DiagnosisCase<'_>) -> Option<Finding> {
     const WORDS: &str = "The load went over a small range: a cache on the way may hold part of it.";
     if case.run.is_some() {
-        return from_doubt(case, "small-range", Certainty::Possible, WORDS);
+        return from_doubt(case, "small-range", Confidence::Possible, WORDS);
     }
     let s = &case.summary;
     let (range, bytes) = (s.range?, s.ios? * s.block?.0 as f64);
     (range < SMALL_RANGE && bytes > range.0 as f64 / 2.0).then(|| {
-        Finding::new("small-range", Certainty::Possible, WORDS, "use a larger file, or the whole device")
+        Finding::new("small-range", Confidence::Possible, WORDS, "use a larger file, or the whole device")
             .because(format!("{} were moved within {range}", Bytes(bytes as u64)))
     })
 }
@@ -307,7 +307,7 @@ pub fn too_short(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let window = case.summary.window.filter(|w| *w < SHORT)?;
     let mut finding = Finding::new(
         "too-short",
-        Certainty::Proven,
+        Confidence::Proven,
         format!("{} s are too short to quote a figure from.", significant(window.as_seconds())),
         "measure 300 s or more",
     )

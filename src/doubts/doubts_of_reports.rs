@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use super::{Case, Told};
+use crate::diagnose::DEEP_QUEUE;
 use crate::doubt::{Doubt, Severity};
 use crate::plan::EngineKind;
 use crate::record::{Known, ReportProgram, ReportedFigures, ReportedStep, TargetRecord, contradictions};
 use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
-/// More in flight than this is a queue, whose length sets the latency.
-const DEEP: u64 = 8;
 /// Shorter runs need a ramp more than long ones.
 const LONG: Nanos = Nanos::seconds(300);
 /// Figures that cannot be, told by name; more are counted.
@@ -263,7 +262,7 @@ pub(super) fn ended_by_size(case: &Case<'_>) -> Option<Doubt> {
 pub(super) fn queue_latency(case: &Case<'_>) -> Option<Doubt> {
     let t = on_a_device(case)?;
     let s = &t.summary;
-    let n = t.conditions.in_flight().filter(|n| *n > DEEP)?;
+    let n = t.conditions.in_flight().filter(|n| *n > DEEP_QUEUE)?;
     let (in_flight, mean, x) = (s.in_flight?, s.mean_ns?, s.iops?);
     // More in flight than there can be is told by the doubt about such figures.
     (in_flight > 0.5 * n as f64 && in_flight < 1.1 * n as f64).then(|| {

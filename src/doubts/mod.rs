@@ -4,9 +4,9 @@
 //! tool says (`reported`). A fact that is not known raises no doubt, except doubts that say that it is not known.
 
 mod doubts_of_reports;
+mod interventions;
 mod measured;
 mod ran_together;
-mod users_part;
 
 use std::collections::HashSet;
 
@@ -73,9 +73,9 @@ const RULES: &[DoubtRule] = &[
     measured::buffered_writes,
     measured::other_traffic,
     measured::open_loop,
-    users_part::suspended,
-    users_part::ended_early,
-    users_part::paused_before,
+    interventions::suspended,
+    interventions::ended_early,
+    interventions::paused_before,
     measured::length,
     measured::range,
     measured::steal,

@@ -44,7 +44,7 @@ pub use clock::{Timer, clock_source};
 pub use gate::Gate;
 pub use generator::Region;
 pub use nops::Headrooms;
-pub use outcome::{FailedIo, OpenEnd, Trace, Traced, WorkerEnd};
+pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
 pub use passes::begin_file;
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;

@@ -25,7 +25,7 @@ pub struct FailedIo {
 
 /// One I/O of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Traced {
+pub struct TracedIo {
     /// The time of completion, from the start of the window.
     pub at: Nanos,
     /// From submission to completion.
@@ -46,7 +46,7 @@ pub struct Trace {
     /// The worker.
     pub worker: u32,
     /// Its I/Os.
-    pub ios: Vec<Traced>,
+    pub ios: Vec<TracedIo>,
     /// Later I/Os for which there was no room: a step keeps [`Trace::MOST`].
     pub left_out: u64,
     /// How many I/Os this trace may keep.
@@ -55,11 +55,11 @@ pub struct Trace {
 
 impl Trace {
     /// I/Os that all workers of a step keep together: 512 MiB of memory.
-    pub const MOST: usize = (512 << 20) / size_of::<Traced>();
+    pub const MOST: usize = (512 << 20) / size_of::<TracedIo>();
 
     /// Keeps an I/O, or counts it where there is no room.
     #[inline(always)]
-    pub(super) fn keep(&mut self, io: Traced) {
+    pub(super) fn keep(&mut self, io: TracedIo) {
         if self.ios.len() < self.room {
             // The only allocation of the loop. Growing a large list remaps its pages and copies nothing.
             self.ios.push(io);
@@ -203,9 +203,9 @@ mod tests {
         let mut trace = Trace { room: 2, ..Trace::default() };
         let (at, latency, direction) = (Nanos(50), Nanos(60), Direction::Write);
         for offset in [0, 4096, 8192, 12_288] {
-            trace.keep(Traced { at, latency, offset, length: 512, target: 3, direction });
+            trace.keep(TracedIo { at, latency, offset, length: 512, target: 3, direction });
         }
         assert_eq!((trace.ios.len(), trace.ios[1].offset, trace.left_out), (2, 4096, 2));
-        assert_eq!(size_of::<Traced>(), 32);
+        assert_eq!(size_of::<TracedIo>(), 32);
     }
 }

@@ -28,7 +28,7 @@ use super::backend::{Backend, Batch, IoRequest};
 use super::buffers::Buffers;
 use super::clock::Clock;
 use super::generator::{Generator, Source, Turns};
-use super::outcome::{OpenEnd, Trace, Traced, WorkerEnd};
+use super::outcome::{OpenEnd, Trace, TracedIo, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
@@ -357,7 +357,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
                 if let Some(trace) = trace
                     && now >= *origin
                 {
-                    trace.keep(Traced {
+                    trace.keep(TracedIo {
                         at: Nanos(clock.ns(now - *origin)),
                         latency: Nanos(clock.ns(now.saturating_sub(slot.sent))),
                         offset: slot.offset,

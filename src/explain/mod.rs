@@ -25,7 +25,7 @@ use crate::result_file::{self, LoadError};
 use crate::suggested::{Suggested, applications};
 use crate::unit::grouped;
 use crate::verdict;
-use crate::verdict::better::{self, Better};
+use crate::verdict::recommended_test::{self, Better};
 
 /// Runs of one file that are told in full, whatever its form; more are counted.
 const MOST_RUNS: usize = 64;
@@ -330,7 +330,7 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
         _ => Vec::new(),
     };
     let better = match told {
-        Some(_) => better::better(&conditions, &summary, &diagnosis, promise),
+        Some(_) => recommended_test::better(&conditions, &summary, &diagnosis, promise),
         // What volproof ran has its plan, and the verdict says what would decide.
         None => Vec::new(),
     };

@@ -7,7 +7,7 @@
 //! Requests in flight are not reported by fio: the sum of latencies stands in for them (Little's law holds by construction here and proves nothing).
 
 use crate::fio::output::{Latency, Output, OutputRow, Stats};
-use crate::hist::{Sparse, bucket, bucket_high, bucket_low};
+use crate::hist::{StoredHistogram, bucket, bucket_high, bucket_low};
 use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, PerDirection, Second};
 use crate::unit::{Bytes, Nanos};
 
@@ -31,7 +31,7 @@ struct RowTotals {
     /// The sum of the intervals so far.
     given: [Counts; 3],
     /// Histogram at the end of the last second.
-    counted: [Sparse; 3],
+    counted: [StoredHistogram; 3],
     /// Index of the next interval.
     next: i64,
     /// Totals of the last report, exactly.
@@ -182,7 +182,7 @@ fn latency(stats: &Stats) -> Option<&Latency> {
 }
 
 /// fio's bins in our form; the bucket layouts are the same.
-pub fn sparse(latency: &Latency) -> Sparse {
+pub fn sparse(latency: &Latency) -> StoredHistogram {
     let mut buckets: Vec<(usize, u64)> = Vec::with_capacity(latency.bins.len());
     for (middle, count) in latency.bins.iter().filter(|b| b.1 > 0) {
         let index = bucket(middle.0);
@@ -192,11 +192,11 @@ pub fn sparse(latency: &Latency) -> Sparse {
         }
     }
     let samples = latency.samples.unwrap_or(0) as f64;
-    Sparse::of(latency.min, latency.max, Nanos((latency.mean * samples) as u64), buckets.into_iter())
+    StoredHistogram::of(latency.min, latency.max, Nanos((latency.mean * samples) as u64), buckets.into_iter())
 }
 
 /// The difference of two totals. Smallest and largest are known exactly only where the report's own lie in the outermost bucket.
-fn difference(now: &Sparse, before: &Sparse) -> Sparse {
+fn difference(now: &StoredHistogram, before: &StoredHistogram) -> StoredHistogram {
     let mut earlier = before.buckets().peekable();
     let mut buckets = Vec::new();
     for (index, count) in now.buckets() {
@@ -206,9 +206,11 @@ fn difference(now: &Sparse, before: &Sparse) -> Sparse {
             buckets.push((index, count - was));
         }
     }
-    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { return Sparse::default() };
+    let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else {
+        return StoredHistogram::default();
+    };
     let (min, max) = (Nanos(bucket_low(first.0)).max(now.min), Nanos(bucket_high(last.0)).min(now.max));
-    Sparse::of(min, max, Nanos(now.sum.0.saturating_sub(before.sum.0)), buckets.into_iter())
+    StoredHistogram::of(min, max, Nanos(now.sum.0.saturating_sub(before.sum.0)), buckets.into_iter())
 }
 
 #[cfg(test)]
@@ -264,7 +266,7 @@ mod tests {
         assert_eq!(read.track.ios[24], 750);
         assert_eq!(read.track.total().ios, 25 * 990);
         assert_eq!(s.window_ns, Nanos::millis(2475));
-        assert_eq!(read.service.iter().map(Sparse::count).sum::<u64>(), 25 * 990);
+        assert_eq!(read.service.iter().map(StoredHistogram::count).sum::<u64>(), 25 * 990);
         assert_eq!(read.service[2].max, Nanos(100_000));
     }
 
@@ -296,7 +298,7 @@ mod tests {
             let s = series(&reports);
             let track = s.read.as_ref().map(|r| r.track.total()).unwrap_or_default();
             prop_assert_eq!((track.ios, track.bytes.0), (ios, ios * 4096));
-            let kept: u64 = s.read.iter().flat_map(|r| &r.service).map(Sparse::count).sum();
+            let kept: u64 = s.read.iter().flat_map(|r| &r.service).map(StoredHistogram::count).sum();
             prop_assert_eq!(kept, ios);
         }
     }

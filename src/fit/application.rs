@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FigureKind, FitFigure};
+use crate::catalogue::SourceQuality;
 use crate::unit::{Bytes, Nanos, text};
 
 /// How much is asked of a volume.
@@ -32,29 +33,6 @@ impl Grade {
             Grade::Minimum => "minimum",
             Grade::Recommended => "recommended",
             Grade::Heavy => "heavy",
-        }
-    }
-}
-
-/// How sure it is that the need is what was published.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum NeedConfidence {
-    /// Read at the maker's own page or code.
-    High,
-    /// Read in a text about it.
-    Medium,
-    /// A secondary text that may be outdated, or a rule of thumb.
-    Low,
-}
-
-impl NeedConfidence {
-    /// The word.
-    pub fn name(self) -> &'static str {
-        match self {
-            NeedConfidence::High => "high",
-            NeedConfidence::Medium => "medium",
-            NeedConfidence::Low => "low",
         }
     }
 }
@@ -104,7 +82,7 @@ pub struct FitNeed {
     /// The edition or the date.
     pub as_of: String,
     /// How sure it is.
-    pub confidence: NeedConfidence,
+    pub confidence: SourceQuality,
 }
 
 /// A limit as the data file has it: a number, or text with a unit.
@@ -153,7 +131,7 @@ struct PublishedNeed {
     hourly: bool,
     source: String,
     as_of: String,
-    confidence: NeedConfidence,
+    confidence: SourceQuality,
 }
 
 /// An application.

@@ -4,7 +4,7 @@
 //! The grid is that of the planned start. A machine that began late by some whole seconds is moved by as many; what is left of its lateness,
 //! half a second at most, is the skew of the sums. Seconds are added whole, so that counts and histograms are exact.
 
-use crate::hist::Sparse;
+use crate::hist::StoredHistogram;
 use crate::record::StepRecord;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
@@ -114,7 +114,8 @@ impl StepSums {
                 .for_each(earlier);
             let histograms =
                 [&mut stream.service, &mut stream.response].into_iter().filter(|h| !h.is_empty());
-            histograms.for_each(|h| drop(h.splice(0..0, std::iter::repeat_n(Sparse::default(), seconds))));
+            histograms
+                .for_each(|h| drop(h.splice(0..0, std::iter::repeat_n(StoredHistogram::default(), seconds))));
         }
         earlier(&mut self.sum.in_flight_ns);
     }
@@ -163,11 +164,11 @@ fn add_column(sum: &mut Vec<u64>, at: usize, column: &[u64]) {
     sum[at..].iter_mut().zip(column).for_each(|(a, b)| *a = a.saturating_add(*b));
 }
 
-fn add_seconds(sum: &mut Vec<Sparse>, at: usize, seconds: &[Sparse]) {
+fn add_seconds(sum: &mut Vec<StoredHistogram>, at: usize, seconds: &[StoredHistogram]) {
     if seconds.is_empty() {
         return;
     }
-    sum.resize(sum.len().max(at + seconds.len()), Sparse::default());
+    sum.resize(sum.len().max(at + seconds.len()), StoredHistogram::default());
     sum[at..].iter_mut().zip(seconds).for_each(|(a, b)| a.merge(b));
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::finding::{Code, GuardFinding, GuardSeverity};
 use super::{Consent, Examined};
-use crate::device::{Block, Driver, Layer, Opener, Relation, Relative, Root, Thing, Usage};
+use crate::device::{Block, Driver, Layer, Opener, Relation, Relative, Root, StackNode, Usage};
 use crate::unit::Bytes;
 
 /// Everything that speaks for or against writing to a block device, the gravest first.
@@ -220,7 +220,7 @@ fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<GuardFinding> {
 /// Worth knowing of a device before a measurement, also before one that only reads, or that is of a file on the device.
 pub(super) fn beneath(root: &Root, device: &Block) -> Vec<GuardFinding> {
     let mut found = misaligned(device);
-    if root.stack().system_disk(Thing::Device(device.number)).is_some() {
+    if root.stack().system_disk(StackNode::Device(device.number)).is_some() {
         found.push(GuardFinding::new(
             GuardSeverity::Note,
             Code::SystemDisk,

@@ -36,7 +36,7 @@ const _: () = assert!(BUCKETS <= 1 << Filled::INDEX);
 
 /// A histogram that holds only its filled buckets: the form that is kept per second and written to the Record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Sparse {
+pub struct StoredHistogram {
     /// Smallest sample (0 when empty).
     pub min: Nanos,
     /// Largest sample (0 when empty).
@@ -47,10 +47,15 @@ pub struct Sparse {
     filled: Box<[Filled]>,
 }
 
-impl Sparse {
+impl StoredHistogram {
     /// From filled buckets in ascending order, as another program counted them.
-    pub fn of(min: Nanos, max: Nanos, sum: Nanos, buckets: impl Iterator<Item = (usize, u64)>) -> Sparse {
-        Sparse { min, max, sum, filled: buckets.map(|(i, n)| Filled::new(i, n)).collect() }
+    pub fn of(
+        min: Nanos,
+        max: Nanos,
+        sum: Nanos,
+        buckets: impl Iterator<Item = (usize, u64)>,
+    ) -> StoredHistogram {
+        StoredHistogram { min, max, sum, filled: buckets.map(|(i, n)| Filled::new(i, n)).collect() }
     }
 
     /// The full form.
@@ -76,7 +81,7 @@ impl Sparse {
     }
 
     /// Adds all samples of another stored histogram; exact.
-    pub fn merge(&mut self, other: &Sparse) {
+    pub fn merge(&mut self, other: &StoredHistogram) {
         if other.is_empty() {
             return;
         }
@@ -122,7 +127,7 @@ struct Stored {
     buckets: Vec<u64>,
 }
 
-impl JsonSchema for Sparse {
+impl JsonSchema for StoredHistogram {
     fn schema_name() -> Cow<'static, str> {
         "Histogram".into()
     }
@@ -132,7 +137,7 @@ impl JsonSchema for Sparse {
     }
 }
 
-impl Serialize for Sparse {
+impl Serialize for StoredHistogram {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         let mut last = 0;
         let mut buckets = Vec::with_capacity(self.filled.len() * 2);
@@ -144,8 +149,8 @@ impl Serialize for Sparse {
     }
 }
 
-impl<'de> Deserialize<'de> for Sparse {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Sparse, D::Error> {
+impl<'de> Deserialize<'de> for StoredHistogram {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<StoredHistogram, D::Error> {
         use serde::de::Error;
         let stored = Stored::deserialize(d)?;
         let (pairs, rest) = stored.buckets.as_chunks::<2>();
@@ -171,7 +176,12 @@ impl<'de> Deserialize<'de> for Sparse {
         if !inside(stored.min_ns, filled.first()) || !inside(stored.max_ns, filled.last()) {
             return Err(D::Error::custom("histogram: 'min_ns' or 'max_ns' lies outside its buckets"));
         }
-        Ok(Sparse { min: stored.min_ns, max: stored.max_ns, sum: stored.sum_ns, filled: filled.into() })
+        Ok(StoredHistogram {
+            min: stored.min_ns,
+            max: stored.max_ns,
+            sum: stored.sum_ns,
+            filled: filled.into(),
+        })
     }
 }
 
@@ -189,7 +199,7 @@ mod tests {
             r#"{"min_ns":1,"max_ns":1,"sum_ns":0,"buckets":[1,18446744073709551615,1,5]}"#,
             r#"{"min_ns":1,"max_ns":1,"sum_ns":0,"buckets":[1,4503599627370496]}"#,
         ] {
-            assert!(serde_json::from_str::<Sparse>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<StoredHistogram>(text).is_err(), "{text}");
         }
     }
 }

@@ -12,7 +12,7 @@ use super::Record;
 /// How far a finding can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Certainty {
+pub enum Confidence {
     /// The evidence fits the finding and other explanations as well.
     Possible,
     /// Two independent signs, or one that other explanations seldom give.
@@ -21,13 +21,13 @@ pub enum Certainty {
     Proven,
 }
 
-impl Certainty {
+impl Confidence {
     /// The word.
     pub fn name(self) -> &'static str {
         match self {
-            Certainty::Possible => "possible",
-            Certainty::Likely => "likely",
-            Certainty::Proven => "proven",
+            Confidence::Possible => "possible",
+            Confidence::Likely => "likely",
+            Confidence::Proven => "proven",
         }
     }
 }
@@ -45,7 +45,7 @@ pub struct Finding {
     /// The evidence, with numbers. Never empty.
     pub evidence: Vec<String>,
     /// How far the finding can be trusted.
-    pub confidence: Certainty,
+    pub confidence: Confidence,
     /// The advice.
     pub advice: String,
     /// The figures of the evidence, by name with unit.
@@ -62,7 +62,7 @@ pub struct Finding {
 impl Finding {
     pub(crate) fn new(
         code: &str,
-        confidence: Certainty,
+        confidence: Confidence,
         headline: impl Into<String>,
         advice: impl Into<String>,
     ) -> Finding {

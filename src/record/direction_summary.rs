@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hist::{Histogram, Sparse};
+use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, PerDirection, Series, Stream};
 use crate::stats::event::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
@@ -70,7 +70,7 @@ pub(super) fn is_zero(n: &u64) -> bool {
 impl LatencySummary {
     /// From histograms of each second, and samples that belong to no second.
     pub(super) fn of(
-        mut parts: Cow<'_, [Sparse]>,
+        mut parts: Cow<'_, [StoredHistogram]>,
         extra: &Histogram,
         censored: u64,
     ) -> Option<LatencySummary> {
@@ -186,12 +186,12 @@ impl DirectionSummary {
             bins.iter_mut().zip(&stream.track.ios).for_each(|(b, n)| *b = b.saturating_add(*n));
         }
         // The histograms of one stream are used where they are: an hour of them is large.
-        let columns = |pick: fn(&Stream) -> &Vec<Sparse>| -> Cow<'_, [Sparse]> {
+        let columns = |pick: fn(&Stream) -> &Vec<StoredHistogram>| -> Cow<'_, [StoredHistogram]> {
             if let [one] = streams.as_slice() {
                 return Cow::Borrowed(pick(one));
             }
             let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-            let mut out = vec![Sparse::default(); n];
+            let mut out = vec![StoredHistogram::default(); n];
             for stream in &streams {
                 out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
             }

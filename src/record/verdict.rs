@@ -5,7 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::fit::{Grade, NeedConfidence};
+use crate::catalogue::SourceQuality;
+use crate::fit::Grade;
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::Event;
 
@@ -98,7 +99,7 @@ pub struct ClaimedNeed {
     /// The edition or the date.
     pub as_of: String,
     /// How sure it is.
-    pub confidence: NeedConfidence,
+    pub confidence: SourceQuality,
 }
 
 /// A promise, or the need of an application, held against a step.

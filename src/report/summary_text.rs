@@ -9,7 +9,7 @@ use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile
 use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
-use crate::record::{Certainty, Diagnosis, Finding, LatencySummary, Outcome, Record, State, Verdict};
+use crate::record::{Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, State, Verdict};
 use crate::unit::{grouped, significant};
 use crate::verdict;
 
@@ -219,7 +219,7 @@ fn place(steps: &[&str]) -> String {
 fn limits(found: &[Diagnosis]) -> Vec<(&Finding, Vec<&str>)> {
     let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
     let told =
-        |f: &&Finding| f.doubt.is_none() && f.confidence > Certainty::Possible && f.code != "one-at-a-time";
+        |f: &&Finding| f.doubt.is_none() && f.confidence > Confidence::Possible && f.code != "one-at-a-time";
     for finding in found.iter().flat_map(|d| &d.findings).filter(told) {
         match groups.iter_mut().find(|(f, _)| f.code == finding.code) {
             Some((_, steps)) => steps.push(&finding.step),

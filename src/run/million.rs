@@ -13,12 +13,12 @@ use crate::device::Root;
 use std::path::{Path, PathBuf};
 
 use super::pipeline::Options;
-use super::targets::Laid;
 use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
+use crate::fio::plan::JobFile;
 use crate::output::FileIdentity;
 use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{Headroom, Record};
@@ -64,7 +64,7 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     };
     if let (false, Some(size), None) = (words.target.exists(), words.size, &args.simulate) {
         // As with fio, a file of the size that is named is made, and stays.
-        options.laid.insert(words.target.clone(), Laid { size, unlink: false });
+        options.job_files.insert(words.target.clone(), JobFile { size, unlink: false });
     }
     let foreword = match args.simulate {
         Some(_) => String::new(),

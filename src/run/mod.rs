@@ -4,18 +4,18 @@
 //! Clearance; the Record is written after every step. Nothing here measures or judges. Front ends are here, and the work they share
 //! is in [`pipeline`].
 
-mod ask;
 #[cfg(all(test, target_arch = "x86_64"))]
 mod clock_drift;
+mod course_commands;
 pub mod fio;
 mod fit_run;
 mod fleet_start;
 mod leftover;
 mod million;
+mod open_targets;
 pub mod pipeline;
 mod plans;
 mod preconditioning;
-mod ready;
 mod results;
 mod resume;
 mod stage;
@@ -133,10 +133,10 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Fio { arguments } => return fio::main(&arguments),
         CliCommand::Run(args) => run(&args),
         CliCommand::Million(args) => million::main(&args),
-        CliCommand::Sweep(args) => ask::sweep(&args),
-        CliCommand::Slo(args) => ask::slo(&args),
-        CliCommand::Suite(args) => ask::suite(&args),
-        CliCommand::Cold(args) => ask::cold(&args),
+        CliCommand::Sweep(args) => course_commands::sweep(&args),
+        CliCommand::Slo(args) => course_commands::slo(&args),
+        CliCommand::Suite(args) => course_commands::suite(&args),
+        CliCommand::Cold(args) => course_commands::cold(&args),
         CliCommand::Fit(args) => fit_run::fit(&args),
         CliCommand::Fits(args) => fit_run::fits(&args),
         CliCommand::Plan(args) => plan(&args),
@@ -276,7 +276,7 @@ fn plan(args: &RunArgs) -> Result<Exit, Failure> {
     let surveyed = forecast(&plan, &options)?;
     let consent = &args.consent;
     surveyed.iter().try_for_each(|target| {
-        ready::try_open(&Root::system(), &plan, target, &consent.destroy, consent.shared())
+        open_targets::try_open(&Root::system(), &plan, target, &consent.destroy, consent.shared())
     })?;
     Ok(Exit::Done)
 }

@@ -9,6 +9,7 @@
 //! Nothing here reads arguments, prints results or knows which front end asks. What a front end hears while the work goes
 //! on comes through [`Front`].
 
+use crate::fio::plan::JobFile;
 use crate::unit::utc;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fleet_start::{self, Due};
-use super::ready::{self, Ready};
+use super::open_targets::{self, Ready};
 use super::stage;
 use super::targets::{self, Surveyed};
 use super::{Failure, plans, preconditioning, tuning};
@@ -44,7 +45,6 @@ use crate::unit::{Bytes, Nanos};
 use crate::verdict;
 
 pub use super::resume::EarlierRun;
-pub use super::targets::Laid;
 
 /// How a plan is to be run, beyond what it says itself.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +59,7 @@ pub struct Options {
     pub until_conclusive: Option<Nanos>,
     /// Files that may be made, made longer and overwritten, by the name that the plan has for them. All other targets keep to
     /// the rules of `run`.
-    pub laid: BTreeMap<PathBuf, Laid>,
+    pub job_files: BTreeMap<PathBuf, JobFile>,
     /// A failed step does not end the steps beside it and after it; when false, it ends the run. A device that hangs always ends the run.
     pub others_go_on: bool,
     /// A Record of an earlier run of the same plan, whose finished steps are not measured again.
@@ -269,7 +269,7 @@ impl Running<'_> {
             let _ = self.headroom(number);
         }
         for target in surveyed {
-            let setting = ready::ReadySetting {
+            let setting = open_targets::ReadySetting {
                 root: &self.root,
                 plan: &self.record.plan,
                 destroy: &self.options.destroy,
@@ -277,7 +277,7 @@ impl Running<'_> {
                 timer: self.timer,
                 interrupts: self.interrupts,
             };
-            let named = target.laid.map(|_| target.named.clone()).filter(|_| self.options.others_go_on);
+            let named = target.job_file.map(|_| target.named.clone()).filter(|_| self.options.others_go_on);
             match (self.ready.add(&setting, target, self.front.ui()), named) {
                 (Ok(true), _) => {}
                 (Ok(false), _) => return Ok(State::Interrupted),
@@ -401,7 +401,7 @@ impl Running<'_> {
     }
 
     /// The user wants no result of a stage.
-    fn abort(&mut self, done: &stage::Done) {
+    fn abort(&mut self, done: &stage::StageOutcome) {
         for step in &done.steps {
             self.record.aborted.push(AbortedStep { step: step.name.clone(), after_ns: done.elapsed });
             let doubt = Doubt::new(
@@ -488,7 +488,7 @@ impl Running<'_> {
         headrooms.of(step, plan.targets_of(step).len(), &go_on)
     }
 
-    fn measure(&mut self, range: Range<usize>) -> Result<stage::Done, Failure> {
+    fn measure(&mut self, range: Range<usize>) -> Result<stage::StageOutcome, Failure> {
         let headrooms: Vec<_> = range.clone().map(|number| self.headroom(number)).collect();
         let setting = stage::StageSetting {
             root: &self.root,
@@ -515,7 +515,7 @@ impl Running<'_> {
     }
 
     /// How long a step is to be measured instead, when its verdict is not decided. Steps that run together have none.
-    fn longer(&self, done: &stage::Done) -> Option<Nanos> {
+    fn longer(&self, done: &stage::StageOutcome) -> Option<Nanos> {
         let most = self.options.until_conclusive.filter(|_| !self.interrupted())?;
         let ([step], None) = (done.steps.as_slice(), &done.together) else { return None };
         if done.ended_by.is_some() {

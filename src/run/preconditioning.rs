@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use super::Failure;
+use super::open_targets::NULL_SIZE;
 use super::pipeline::Options;
-use super::ready::NULL_SIZE;
 use super::resume::other_target;
 use super::targets::{self, Surveyed};
 use crate::catalogue::Catalogue;

@@ -13,8 +13,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
 
 use super::Failure;
+use super::open_targets::Ready;
 use super::pipeline::{Front, News};
-use super::ready::Ready;
 use super::tuning;
 use crate::device::Root;
 use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
@@ -60,7 +60,7 @@ pub struct StageSetting<'a> {
 }
 
 /// The results of a stage.
-pub struct Done {
+pub struct StageOutcome {
     /// The steps that ran, in the order of the plan.
     pub steps: Vec<StepRecord>,
     /// The evidence that several steps of a stage share.
@@ -102,7 +102,11 @@ enum Said {
 ///
 /// # Errors
 /// When a step cannot be begun for a reason known before any of them was.
-pub fn run(setting: &StageSetting<'_>, stage: Range<usize>, front: &mut dyn Front) -> Result<Done, Failure> {
+pub fn run(
+    setting: &StageSetting<'_>,
+    stage: Range<usize>,
+    front: &mut dyn Front,
+) -> Result<StageOutcome, Failure> {
     let plan = setting.plan;
     let steps = &plan.steps[stage.clone()];
     let prepared = steps
@@ -339,7 +343,7 @@ impl Stage<'_> {
     }
 
     /// Everything into the Record's form.
-    fn done(mut self) -> Result<Done, Failure> {
+    fn done(mut self) -> Result<StageOutcome, Failure> {
         let evidence = self.observer.finish(self.elapsed);
         let alone = self.prepared.len() == 1;
         let zero = self.zero.unwrap_or(self.begun);
@@ -378,7 +382,7 @@ impl Stage<'_> {
         let names = steps.iter().map(|s| s.name.clone()).collect();
         let together = (!alone && !steps.is_empty()).then_some(Together { steps: names, evidence });
         let Stage { failures, ended_by, elapsed, .. } = self;
-        Ok(Done { steps, together, traces, failures, ended_by, elapsed })
+        Ok(StageOutcome { steps, together, traces, failures, ended_by, elapsed })
     }
 }
 

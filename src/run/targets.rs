@@ -11,23 +11,11 @@ use super::pipeline::Options;
 use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
+use crate::fio::plan::JobFile;
 use crate::plan::{EngineKind, FileState, Plan, Step};
 use crate::prepare;
 use crate::sample::Direction;
 use crate::unit::Bytes;
-
-/// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
-/// being asked, and left where it is. fio's rule; a target without one of these keeps to ours.
-///
-/// Data that the plan reads is really written first. A file that the plan only writes is allocated, so that the file has its length
-/// at once; where there is no room for all of it, it grows with what is written. Folders on the way to it are made too.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Laid {
-    /// The least length; 0 for whatever the file has.
-    pub size: Bytes,
-    /// The file goes away at the end, even if it was there before.
-    pub unlink: bool,
-}
 
 /// A target as it was found: nothing is opened or made yet.
 #[derive(Debug)]
@@ -42,8 +30,8 @@ pub struct Surveyed {
     pub size: Bytes,
     /// Bytes to write before the run: the whole of a new file, or the missing end of one that is too short.
     pub make: Option<Bytes>,
-    /// It is a file under the rule of [`Laid`].
-    pub laid: Option<Laid>,
+    /// It is a file under the rule of [`JobFile`].
+    pub job_file: Option<JobFile>,
     /// Why the size is what it is.
     pub why: String,
 }
@@ -51,7 +39,7 @@ pub struct Surveyed {
 impl Surveyed {
     /// Where the file or device is, all links followed.
     fn path(&self) -> PathBuf {
-        match (&self.facts, self.laid, self.named.file_name()) {
+        match (&self.facts, self.job_file, self.named.file_name()) {
             (Facts::Folder(place), Some(_), Some(_)) => place.path.join(&self.below),
             (facts, ..) => facts.path().to_path_buf(),
         }
@@ -68,7 +56,9 @@ impl Surveyed {
     /// One line for people.
     pub fn describe(&self) -> String {
         match self.make {
-            Some(_) if self.laid.is_none() => format!("a new file in {}: {}", self.named.display(), self.why),
+            Some(_) if self.job_file.is_none() => {
+                format!("a new file in {}: {}", self.named.display(), self.why)
+            }
             _ => self.named.display().to_string(),
         }
     }
@@ -127,7 +117,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
     }
     let mut surveyed: Vec<Surveyed> = Vec::new();
     for named in &plan.targets {
-        let target = match options.laid.get(named) {
+        let target = match options.job_files.get(named) {
             Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on)?,
             None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
         };
@@ -206,7 +196,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
             facts,
             size,
             make: None,
-            laid: None,
+            job_file: None,
             why: String::new(),
             below: PathBuf::new(),
         });
@@ -247,7 +237,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
         facts,
         size,
         make: Some(size),
-        laid: None,
+        job_file: None,
         why,
         below: PathBuf::new(),
     })
@@ -255,7 +245,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
 
 /// Surveys a file that may be made or made longer. With `late`, whatever prevents that is found when the file is made, and fails only the
 /// steps on it.
-fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid, late: bool) -> Result<Surveyed, Failure> {
+fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> Result<Surveyed, Failure> {
     let missing = |e: &DeviceError| matches!(e, DeviceError::Path { source, .. } if source.kind() == ErrorKind::NotFound);
     let mut below = PathBuf::new();
     let facts = match device::facts(root, named) {
@@ -297,7 +287,7 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: Laid, late: bool) -> Res
         named: named.into(),
         size,
         make,
-        laid: Some(laid),
+        job_file: Some(laid),
         why: format!("{size} as asked for"),
         below,
         facts,
@@ -316,7 +306,7 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     for step in driving(plan, &target.named) {
         let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
         let own = step.size.filter(|_| step.file_state != FileState::Filled);
-        if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.laid.is_none()) {
+        if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.job_file.is_none()) {
             return bad("file-state makes a file for the step: name a folder on the volume".into());
         }
         let room = own.unwrap_or(target.size);
@@ -383,7 +373,7 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
 /// Refuses a plan that writes to an existing file without --overwrite. The guard would refuse it later, without the names of options.
 fn may_write(plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let writes = Uses::of(plan, &target.named).writes;
-    if writes && target.laid.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
+    if writes && target.job_file.is_none() && matches!(target.facts, Facts::File(_)) && !plan.overwrite {
         return Err(Failure {
             code: Exit::Refused.code(),
             message: format!(

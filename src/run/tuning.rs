@@ -4,7 +4,7 @@ use crate::device::Root;
 use crate::stats::compare::FEWEST_PAIRS;
 
 use super::Failure;
-use super::ready::Ready;
+use super::open_targets::Ready;
 use crate::cli::TuneMode;
 use crate::device::Facts;
 use crate::engine::{self, Load, Timer};

@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::moments::student;
 use super::percentile::pooled;
 use super::{BATCHES, CONFIDENCE};
-use crate::hist::{Sparse, bucket_high, bucket_low};
+use crate::hist::{StoredHistogram, bucket_high, bucket_low};
 use crate::unit::{Nanos, total};
 
 /// Resampled runs.
@@ -24,7 +24,7 @@ const UNITS: usize = 600;
 const SEED: u64 = 0x766f_6c70_726f_6f66;
 
 /// 95 % intervals of the given percentiles (shares in `0..1`), in their order. `None` below ten seconds or without samples.
-pub fn intervals(seconds: &[Sparse], shares: &[f64]) -> Option<Vec<(Nanos, Nanos)>> {
+pub fn intervals(seconds: &[StoredHistogram], shares: &[f64]) -> Option<Vec<(Nanos, Nanos)>> {
     if seconds.len() < BATCHES {
         return None;
     }
@@ -90,14 +90,14 @@ struct Cumulated {
 }
 
 impl Cumulated {
-    fn of(seconds: &[Sparse]) -> Option<Cumulated> {
+    fn of(seconds: &[StoredHistogram]) -> Option<Cumulated> {
         let buckets: Vec<usize> = pooled(seconds).nonzero().map(|b| b.0).collect();
         let filled = || seconds.iter().filter(|s| !s.is_empty());
         let (min, max) = (filled().map(|s| s.min).min()?, filled().map(|s| s.max).max()?);
         let mut row = vec![0u64; buckets.len()];
         let mut rows = vec![row.clone()];
         for unit in seconds.chunks(seconds.len().div_ceil(UNITS)) {
-            for (index, n) in unit.iter().flat_map(Sparse::buckets) {
+            for (index, n) in unit.iter().flat_map(StoredHistogram::buckets) {
                 if let Ok(column) = buckets.binary_search(&index) {
                     row[column] += n;
                 }
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
     use crate::hist::Histogram;
 
-    fn second(latencies: &[(u64, u64)]) -> Sparse {
+    fn second(latencies: &[(u64, u64)]) -> StoredHistogram {
         let mut h = Histogram::new();
         for &(us, n) in latencies {
             h.record_n(Nanos::micros(us), n);
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn one_bad_stretch_makes_the_tail_unsure() {
-        let seconds: Vec<Sparse> =
+        let seconds: Vec<StoredHistogram> =
             (0..100).map(|i| second(&[(100, 1000), (9000, if i / 4 == 3 { 400 } else { 0 })])).collect();
         let found = intervals(&seconds, &[0.5, 0.99]).unwrap();
         assert!(found[0].1.0 < 103_000, "the median is sure");
@@ -160,8 +160,8 @@ mod tests {
     #[test]
     fn short_empty_and_long_runs_are_answered() {
         assert_eq!(intervals(&vec![second(&[(100, 10)]); 9], &[0.5]), None);
-        assert_eq!(intervals(&vec![Sparse::default(); 30], &[0.5]), None);
-        let mut seconds = vec![Sparse::default(); 30];
+        assert_eq!(intervals(&vec![StoredHistogram::default(); 30], &[0.5]), None);
+        let mut seconds = vec![StoredHistogram::default(); 30];
         seconds[4] = second(&[(100, 10)]);
         assert!(intervals(&seconds, &[0.5]).is_some());
         assert!(intervals(&vec![second(&[(100, 10)]); 1999], &[0.5]).is_some());

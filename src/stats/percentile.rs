@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{BATCHES, CONFIDENCE, bootstrap};
-use crate::hist::{Histogram, Sparse, bucket};
+use crate::hist::{Histogram, StoredHistogram, bucket};
 use crate::unit::{Nanos, total};
 
 /// Effective samples that must lie above a percentile before it is printed.
@@ -55,7 +55,7 @@ pub fn printable(effective: f64, share: f64) -> bool {
 }
 
 /// All samples of a run from its one-second histograms; exact.
-pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a Sparse>) -> Histogram {
+pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a StoredHistogram>) -> Histogram {
     let mut all = Histogram::new();
     for second in seconds {
         all.merge_sparse(second);
@@ -65,23 +65,23 @@ pub fn pooled<'a>(seconds: impl IntoIterator<Item = &'a Sparse>) -> Histogram {
 
 /// How many independent samples the run is worth for the share of samples above a limit, which may lie far from the percentile that is
 /// limited: how fast I/Os drift says nothing of the slow ones. All samples where none is above the limit.
-pub fn effective_samples_above(seconds: &[Sparse], limit: Nanos) -> f64 {
+pub fn effective_samples_above(seconds: &[StoredHistogram], limit: Nanos) -> f64 {
     let edge = bucket(limit.0);
-    let above = |h: &Sparse| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1)) as f64;
-    let samples = total(seconds.iter().map(Sparse::count)) as f64;
+    let above = |h: &StoredHistogram| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1)) as f64;
+    let samples = total(seconds.iter().map(StoredHistogram::count)) as f64;
     let share = seconds.iter().map(above).sum::<f64>() / samples.max(1.0);
     samples / between_groups(seconds, share, above).max(1.0)
 }
 
 /// The table of one run: every percentile of `wanted` that may be printed, with its interval.
-pub fn table(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
+pub fn table(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let mut rows = measure(seconds, wanted);
     rows.retain(|p| printable(p.effective_samples, p.share));
     rows
 }
 
 /// Every percentile of `wanted`, also those that may not be printed. Claims are decided on these. Empty without samples.
-pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
+pub fn measure(seconds: &[StoredHistogram], wanted: &[(&str, f64)]) -> Vec<Percentile> {
     let all = pooled(seconds);
     let samples = all.count() as f64;
     let mut rows: Vec<Percentile> = wanted
@@ -108,11 +108,11 @@ pub fn measure(seconds: &[Sparse], wanted: &[(&str, f64)]) -> Vec<Percentile> {
 ///
 /// The seconds are put into [`BATCHES`] equal groups, fewer when there are fewer seconds. A single second cannot show any dependence and
 /// counts as independent.
-fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) -> f64 {
+fn design_effect(seconds: &[StoredHistogram], all: &Histogram, share: f64, value: Nanos) -> f64 {
     // Samples in the bucket of the percentile itself lie partly above it: as many as make the shares add up.
     let edge = bucket(value.0);
-    let counts_above = |h: &Sparse| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1));
-    let counts_at = |h: &Sparse| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
+    let counts_above = |h: &StoredHistogram| total(h.buckets().filter(|b| b.0 > edge).map(|b| b.1));
+    let counts_at = |h: &StoredHistogram| h.buckets().find(|b| b.0 == edge).map_or(0, |b| b.1);
     let at = total(seconds.iter().map(counts_at));
     let above = total(seconds.iter().map(counts_above));
     let part = ((1.0 - share) * all.count() as f64 - above as f64) / (at as f64).max(1.0);
@@ -121,9 +121,9 @@ fn design_effect(seconds: &[Sparse], all: &Histogram, share: f64, value: Nanos) 
 
 /// Variance between groups of seconds of the samples that `slow` counts, over that of independent samples of which `share` is slow; 1 where
 /// nothing can be compared.
-fn between_groups(seconds: &[Sparse], share: f64, slow: impl Fn(&Sparse) -> f64) -> f64 {
+fn between_groups(seconds: &[StoredHistogram], share: f64, slow: impl Fn(&StoredHistogram) -> f64) -> f64 {
     let groups = BATCHES.min(seconds.len());
-    let independent = share * (1.0 - share) * total(seconds.iter().map(Sparse::count)) as f64;
+    let independent = share * (1.0 - share) * total(seconds.iter().map(StoredHistogram::count)) as f64;
     if groups < 2 || independent <= 0.0 {
         return 1.0;
     }
@@ -132,7 +132,7 @@ fn between_groups(seconds: &[Sparse], share: f64, slow: impl Fn(&Sparse) -> f64)
     let squares: f64 = seconds[skipped..]
         .chunks_exact(per_group)
         .map(|group| {
-            let n = total(group.iter().map(Sparse::count));
+            let n = total(group.iter().map(StoredHistogram::count));
             (group.iter().map(&slow).sum::<f64>() - share * n as f64).powi(2)
         })
         .sum();
@@ -144,12 +144,12 @@ fn between_groups(seconds: &[Sparse], share: f64, slow: impl Fn(&Sparse) -> f64)
 mod tests {
     use super::*;
 
-    fn effective_samples(seconds: &[Sparse], share: f64) -> f64 {
+    fn effective_samples(seconds: &[StoredHistogram], share: f64) -> f64 {
         measure(seconds, &[("", share)]).first().map_or(0.0, |p| p.effective_samples)
     }
 
     /// One second with `fast` I/Os of 100 us and `slow` of 80 ms.
-    fn second(fast: u64, slow: u64) -> Sparse {
+    fn second(fast: u64, slow: u64) -> StoredHistogram {
         let mut h = Histogram::new();
         h.record_n(Nanos::micros(100), fast);
         h.record_n(Nanos::millis(80), slow);
@@ -175,7 +175,8 @@ mod tests {
     #[test]
     fn slow_ios_that_come_together_count_as_few() {
         // One second in thirty holds all slow I/Os.
-        let seconds: Vec<Sparse> = (0..90).map(|i| second(1000, if i % 30 == 7 { 450 } else { 0 })).collect();
+        let seconds: Vec<StoredHistogram> =
+            (0..90).map(|i| second(1000, if i % 30 == 7 { 450 } else { 0 })).collect();
         let n = pooled(&seconds).count() as f64;
         assert!(effective_samples(&seconds, 0.99) < n / 50.0);
         assert!(table(&seconds, &[("99", 0.99)]).is_empty(), "three bursts are not ten independent samples");
@@ -191,7 +192,7 @@ mod tests {
     #[test]
     fn samples_above_a_limit_are_those_of_the_slow_ones() {
         // The fast ones drift and the slow ones do not: the percentile is worth little, the share above 10 ms all.
-        let drifting: Vec<Sparse> = (0..300)
+        let drifting: Vec<StoredHistogram> = (0..300)
             .map(|i| {
                 let mut h = Histogram::new();
                 h.record_n(Nanos::micros(100 + i), 1000);
@@ -202,19 +203,21 @@ mod tests {
         assert!(effective_samples(&drifting, 0.99) < 30_000.0);
         assert_eq!(effective_samples_above(&drifting, limit), 300_000.0);
         // All slow ones in one tenth of the time.
-        let lumped: Vec<Sparse> = (0..300).map(|i| second(1000, if i < 30 { 100 } else { 0 })).collect();
+        let lumped: Vec<StoredHistogram> =
+            (0..300).map(|i| second(1000, if i < 30 { 100 } else { 0 })).collect();
         assert!(effective_samples_above(&lumped, limit) < 3_000.0);
-        let even: Vec<Sparse> = (0..300).map(|_| second(1000, 10)).collect();
+        let even: Vec<StoredHistogram> = (0..300).map(|_| second(1000, 10)).collect();
         assert_eq!(effective_samples_above(&even, limit), 303_000.0);
         assert_eq!(effective_samples_above(&[], limit), 0.0);
-        assert!(table(&[Sparse::default(), Sparse::default()], &STANDARD).is_empty());
+        assert!(table(&[StoredHistogram::default(), StoredHistogram::default()], &STANDARD).is_empty());
         // Seconds in which nothing completed belong to the run.
-        assert!(effective_samples(&[Sparse::default(), second(1000, 20)], 0.99) > 0.0);
+        assert!(effective_samples(&[StoredHistogram::default(), second(1000, 20)], 0.99) > 0.0);
     }
 
     #[test]
     fn intervals_enclose_the_value_and_need_ten_seconds() {
-        let seconds: Vec<Sparse> = (0..40).map(|i| second(985, if i % 2 == 0 { 11 } else { 12 })).collect();
+        let seconds: Vec<StoredHistogram> =
+            (0..40).map(|i| second(985, if i % 2 == 0 { 11 } else { 12 })).collect();
         let t = table(&seconds, &STANDARD);
         assert!(t.len() >= 4);
         for p in &t {

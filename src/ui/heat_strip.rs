@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::hist::{Histogram, Sparse, bucket_middle};
+use crate::hist::{Histogram, StoredHistogram, bucket_middle};
 use crate::sample::{Interval, PER_SECOND};
 use crate::stats::percentile::pooled;
 use crate::unit::Nanos;
@@ -13,7 +13,7 @@ pub const SECONDS: usize = 60;
 /// Latencies of the last seconds, over all steps that run.
 #[derive(Clone, Debug, Default)]
 pub struct Minute {
-    seconds: BTreeMap<i64, Sparse>,
+    seconds: BTreeMap<i64, StoredHistogram>,
 }
 
 /// The strip: rows from slow to fast, each with the latency at its lower edge.

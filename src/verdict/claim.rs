@@ -1,14 +1,14 @@
 //! One step against one promise.
 
-use super::better::Shows;
 use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::reach::{self, Reach};
+use super::recommended_test::Shows;
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
 use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
-use crate::record::{Certainty, Claim, Claimed, Conditions, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::record::{Claim, Claimed, Conditions, Confidence, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::{Direction, PER_SECOND};
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
@@ -294,7 +294,7 @@ impl Judge<'_> {
             return format!("{owner} cap: the baseline after the burst is less than promised");
         }
         match self.diagnosis.find("throttle").and_then(|f| Some((f, f.numbers.get("rate_per_second")?))) {
-            Some((f, rate)) if f.confidence > Certainty::Possible => format!(
+            Some((f, rate)) if f.confidence > Confidence::Possible => format!(
                 "{owner} cap: a throttle holds it at {} IOPS ({}), which is less than promised",
                 grouped(rate.round() as u64),
                 f.confidence.name()

@@ -3,9 +3,9 @@
 //! The same promise, the same reach and the same four values as for samples. What is lost is the interval: where the report tells how its
 //! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
 
-use super::better::{self, Shows};
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, figure, latency_promised};
 use super::reach::{Reach, held_by_slow};
+use super::recommended_test::{self, Shows};
 use super::window::{ClaimTerms, Excess};
 use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::Summary;
@@ -160,7 +160,8 @@ impl Judge<'_> {
 
     /// The command that shows it; the one for the rate where there is none.
     pub(super) fn better(&self, shows: Shows) -> Option<String> {
-        let all = better::better(self.conditions, &self.summary(), self.diagnosis, &self.claimed.options);
+        let all =
+            recommended_test::better(self.conditions, &self.summary(), self.diagnosis, &self.claimed.options);
         let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
         found.command().cloned()
     }

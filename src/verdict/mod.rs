@@ -7,23 +7,23 @@
 //! figures are about the test. The one exception: a blocker that can only slow a run down does not undo a PASS. docs/method.md gives the
 //! reasons; statistics are in [`crate::stats`].
 
-pub mod better;
 mod blocker;
 mod claim;
 mod claims_of_reports;
 mod each_target;
 mod fleet_verdict;
-mod longer;
 mod needs;
 mod needs_of_reports;
 mod reach;
+pub mod recommended_test;
+mod remeasure;
 mod unjudged;
 mod window;
 
 use std::collections::{HashMap, HashSet};
 
 pub use claim::{PromisedRates, figure, figures};
-pub use longer::longer;
+pub use remeasure::longer;
 
 use crate::diagnose;
 use crate::fit::AskedFits;

@@ -7,7 +7,7 @@ use super::needs_of_reports;
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::diagnose::Summary;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
-use crate::hist::{Sparse, bucket};
+use crate::hist::{StoredHistogram, bucket};
 use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::{Direction, Stream};
 use crate::stats::event::{Lapse, LoadGrid};
@@ -193,11 +193,11 @@ impl NeedCase<'_> {
     }
 
     /// Latencies of each second; response times under a rate.
-    fn seconds(&self) -> Vec<Sparse> {
-        let mut seconds: Vec<Sparse> = Vec::new();
+    fn seconds(&self) -> Vec<StoredHistogram> {
+        let mut seconds: Vec<StoredHistogram> = Vec::new();
         for stream in self.streams() {
             let of_stream = if self.step.open_loop.is_some() { &stream.response } else { &stream.service };
-            seconds.resize(seconds.len().max(of_stream.len()), Sparse::default());
+            seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
             seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
         }
         seconds
@@ -293,7 +293,7 @@ impl NeedCase<'_> {
 }
 
 /// The share of the I/Os above a latency, with the bounds of each side at 95 %.
-fn slow(seconds: &[Sparse], latency: Nanos) -> Option<(f64, f64, f64)> {
+fn slow(seconds: &[StoredHistogram], latency: Nanos) -> Option<(f64, f64, f64)> {
     let all = pooled(seconds);
     let n = Some(all.count() as f64).filter(|n| *n > 0.0)?;
     let edge = bucket(latency.0);

@@ -9,7 +9,7 @@ use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Certainty, Claimed, Conditions, Diagnosis, Metric, Record, StepRecord, Untested};
+use crate::record::{Claimed, Conditions, Confidence, Diagnosis, Metric, Record, StepRecord, Untested};
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::unit::{Bytes, Nanos, grouped};
 
@@ -135,7 +135,7 @@ pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
     const OTHERWISE: [&str; 5] = ["stall", "brown-out", "on-off", "burst", "drift"];
     let (depth, mean, median) = (s.in_flight?, s.mean_ns?, s.near_quantile(0.5)?);
     let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < FIRST_RUNG as f64;
-    let throttled = found.find("throttle").is_some_and(|f| f.confidence > Certainty::Possible);
+    let throttled = found.find("throttle").is_some_and(|f| f.confidence > Confidence::Possible);
     let otherwise = OTHERWISE.iter().any(|code| found.find(code).is_some());
     (few && !throttled && !otherwise).then_some(Nanos(mean as u64))
 }

@@ -1,7 +1,7 @@
 //! Loads that take targets in turn or keep every I/O.
 
 use super::*;
-use volproof::engine::{Traced, WorkerEnd};
+use volproof::engine::{TracedIo, WorkerEnd};
 
 fn reads(o: &StepOutcome) -> u64 {
     o.series[0].read.as_ref().map_or(0, |s| s.track.total().ios)
@@ -25,7 +25,7 @@ fn every_io_of_the_window_is_kept() {
     };
     let o = simulated(step, Simulated { jitter: Nanos::micros(300), ..device(Nanos::millis(1)) });
     assert_eq!(o.trace.iter().map(|t| (t.worker, t.left_out)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
-    let ios: Vec<&Traced> = o.trace.iter().flat_map(|t| &t.ios).collect();
+    let ios: Vec<&TracedIo> = o.trace.iter().flat_map(|t| &t.ios).collect();
     for (d, length) in [(Direction::Read, 4096), (Direction::Write, 8192)] {
         let of: Vec<_> = ios.iter().filter(|t| t.direction == d).collect();
         let total = o.series[0].stream(d).unwrap().track.total();

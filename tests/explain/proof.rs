@@ -3,7 +3,7 @@
 use volproof::catalogue::volume_promise::Binding;
 use volproof::diagnose::{DeviceCounts, DiagnosisCase, Flushes, Promised, Summary, of_case};
 use volproof::explain::explained;
-use volproof::record::{Certainty, Diagnosis, Record};
+use volproof::record::{Confidence, Diagnosis, Record};
 use volproof::unit::{Bytes, Nanos};
 
 use super::{page_record, promised};
@@ -37,8 +37,8 @@ fn t12_a_rate_above_a_cap_or_far_below_it_is_not_held_by_it() {
     let said = |mib: f64| large(mib).find("bandwidth-cap").map(|f| f.confidence);
     assert_eq!(said(875.0), None, "250 % of the cap");
     assert_eq!(said(360.0), None, "103 % of the cap");
-    assert_eq!(said(350.0), Some(Certainty::Likely));
-    assert_eq!(said(320.0), Some(Certainty::Possible));
+    assert_eq!(said(350.0), Some(Confidence::Likely));
+    assert_eq!(said(320.0), Some(Confidence::Possible));
     assert_eq!(said(200.0), None, "57 % of the cap");
 }
 
@@ -70,10 +70,10 @@ fn t15_of_several_disks_none_is_blamed_alone() {
         all.find("single-queue").map(|f| (f.confidence, f.headline.clone(), f.evidence.join("\n")))
     };
     let (confidence, headline, _) = said(1, 1).unwrap();
-    assert_eq!(confidence, Certainty::Likely);
+    assert_eq!(confidence, Confidence::Likely);
     assert!(headline.starts_with("vdb has one hardware queue, and CPU "), "{headline}");
     let (confidence, headline, evidence) = said(9, 9).unwrap();
-    assert_eq!(confidence, Certainty::Possible);
+    assert_eq!(confidence, Confidence::Possible);
     assert!(headline.starts_with("9 of 9 disks have one hardware queue each"), "{headline}");
     assert!(evidence.contains("vdb, vdc, vdd, vde, vdf, vdg, vdh, vdi, vdj"), "{evidence}");
     assert!(said(9, 2).unwrap().1.starts_with("2 of 9 disks"));
@@ -86,8 +86,8 @@ fn a_busy_thread_among_others_proves_nothing_of_them() {
         let s = Summary { busiest_thread: Some(0.99), jobs: Some(jobs), ..Summary::default() };
         of_summary(s).find("generator-limited").map(|f| (f.confidence, f.blocks))
     };
-    assert_eq!(of(1.0), Some((Certainty::Proven, true)));
-    assert_eq!(of(16.0), Some((Certainty::Likely, true)));
+    assert_eq!(of(1.0), Some((Confidence::Proven, true)));
+    assert_eq!(of(16.0), Some((Confidence::Likely, true)));
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_rate_that_was_asked_for_is_the_loads_where_the_queue_had_room() {
         };
         of_summary(s).find("load-limited").unwrap().confidence
     };
-    assert_eq!((of(1.0), of(31.0)), (Certainty::Proven, Certainty::Likely));
+    assert_eq!((of(1.0), of(31.0)), (Confidence::Proven, Confidence::Likely));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn flushes_beside_other_requests_take_no_share_of_the_time_alone() {
         };
         of_summary(s).find("flushes").unwrap().confidence
     };
-    assert_eq!((of(1.0), of(8.0)), (Certainty::Proven, Certainty::Likely));
+    assert_eq!((of(1.0), of(8.0)), (Confidence::Proven, Confidence::Likely));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn counters_of_a_report_prove_no_merges() {
         device: Some(DeviceCounts { ios: 5_000.0, merges: 5_000.0, bytes: None }),
         ..Summary::default()
     };
-    assert_eq!(of_summary(s).find("merges").unwrap().confidence, Certainty::Likely);
+    assert_eq!(of_summary(s).find("merges").unwrap().confidence, Confidence::Likely);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
-use volproof::hist::{Histogram, Sparse};
+use volproof::hist::{Histogram, StoredHistogram};
 use volproof::stats::change::{Rule, points};
 use volproof::stats::level;
 use volproof::stats::mean_latency::MeanLatency;
@@ -58,7 +58,7 @@ proptest! {
     fn any_latencies_have_a_judgement(
         seconds in prop::collection::vec(prop::collection::vec((0u64..1 << 40, 1u64..5000), 0..4), 0..30)
     ) {
-        let seconds: Vec<Sparse> = seconds
+        let seconds: Vec<StoredHistogram> = seconds
             .into_iter()
             .map(|latencies| {
                 let mut h = Histogram::new();

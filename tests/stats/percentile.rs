@@ -1,7 +1,7 @@
 //! Simulation: how often the interval of a latency percentile holds the true one when slow I/Os come in bursts. Seeds are
 //! fixed, so the shares never change.
 
-use volproof::hist::{Histogram, Sparse};
+use volproof::hist::{Histogram, StoredHistogram};
 use volproof::stats::percentile::{Percentile, measure, printable, table};
 use volproof::unit::Nanos;
 
@@ -19,7 +19,7 @@ const BADNESS: f64 = 0.2;
 
 /// Seconds whose slow I/Os (10 ms and an exponential with 10 ms more, the others 100 us) come in bad seconds that
 /// last 4 s on average.
-fn seconds(noise: &mut Noise) -> Vec<Sparse> {
+fn seconds(noise: &mut Noise) -> Vec<StoredHistogram> {
     let mut bad = noise.uniform() < BADNESS;
     (0..SECONDS)
         .map(|_| {

@@ -12,7 +12,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::process::Signal;
 use volproof::tune::{Places, RoomNeeded, ab, tune};
 
-use crate::traced::{CHANGES, Struck, Traced};
+use crate::traced::{CHANGES, Struck, TracedIo};
 
 const VOLPROOF: &str = env!("CARGO_BIN_EXE_volproof");
 const KILL: &str = "signal=KILL";
@@ -40,7 +40,7 @@ fn a_comparison() {
 
 #[test]
 fn killed_while_knobs_are_compared() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let compared = format!("{COMPARED}={}", device.name());
     let this = std::env::current_exe().unwrap();
     let copy = ["env", &compared, this.to_str().unwrap(), "--exact", "kills::a_comparison"];
@@ -63,7 +63,7 @@ fn killed_while_knobs_are_compared() {
 
 #[test]
 fn killed_while_values_are_held() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let restores = |struck: &Struck| device.restored(&struck.story);
     let (kinds, stride) = calls(6);
     let kills =
@@ -76,7 +76,7 @@ fn killed_while_values_are_held() {
 fn killed_under_other_schedulers() {
     let mut all = Vec::new();
     for (scheduler, stride) in [("kyber", 19), ("bfq", 17)] {
-        let Some(device) = Traced::with_scheduler(scheduler) else { return };
+        let Some(device) = TracedIo::with_scheduler(scheduler) else { return };
         if !device.usual.get("scheduler").is_some_and(|text| text.contains(&format!("[{scheduler}]"))) {
             println!("skipped: this kernel has no {scheduler}");
             continue;
@@ -95,7 +95,7 @@ fn killed_under_other_schedulers() {
 /// The other programs that set knobs: each puts them back, or the next start does.
 #[test]
 fn killed_in_other_front_ends() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let file = format!("--filename={}", device.path());
     let million = "1 1 4k randread --runtime 1ms --tune on --json r.json --quiet";
     let million: Vec<&str> = ["million", device.path()].into_iter().chain(million.split(' ')).collect();
@@ -120,7 +120,7 @@ fn killed_in_other_front_ends() {
 /// A journal of an earlier boot: the kernel has begun anew, and the next start forgets the journal without touching a knob. It is killed too.
 #[test]
 fn killed_after_a_restart_of_the_machine() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
     assert!(device.volproof(&["tune", "--keep", device.path()]).status.success());
     let journals = fs::read_dir(device.journals()).unwrap().map(|entry| entry.unwrap().path());
@@ -142,7 +142,7 @@ fn killed_after_a_restart_of_the_machine() {
 /// Kept values, killed runs and killed restorations in any order, and then one `restore`.
 #[test]
 fn kept_and_stale_journals_in_any_order() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let all = std::env::var_os("VOLPROOF_KILLS").is_some();
     let path = device.path();
     let mut kills = 0;
@@ -186,7 +186,7 @@ fn kept_and_stale_journals_in_any_order() {
 }
 
 /// A `tune` that holds another device, which shares its folder of journals.
-fn holder(journals: &Traced, device: &Traced) -> Child {
+fn holder(journals: &TracedIo, device: &TracedIo) -> Child {
     let mut child = journals.command(&["tune", device.path()]).stdout(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(child.stdout.as_mut().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().starts_with("Held.")), "it ended by itself");
@@ -195,7 +195,7 @@ fn holder(journals: &Traced, device: &Traced) -> Child {
 
 #[test]
 fn killed_beside_another_run() {
-    let (Some(victim), Some(beside)) = (Traced::attach(), Traced::with_scheduler("bfq")) else { return };
+    let (Some(victim), Some(beside)) = (TracedIo::attach(), TracedIo::with_scheduler("bfq")) else { return };
     let (kinds, stride) = calls(9);
     let mut kills = 0;
     for (turn, call) in kinds.iter().enumerate() {

@@ -5,25 +5,25 @@ use std::process::Output;
 
 use volproof::exit::Exit;
 
-use crate::traced::Traced;
+use crate::traced::TracedIo;
 use crate::traced_loop::within;
 
 /// The program, in a mount namespace that these commands have set up.
-fn volproof(device: &Traced, setup: &str, arguments: &[&str]) -> (Option<i32>, String) {
+fn volproof(device: &TracedIo, setup: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = within(&format!("mkdir -p /run/volproof && {setup}"), "sh");
     let program = command.arg(env!("CARGO_BIN_EXE_volproof")).args(arguments);
     let Output { status, stdout, stderr } = program.current_dir(device.device.dir.path()).output().unwrap();
     (status.code(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
 }
 
-fn load(device: &Traced) -> Vec<&str> {
+fn load(device: &TracedIo) -> Vec<&str> {
     let options = "--rw randread --iodepth 4 --runtime 20ms --tune on --quiet";
     ["run", device.path()].into_iter().chain(options.split(' ')).collect()
 }
 
 #[test]
 fn without_a_journal_no_knob_is_touched() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let keep = ["tune", "--keep", device.path()];
     let read_only = "mount -t tmpfs -o ro,mode=755 journals /run/volproof";
     for arguments in [&keep[..], &load(&device)] {
@@ -59,7 +59,7 @@ fn without_a_journal_no_knob_is_touched() {
 
 #[test]
 fn a_read_only_sysfs_is_told_of_every_knob() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let journals = device.journals().display().to_string();
     let setup = format!(
         "mount --bind {journals} /run/volproof && mount --bind /sys /sys && mount -o remount,bind,ro /sys"
@@ -85,7 +85,7 @@ fn a_read_only_sysfs_is_told_of_every_knob() {
 
 #[test]
 fn a_run_on_a_file_records_whose_knobs_it_left_alone() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let setup = format!("mke2fs -q -F {0} && mount {0} /mnt", device.path());
     let options = "run /mnt --size 1m --rw randread --iodepth 4 --runtime 20ms --details --json r.json";
     let (code, said) = volproof(&device, &setup, &options.split(' ').collect::<Vec<_>>());

@@ -3,12 +3,12 @@
 
 use std::fs;
 
-use crate::traced::{CHANGES, Struck, Traced};
+use crate::traced::{CHANGES, Struck, TracedIo};
 
 /// One test, because the steps of one would be another's strangers.
 #[test]
 fn whatever_befalls_a_start_at_any_call_every_knob_comes_back() {
-    let Some(device) = Traced::attach() else { return };
+    let Some(device) = TracedIo::attach() else { return };
     let (path, usual) = (device.path(), &device.usual);
     let queue = device.queue().display().to_string();
     let program = |arguments: &[&'static str]| [&[env!("CARGO_BIN_EXE_volproof")], arguments].concat();

@@ -17,7 +17,7 @@ use crate::traced_loop::{Device, as_new, with_journals};
 pub const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
 
 /// The device, with values in its queue that the kernel does not begin with.
-pub struct Traced {
+pub struct TracedIo {
     pub device: Device,
     /// The content of every file of the queue between the runs.
     pub usual: BTreeMap<String, String>,
@@ -39,19 +39,19 @@ fn files(folder: &Path, below: &str, found: &mut BTreeMap<String, String>) {
     }
 }
 
-impl Traced {
+impl TracedIo {
     /// Nothing, said aloud, where no loop device can be had or strace may not trace.
-    pub fn attach() -> Option<Traced> {
-        Traced::with_scheduler("mq-deadline")
+    pub fn attach() -> Option<TracedIo> {
+        TracedIo::with_scheduler("mq-deadline")
     }
 
     /// The same under another scheduler, where the kernel has it.
-    pub fn with_scheduler(scheduler: &str) -> Option<Traced> {
+    pub fn with_scheduler(scheduler: &str) -> Option<TracedIo> {
         let device = Device::attach(16 << 20)?;
         let memory = Path::new("/dev/shm");
         let journals = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
         let mut traced =
-            Traced { device, journals: journals.unwrap(), begin: BTreeMap::new(), usual: BTreeMap::new() };
+            TracedIo { device, journals: journals.unwrap(), begin: BTreeMap::new(), usual: BTreeMap::new() };
         traced.begin = traced.knobs();
         traced.lay(scheduler);
         traced.usual = traced.knobs();
@@ -220,7 +220,7 @@ pub struct Struck {
     pub out: Output,
 }
 
-impl Drop for Traced {
+impl Drop for TracedIo {
     /// A loop device keeps its knobs for whoever gets it next.
     fn drop(&mut self) {
         as_new(self.path());

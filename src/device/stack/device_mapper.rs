@@ -3,11 +3,9 @@
 //! Kinds of targets whose layout is not known here may have any byte on any other. Nothing is read or written.
 
 use super::{Piece, Span};
+use crate::device::SECTOR;
 use crate::device::ioctl::DmTarget;
 use crate::unit::Bytes;
-
-/// The unit of starts in tables.
-const SECTOR: u64 = 512;
 
 /// The bytes that lie on the member with this number, and whether the pool beneath gave them to this device alone.
 pub(super) fn pieces_on(member: &str, table: &[DmTarget]) -> (Vec<Piece>, bool) {

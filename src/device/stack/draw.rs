@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Layer, Relation, Stack, Thing};
+use super::{Layer, Relation, Stack, StackNode};
 use crate::device::stack::readable;
 
 /// One line of the tree.
@@ -18,11 +18,11 @@ pub struct Branch {
 
 impl Stack {
     /// Everything that the target lies on, that lies on it, and that shares bytes with it.
-    pub fn around(&self, target: Thing) -> Vec<Branch> {
+    pub fn around(&self, target: StackNode) -> Vec<Branch> {
         let sharing = self.sharing(target);
         let mut kept = self.beneath(target, true);
         kept.extend(sharing.iter().filter(|s| s.relation != Relation::Below).map(|s| s.thing));
-        let lowest: Vec<Thing> = kept
+        let lowest: Vec<StackNode> = kept
             .iter()
             .copied()
             .filter(|t| {
@@ -41,12 +41,12 @@ impl Stack {
     #[expect(clippy::too_many_arguments, reason = "one recursive walk")]
     fn branch(
         &self,
-        thing: Thing,
+        thing: StackNode,
         layer: Option<Layer>,
         (depth, last): (usize, bool),
-        target: Thing,
-        kept: &BTreeSet<Thing>,
-        done: &mut BTreeSet<Thing>,
+        target: StackNode,
+        kept: &BTreeSet<StackNode>,
+        done: &mut BTreeSet<StackNode>,
         tree: &mut Vec<Branch>,
     ) {
         let again = !done.insert(thing);
@@ -58,7 +58,7 @@ impl Stack {
             text += "  <- the target";
         }
         tree.push(Branch { depth, last, text });
-        let above: Vec<(Thing, Layer)> =
+        let above: Vec<(StackNode, Layer)> =
             self.upper(thing).into_iter().filter(|(t, _)| kept.contains(t) && !again).collect();
         for (n, (upper, layer)) in above.iter().enumerate() {
             let place = (depth + 1, n + 1 == above.len());
@@ -66,14 +66,14 @@ impl Stack {
         }
     }
 
-    fn words(&self, thing: Thing, layer: Option<Layer>) -> String {
+    fn words(&self, thing: StackNode, layer: Option<Layer>) -> String {
         let shown = self.shown(thing);
         let mut words = vec![match shown.label {
             Some(label) => format!("{} ({label})", shown.name),
             None => shown.name,
         }];
         words.extend(layer.filter(|l| *l == Layer::Partition).map(|_| "partition".to_string()));
-        if matches!(thing, Thing::File(_)) {
+        if matches!(thing, StackNode::File(_)) {
             words.push("file".into());
         }
         let mounts = self.mounts.iter().filter(|(t, _)| *t == thing).map(|(_, m)| m);

@@ -10,25 +10,23 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, Thing, device_mapper};
+use super::{FileId, Layer, Piece, Shown, Stack, StackEdge, StackNode, device_mapper};
+use crate::device::SECTOR;
 use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
 use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
 
-/// The unit of sizes and starts in sysfs.
-const SECTOR: u64 = 512;
-
-impl Thing {
+impl StackNode {
     /// The file or block device that is open here, or at this path; none for anything else.
-    pub(in crate::device) fn of(about: &std::fs::Metadata) -> Option<Thing> {
+    pub(in crate::device) fn of(about: &std::fs::Metadata) -> Option<StackNode> {
         let kind = about.file_type();
         if kind.is_block_device() {
-            return Some(Thing::Device(DevNumber::from_raw(about.rdev())));
+            return Some(StackNode::Device(DevNumber::from_raw(about.rdev())));
         }
         let filesystem = DevNumber::from_raw(about.dev());
-        kind.is_file().then(|| Thing::File(FileId { filesystem, inode: about.ino() }))
+        kind.is_file().then(|| StackNode::File(FileId { filesystem, inode: about.ino() }))
     }
 }
 
@@ -57,11 +55,11 @@ impl Stack {
         stack
     }
 
-    fn named(&self, root: &Root, name: &str) -> Option<Thing> {
-        Some(Thing::Device(node(root, name)?.number))
+    fn named(&self, root: &Root, name: &str) -> Option<StackNode> {
+        Some(StackNode::Device(node(root, name)?.number))
     }
 
-    fn put(&mut self, upper: Thing, lower: Thing, layer: Layer, pieces: Vec<Piece>, exclusive: bool) {
+    fn put(&mut self, upper: StackNode, lower: StackNode, layer: Layer, pieces: Vec<Piece>, exclusive: bool) {
         let same = |s: &StackEdge| (s.upper, s.lower, s.layer) == (upper, lower, layer);
         if upper != lower && !self.steps.iter().any(same) {
             self.steps.push(StackEdge { upper, lower, layer, pieces, exclusive });
@@ -71,7 +69,7 @@ impl Stack {
     /// A device with its disk or its members.
     fn device(&mut self, root: &Root, name: &str, control: Option<&File>) {
         let Some(node) = node(root, name) else { return };
-        let thing = Thing::Device(node.number);
+        let thing = StackNode::Device(node.number);
         let folder = dir(name);
         let label = ["dm/name", "md/level"].iter().find_map(|f| root.text(folder.join(f)));
         let uuid = root.text(folder.join("dm/uuid"));
@@ -79,9 +77,9 @@ impl Stack {
         let sectors = |file: &str| root.number(folder.join(file)).unwrap_or(0).saturating_mul(SECTOR);
         if let Some(disk) = whole_disk(root, name).filter(|d| d.number != node.number) {
             let piece = Piece::linear(0, sectors("start"), sectors("size"));
-            self.put(thing, Thing::Device(disk.number), Layer::Partition, vec![piece], false);
+            self.put(thing, StackNode::Device(disk.number), Layer::Partition, vec![piece], false);
         }
-        let members: Vec<Thing> =
+        let members: Vec<StackNode> =
             root.names(folder.join("slaves")).iter().filter_map(|n| self.named(root, n)).collect();
         for lower in &members {
             let (pieces, exclusive) =
@@ -99,7 +97,9 @@ impl Stack {
         let backing = root.path_in(folder.join("backing_dev"));
         if let Some(backing) = backing.filter(|b| b.is_absolute()) {
             match number_at(root, &backing) {
-                Some(lower) => self.put(thing, Thing::Device(lower), Layer::Built, vec![Piece::ALL], false),
+                Some(lower) => {
+                    self.put(thing, StackNode::Device(lower), Layer::Built, vec![Piece::ALL], false)
+                }
                 None => self.unseen.push(format!(
                     "which device backs {name}: {} is no block device here",
                     readable(&backing)
@@ -123,15 +123,15 @@ impl Stack {
             },
             false => {
                 let lower = match number_at(root, &path) {
-                    Some(number) => Some(Thing::Device(number)),
-                    None => std::fs::metadata(root.path(&path)).ok().and_then(|about| Thing::of(&about)),
+                    Some(number) => Some(StackNode::Device(number)),
+                    None => std::fs::metadata(root.path(&path)).ok().and_then(|about| StackNode::of(&about)),
                 };
                 let Some(lower) = lower else { return };
                 (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
             }
         };
         let lower = self.held(lower, || Some(path.clone()));
-        if let Thing::File(file) = lower {
+        if let StackNode::File(file) = lower {
             let name = readable(&path);
             self.shown.entry(lower).or_insert_with(|| Shown { name, ..Shown::default() });
             self.file_on_device(root, file, &path);
@@ -148,7 +148,13 @@ impl Stack {
             devices = place.iter().flat_map(FilePlace::devices).map(|d| d.number).collect();
         }
         for device in devices.into_iter().filter(|d| name_of(root, *d).is_some()) {
-            self.put(Thing::File(file), Thing::Device(device), Layer::Filesystem, vec![Piece::ALL], true);
+            self.put(
+                StackNode::File(file),
+                StackNode::Device(device),
+                Layer::Filesystem,
+                vec![Piece::ALL],
+                true,
+            );
         }
     }
 
@@ -156,7 +162,7 @@ impl Stack {
     /// node to write to.
     fn same_volumes(&mut self, root: &Root, names: &[String]) {
         let whole = |n: &&String| !root.has(dir(n).join("partition"));
-        let known: Vec<(Thing, String)> = names
+        let known: Vec<(StackNode, String)> = names
             .iter()
             .filter(whole)
             .filter_map(|n| Some((self.named(root, n)?, DiskIdentity::read(root, n).wwid?)))
@@ -171,13 +177,13 @@ impl Stack {
     fn read_swaps(&mut self, root: &Root) {
         for swap in swaps(root) {
             let thing = match number_at(root, &swap.path) {
-                Some(number) => Some(Thing::Device(number)),
-                None => std::fs::metadata(root.path(&swap.path)).ok().and_then(|about| Thing::of(&about)),
+                Some(number) => Some(StackNode::Device(number)),
+                None => std::fs::metadata(root.path(&swap.path)).ok().and_then(|about| StackNode::of(&about)),
             };
             match thing {
                 Some(thing) => {
                     let thing = self.held(thing, || Some(swap.path.clone()));
-                    if let Thing::File(file) = thing {
+                    if let StackNode::File(file) = thing {
                         let name = readable(&swap.path);
                         self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
                         self.file_on_device(root, file, &swap.path);
@@ -201,13 +207,13 @@ impl Stack {
             // btrfs has a number of its own, and names one of its devices.
             let source = || mount.number.is_anonymous().then(|| number_at(root, Path::new(&mount.source)))?;
             if let Some(number) = by_number.or_else(source) {
-                self.mounts.push((Thing::Device(number), mount.clone()));
+                self.mounts.push((StackNode::Device(number), mount.clone()));
             }
         }
         for (thing, _) in self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/")) {
             let fellows = pools::fellows(root, &self.shown(*thing).name);
-            let all = fellows.iter().map(|b| Thing::Device(b.number)).chain([*thing]);
-            let beneath: BTreeSet<Thing> = all.flat_map(|thing| self.beneath(thing, true)).collect();
+            let all = fellows.iter().map(|b| StackNode::Device(b.number)).chain([*thing]);
+            let beneath: BTreeSet<StackNode> = all.flat_map(|thing| self.beneath(thing, true)).collect();
             self.system.extend(beneath);
         }
     }
@@ -217,25 +223,25 @@ impl Stack {
 ///
 /// # Errors
 /// The error of the open, or that the node is of another device.
-pub(in crate::device) fn open_device(name: &str, thing: Thing, flags: i32) -> std::io::Result<File> {
+pub(in crate::device) fn open_device(name: &str, thing: StackNode, flags: i32) -> std::io::Result<File> {
     let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags).open(dev_path(name))?;
-    match Thing::of(&file.metadata()?) == Some(thing) {
+    match StackNode::of(&file.metadata()?) == Some(thing) {
         true => Ok(file),
         false => Err(std::io::Error::other("the node is of another device")),
     }
 }
 
 /// The file or device behind a loop device, and where in it the device begins; none when nothing is attached.
-fn behind(name: &str, thing: Thing) -> std::io::Result<Option<(Thing, u64)>> {
+fn behind(name: &str, thing: StackNode) -> std::io::Result<Option<(StackNode, u64)>> {
     let file = open_device(name, thing, 0)?;
     let status = match ioctl::loop_status(file.as_fd()) {
         Err(e) if e.raw_os_error() == Some(libc::ENXIO) => return Ok(None),
         answer => answer?,
     };
     let lower = match status.rdevice {
-        0 => Thing::File(FileId { filesystem: DevNumber::from_raw(status.device), inode: status.inode }),
-        device => Thing::Device(DevNumber::from_raw(device)),
+        0 => StackNode::File(FileId { filesystem: DevNumber::from_raw(status.device), inode: status.inode }),
+        device => StackNode::Device(DevNumber::from_raw(device)),
     };
     Ok(Some((lower, status.offset.0)))
 }
@@ -245,10 +251,10 @@ fn mapped(
     name: &str,
     uuid: Option<&str>,
     number: DevNumber,
-    lower: Thing,
+    lower: StackNode,
     control: Option<&File>,
 ) -> (Vec<Piece>, bool) {
-    let Thing::Device(lower) = lower else { return (vec![Piece::ALL], false) };
+    let StackNode::Device(lower) = lower else { return (vec![Piece::ALL], false) };
     if !name.starts_with("dm-") {
         return (vec![Piece::ALL], false);
     }

@@ -35,12 +35,16 @@ impl PathKind {
     }
 }
 
-/// A file that jobs name.
+/// A file that a job names rather than a user: made when it is missing, made longer when it is too short, overwritten without
+/// being asked, and left where it is. fio's rule; targets that a user names keep to ours.
+///
+/// Data that the plan reads is really written first. A file that the plan only writes is allocated, so that the file has its length
+/// at once; where there is no room for all of it, it grows with what is written. Folders on the way to it are made too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct JobFile {
-    /// The least size it needs.
+    /// The least length; 0 for whatever the file has.
     pub size: Bytes,
-    /// It goes away at the end (`unlink`).
+    /// The file goes away at the end (`unlink`), even if it was there before.
     pub unlink: bool,
 }
 

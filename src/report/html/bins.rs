@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::hist::{BUCKETS, Histogram, Sparse, bucket_low};
+use crate::hist::{BUCKETS, Histogram, StoredHistogram, bucket_low};
 use crate::sample::{GRID, PER_SECOND};
 
 /// Points of a curve over time: more than a wide screen shows.
@@ -105,9 +105,9 @@ pub struct Latencies {
 }
 
 /// Histograms merged to so many at most, and how many seconds each then holds.
-pub fn merged(seconds: &[Sparse], most: usize) -> (usize, Vec<Histogram>) {
+pub fn merged(seconds: &[StoredHistogram], most: usize) -> (usize, Vec<Histogram>) {
     let group = seconds.len().div_ceil(most).max(1);
-    let merge = |part: &[Sparse]| {
+    let merge = |part: &[StoredHistogram]| {
         let mut all = Histogram::new();
         part.iter().for_each(|s| all.merge_sparse(s));
         all
@@ -116,7 +116,7 @@ pub fn merged(seconds: &[Sparse], most: usize) -> (usize, Vec<Histogram>) {
 }
 
 /// Percentiles over time from histograms of each second.
-pub fn latencies(seconds: &[Sparse]) -> Latencies {
+pub fn latencies(seconds: &[StoredHistogram]) -> Latencies {
     let (group, merged) = merged(seconds, POINTS);
     let at = |q: f64| merged.iter().map(|h| Some(rounded(h.quantile(q)?.0 as f64 / 1e3))).collect();
     Latencies {
@@ -140,7 +140,7 @@ pub struct Heat {
 }
 
 /// The heat map of histograms of each second; none without I/O.
-pub fn heat(seconds: &[Sparse]) -> Option<Heat> {
+pub fn heat(seconds: &[StoredHistogram]) -> Option<Heat> {
     let (group, columns) = merged(seconds, COLUMNS);
     let lowest = columns.iter().filter_map(|h| h.nonzero().next()).map(|b| b.0).min()?;
     let highest = columns.iter().filter_map(|h| h.nonzero().last()).map(|b| b.0).max()?;
@@ -255,7 +255,7 @@ mod tests {
         for c in heat.columns.iter() {
             assert!(c[0] as usize + c.len() - 1 < heat.edges.len());
         }
-        assert_eq!(super::heat(&[Sparse::default()]), None);
+        assert_eq!(super::heat(&[StoredHistogram::default()]), None);
     }
 
     #[test]

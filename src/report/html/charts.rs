@@ -5,7 +5,7 @@
 use serde::Serialize;
 
 use super::bins::{self, Curve, Cut, Heat, Latencies, Percentiles};
-use crate::hist::{Histogram, Sparse};
+use crate::hist::{Histogram, StoredHistogram};
 use crate::record::{Record, ReportedStep, StepRecord, Verdict};
 use crate::sample::{Direction, Series, Stream};
 use crate::stats::event::{Event, Lapse, LoadGrid};
@@ -130,9 +130,9 @@ fn sum<'a>(columns: impl Iterator<Item = &'a Vec<u64>>) -> Vec<u64> {
 }
 
 /// Histograms of each second over all targets.
-pub fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<Sparse>) -> Vec<Sparse> {
+pub fn seconds_of(streams: &[&Stream], pick: fn(&Stream) -> &Vec<StoredHistogram>) -> Vec<StoredHistogram> {
     let n = streams.iter().map(|s| pick(s).len()).max().unwrap_or(0);
-    let mut out = vec![Sparse::default(); n];
+    let mut out = vec![StoredHistogram::default(); n];
     for stream in streams {
         out.iter_mut().zip(pick(stream)).for_each(|(a, b)| a.merge(b));
     }

@@ -7,7 +7,7 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
-    Certainty, Claim, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
+    Claim, Confidence, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
 };
 use crate::report::headline;
 use crate::report::verdict_text::asks;
@@ -226,7 +226,7 @@ pub fn limits(found: &[Diagnosis], together: bool) -> Limits {
         limits.findings.extend(d.findings.iter().filter(|f| f.doubt.is_none()).map(|f| FindingCard {
             step: d.step.clone(),
             confidence: f.confidence.name(),
-            dots: [Certainty::Possible, Certainty::Likely, Certainty::Proven].map(|c| f.confidence >= c),
+            dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
             headline: sentence(&f.headline),
             evidence: f.evidence.iter().map(|e| micro(e)).collect(),
             advice: micro(&f.advice),

@@ -40,7 +40,7 @@ pub fn text(promise: &Promise) -> String {
     }
     if let Some(instance) = &promise.instance {
         let when =
-            format!("{}; {}, confidence {}", instance.source, instance.as_of, instance.confidence.word());
+            format!("{}; {}, confidence {}", instance.source, instance.as_of, instance.confidence.name());
         page.field("instance", &when);
         page.optional("", &instance.notes);
     }
@@ -225,7 +225,7 @@ impl PromisePage {
             self.line(&v.id);
         }
         self.field("source", &v.source);
-        self.field("as of", &format!("{}, confidence {}", v.as_of, v.confidence.word()));
+        self.field("as of", &format!("{}, confidence {}", v.as_of, v.confidence.name()));
         for note in &v.notes {
             self.field("note", note);
         }
@@ -366,7 +366,7 @@ pub fn list_text(volumes: &[&Volume]) -> String {
             _ => "no",
         };
         let size = format!("{}-{}", plain(lo), plain(hi));
-        let (date, trust) = (&v.as_of, v.confidence.word());
+        let (date, trust) = (&v.as_of, v.confidence.name());
         page.line(&format!("{:<40} {size:>13}  {date:<10} {trust:<6} {sold}", v.id()));
     }
     page.out

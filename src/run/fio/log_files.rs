@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::messages;
-use crate::engine::{Trace, Traced};
+use crate::engine::{Trace, TracedIo};
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::logs::{self, JobLog, LogEntry, LogKind, LogStyle};
@@ -97,7 +97,7 @@ fn disabled(job: &Job, kind: LogKind) -> bool {
     }
 }
 
-fn entry(io: &Traced) -> LogEntry {
+fn entry(io: &TracedIo) -> LogEntry {
     LogEntry { at: io.at, latency: io.latency, direction: io.direction, length: io.length, offset: io.offset }
 }
 

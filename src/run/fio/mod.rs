@@ -21,10 +21,10 @@ mod print_report;
 mod volproof_options;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -33,7 +33,7 @@ use std::time::Instant;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use super::pipeline::{CheckedRun, Laid, Options};
+use super::pipeline::{CheckedRun, Options};
 use super::{Failure, signals};
 use crate::cli::TuneMode;
 use crate::device::Root;
@@ -269,20 +269,14 @@ fn run(
     used: Vec<(String, FileIdentity)>,
 ) -> Result<ExitCode, Failure> {
     let timer = Timer::choose(Path::new("/"));
-    let laid =
-        native.files.iter().map(|(path, laid)| (path.clone(), Laid { size: laid.size, unlink: laid.unlink }));
     let options = Options {
-        earlier: None,
-        rank: None,
         destroy: own.destroy.clone(),
         overwrite_shared: own.overwrite_shared,
         tune: Some(if own.tune { TuneMode::On } else { TuneMode::Off }),
-        until_conclusive: None,
-        laid: laid.collect::<BTreeMap<PathBuf, Laid>>(),
+        job_files: native.files.iter().cloned().collect(),
         others_go_on: true,
         share_cpus: true,
-        asked: None,
-        headrooms: None,
+        ..Options::default()
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;

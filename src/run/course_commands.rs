@@ -1,9 +1,9 @@
-//! Front ends of courses: arguments become a question, the pipeline measures until it is answered.
+//! The commands `sweep`, `slo`, `suite` and `cold`: arguments become a question, the pipeline measures until it is answered.
 
 use std::path::{Path, PathBuf};
 
+use super::open_targets::NULL_SIZE;
 use super::pipeline::{EarlierRun, Options};
-use super::ready::NULL_SIZE;
 use super::targets::Surveyed;
 use super::{Failure, Words, measure_and_publish, million, plans, preconditioning, print, targets};
 use crate::catalogue::volume_promise::VolumePromise;

@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::Context;
 use rustix::io::Errno;
 
-use super::targets::{Laid, Surveyed, Uses, driving};
+use super::targets::{Surveyed, Uses, driving};
 use super::{Failure, leftover};
 use crate::device::{self, Facts, Root};
 use crate::doubt::{Doubt, Severity};
 use crate::engine::{Target, Timer, begin_file};
+use crate::fio::plan::JobFile;
 use crate::guard::{self, Access, Clearance};
 use crate::output::screen;
 use crate::plan::{FileState, Plan, Step};
@@ -97,7 +98,7 @@ impl Ready {
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
         let uses = Uses::of(setting.plan, &target.named);
-        if let Some(laid) = target.laid.filter(|_| !matches!(target.facts, Facts::Block(_))) {
+        if let Some(laid) = target.job_file.filter(|_| !matches!(target.facts, Facts::Block(_))) {
             return self.lay(setting, target, laid, uses, ui);
         }
         if let Some(size) = target.make {
@@ -165,7 +166,7 @@ impl Ready {
         &mut self,
         setting: &ReadySetting<'_>,
         target: Surveyed,
-        laid: Laid,
+        file: JobFile,
         uses: Uses,
         ui: &mut Ui,
     ) -> Result<bool, Failure> {
@@ -199,7 +200,7 @@ impl Ready {
             return failed(Errno::NOSPC);
         }
         let clearance = match (&target.facts, named.file_name().and_then(|n| n.to_str())) {
-            (Facts::File(_), _) if uses.writes || grows || laid.unlink => {
+            (Facts::File(_), _) if uses.writes || grows || file.unlink => {
                 let mut clearance = cleared(&named, Access::Overwrite { shared: setting.overwrite_shared })?;
                 clearance.confirm()?;
                 clearance
@@ -224,7 +225,7 @@ impl Ready {
         }
         self.look_again(setting.root);
         self.open.last_mut().expect("held above").end =
-            if laid.unlink { TargetEnd::Unlinked } else { TargetEnd::Stays };
+            if file.unlink { TargetEnd::Unlinked } else { TargetEnd::Stays };
         self.open_cached(uses)?;
         Ok(true)
     }

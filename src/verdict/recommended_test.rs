@@ -2,14 +2,12 @@
 
 use serde::Serialize;
 
-use crate::diagnose::Summary;
+use crate::diagnose::{DEEP_QUEUE, Summary};
 use crate::plan::Pattern;
 use crate::record::{Conditions, Diagnosis};
 use crate::stats::little::depth_needed;
 use crate::unit::Bytes;
 
-/// More in flight than this is a queue, whose length sets the latency.
-const DEEP: u64 = 8;
 /// In flight where the test kept one or two: enough for the cap of most volumes at 1 ms.
 const USUAL_DEPTH: u64 = 32;
 /// Engines of fio that keep several requests in flight; those of other tools are none of fio's.
@@ -134,7 +132,7 @@ pub fn better(c: &Conditions, s: &Summary, found: &Diagnosis, promise: &[String]
         ours.extend(promise.iter().cloned());
         Better { shows, fio: Some(fio.join(" ")), volproof: Some(ours.join(" ")), diskspd: None }
     };
-    let deep = c.in_flight().is_some_and(|n| n > DEEP) && s.mean_ns.is_some();
+    let deep = c.in_flight().is_some_and(|n| n > DEEP_QUEUE) && s.mean_ns.is_some();
     let mut all = Vec::new();
     let only_latency = c.in_flight() == Some(1) && s.offered.is_none();
     all.push(command(Shows::Rate, depth, jobs));

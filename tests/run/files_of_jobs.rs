@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicUsize;
 
 use volproof::device::{Facts, Root};
 use volproof::engine::{Timer, Trace};
+use volproof::fio::plan::JobFile;
 use volproof::plan::{EngineKind, Pattern, Plan, Start, Step};
 use volproof::record::{Record, State};
 use volproof::run::Failure;
-use volproof::run::pipeline::{CheckedRun, Ended, Front, Laid, News, Options};
+use volproof::run::pipeline::{CheckedRun, Ended, Front, News, Options};
 use volproof::ui::Ui;
 use volproof::unit::{Bytes, Nanos};
 
@@ -61,8 +62,8 @@ fn plan(file: &Path, steps: Vec<Step>) -> Plan {
 }
 
 fn options(file: &Path, size: Bytes, unlink: bool) -> Options {
-    let laid: BTreeMap<PathBuf, Laid> = [(file.to_path_buf(), Laid { size, unlink })].into();
-    Options { laid, ..Options::default() }
+    let job_files = BTreeMap::from([(file.to_path_buf(), JobFile { size, unlink })]);
+    Options { job_files, ..Options::default() }
 }
 
 fn run(plan: Plan, options: Options) -> Result<(Ended, Silent), Failure> {
