@@ -1,11 +1,13 @@
 //! The commands `sweep`, `slo`, `suite` and `cold`: arguments become a question, the pipeline measures until it is answered.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::measurement::{Measurement, Words};
 use super::open_targets::NULL_SIZE;
 use super::pipeline::{EarlierRun, Options};
 use super::targets::Surveyed;
-use super::{Failure, Words, measure_and_publish, million, plans, preconditioning, print, targets};
+use super::{Failure, million, plans, preconditioning, targets};
 use crate::catalogue::volume_promise::VolumePromise;
 use crate::cli::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 use crate::course::suite_options::SharedOptions;
@@ -168,18 +170,23 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let plan = preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), records)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
-    if how.dry_run {
-        let root = Root::system();
-        let surveyed = targets::survey(&root, &plan, &options)?;
-        plans::engines(&plan, &root)?;
-        let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-        let text = course_text::plan(&plan, &named, &forecast, targets::to_fill(&surveyed));
-        let first =
-            preconditioning::words(&plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-        return print(&(text + &first));
-    }
     let inputs =
         how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));
-    let words = Words { before: course_text::before(&forecast), after: |_| String::new() };
-    measure_and_publish(plan, options, &how.claim, &how.output, None, inputs.collect(), words)
+    let measurement = Measurement {
+        plan,
+        options,
+        claim: Cow::Borrowed(&how.claim),
+        output: &how.output,
+        cross: None,
+        inputs: inputs.collect(),
+    };
+    if how.dry_run {
+        return measurement.tell(|plan, surveyed| {
+            let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
+            let text = course_text::plan(plan, &named, &forecast, targets::to_fill(surveyed));
+            text + &preconditioning::words(plan)
+                .map_or(String::new(), |words| layout::wrap("first    ", &words))
+        });
+    }
+    measurement.run(Words { before: course_text::before(&forecast), after: |_| String::new() })
 }

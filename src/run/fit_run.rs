@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use super::measurement::{Measurement, Words};
 use super::pipeline::Options;
-use super::{Failure, Words, forecast, measure_and_publish, plans, preconditioning, print};
+use super::{Failure, forecast, plans, preconditioning, print};
 use crate::cli::{FitArgs, FitsArgs};
 use crate::exit::Exit;
 use crate::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
@@ -77,12 +78,18 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
     let options = Options { asked: Some(asked), ..plans::options(&args.using) };
     let records = args.output.records.as_deref().unwrap_or(Path::new("."));
     let plan = preconditioning::add(plan, args.using.file.precondition, &options, Some(records))?;
-    if args.dry_run {
-        return forecast(&plan, &options).map(|_| Exit::Done);
-    }
     let inputs =
         args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
-    let words = Words { before: String::new(), after: fit_text::profiles };
-    let claim = Default::default();
-    measure_and_publish(plan, options, &claim, &args.output, None, inputs.collect(), words)
+    let measurement = Measurement {
+        plan,
+        options,
+        claim: Cow::default(),
+        output: &args.output,
+        cross: None,
+        inputs: inputs.collect(),
+    };
+    match args.dry_run {
+        true => measurement.tell(forecast),
+        false => measurement.run(Words { before: String::new(), after: fit_text::profiles }),
+    }
 }

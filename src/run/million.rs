@@ -10,10 +10,12 @@
 //! this differs is printed beside it, from the machine at hand.
 
 use crate::device::Root;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::Failure;
+use super::measurement::{Measurement, Words as Printed};
 use super::pipeline::Options;
-use super::{Failure, Words as Printed, measure_and_publish};
 use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
@@ -76,7 +78,10 @@ pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
     let printed = Printed { before: foreword, after: answer };
     // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
     let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
-    measure_and_publish(plan, options, &args.claim, &args.output, None, vec![named], printed)
+    let claim = Cow::Borrowed(&args.claim);
+    let measurement =
+        Measurement { plan, options, claim, output: &args.output, cross: None, inputs: vec![named] };
+    measurement.run(printed)
 }
 
 /// Reads the words.

@@ -11,6 +11,7 @@ pub mod fio;
 mod fit_run;
 mod fleet_start;
 mod leftover;
+mod measurement;
 mod million;
 mod open_targets;
 pub mod pipeline;
@@ -32,11 +33,10 @@ use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, CliCommand, MergeArgs, OutputArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
+use crate::cli::{Cli, CliCommand, MergeArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
 use crate::convert;
-use crate::crosscheck;
 use crate::device::Root;
-use crate::engine::{Headrooms, Timer};
+use crate::engine::Headrooms;
 use crate::exit::Exit;
 use crate::explain;
 use crate::fit::AskedFits;
@@ -46,16 +46,15 @@ use crate::merge;
 use crate::output::{self, Content, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan};
 use crate::promise;
-use crate::promise_options::{self, PromiseOptions};
-use crate::record::Record;
 use crate::report::headline::Headline;
 use crate::report::{csv, html, layout, plan_text, summary_text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
 use crate::unit::Bytes;
 use crate::verdict_command;
-use pipeline::{CheckedRun, Front, Options};
-use results::{Results, StoredSheets};
+use measurement::{Cross, Measurement, Words};
+use pipeline::Options;
+use results::StoredSheets;
 
 /// A command that did not succeed: its message and exit code.
 #[derive(Debug)]
@@ -264,28 +263,13 @@ fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure
     Err(Failure::new(Exit::Failed, message))
 }
 
+/// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code.
 fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    let RunArgs { what: args, fleet, .. } = args;
-    let (plan, _) = plans::from_args(args)?;
-    let options = Options::default();
-    let mut plan = preconditioning::add(plan, args.file.precondition, &options, Some(Path::new(".")))?;
-    if let Some(rank) = fleet_start::place(fleet, &plan)? {
-        let surveyed = targets::survey(&Root::system(), &plan, &options)?;
-        plan = fleet_start::of_rank(plan, &rank, &surveyed)?;
-    }
-    let surveyed = forecast(&plan, &options)?;
-    let consent = &args.consent;
-    surveyed.iter().try_for_each(|target| {
-        open_targets::try_open(&Root::system(), &plan, target, &consent.destroy, consent.shared())
-    })?;
-    Ok(Exit::Done)
+    of_run(args)?.tell(|plan, surveyed| forecast(plan, surveyed))
 }
 
-/// Prints what a plan would do, and returns the targets as they are.
-fn forecast(plan: &Plan, options: &Options) -> Result<Vec<targets::Surveyed>, Failure> {
-    let root = Root::system();
-    let surveyed = targets::survey(&root, plan, options)?;
-    plans::engines(plan, &root)?;
+/// The text of what a plan would do.
+fn forecast(plan: &Plan, surveyed: &[targets::Surveyed]) -> String {
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
     let writing: f64 = plan
         .steps
@@ -297,10 +281,9 @@ fn forecast(plan: &Plan, options: &Options) -> Result<Vec<targets::Surveyed>, Fa
     let mut headrooms = Headrooms::default();
     let headrooms =
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
-    let fill = targets::to_fill(&surveyed);
+    let fill = targets::to_fill(surveyed);
     let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-    print(&(plan_text::plan(plan, &named, writes, fill, &headrooms) + &first))?;
-    Ok(surveyed)
+    plan_text::plan(plan, &named, writes, fill, &headrooms) + &first
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {
@@ -391,6 +374,11 @@ fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
 }
 
 fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    of_run(args)?.run(Words { before: String::new(), after: |_| String::new() })
+}
+
+/// The measurement that the arguments of `run` ask for.
+fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
     let (plan, asked) = plans::from_args(&args.what)?;
     let asked = asked.map(|fits| AskedFits { judge_simulated: args.claim.judge_simulated, ..fits });
     let options = Options {
@@ -413,69 +401,12 @@ fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));
-    let words = Words { before: String::new(), after: |_| String::new() };
-    measure_and_publish(plan, options, &args.claim, &args.output, cross, inputs.collect(), words)
-}
-
-/// Every step by both tools, in turn.
-struct Cross {
-    pairs: u32,
-    /// The length of a run was asked for.
-    runtime: bool,
-}
-
-/// The texts that a front end prints around the tables.
-struct Words {
-    /// Once nothing is wrong with the input.
-    before: String,
-    /// Below the tables.
-    after: fn(&Record) -> String,
-}
-
-/// Runs a plan and puts its results where they were asked for. `inputs` are files that no output may be.
-fn measure_and_publish(
-    asked: Plan,
-    options: Options,
-    claim: &PromiseOptions,
-    output: &OutputArgs,
-    cross: Option<Cross>,
-    inputs: Vec<(String, FileIdentity)>,
-    words: Words,
-) -> Result<Exit, Failure> {
-    if claim.kind.is_none()
-        && (claim.tolerance.is_some() || (claim.judge_simulated && options.asked.is_none()))
-    {
-        let option = if claim.judge_simulated { "--judge-simulated" } else { "--tolerance" };
-        return Err(Failure::input(format!(
-            "{option} has no effect without --promise TYPE: name the type, or leave it out"
-        )));
-    }
-    let root = Root::system();
-    let timer = Timer::choose(Path::new("/"));
-    let plan = match &cross {
-        Some(cross) => crosscheck::alternating(&asked, cross.pairs, cross.runtime),
-        None => asked.clone(),
-    };
-    let targets =
-        plan.targets.iter().map(|path| (format!("the target {}", path.display()), FileIdentity::of(path)));
-    let catalog =
-        claim.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
-    let used: Vec<_> = targets.chain(catalog).chain(inputs).collect();
-    let job = CheckedRun::survey(root.clone(), plan, options)?;
-    let claimed = promise_options::claimed(claim, Some(&root), &job.disk_sizes())
-        .map_err(|e| Failure::input(chain(&e)))?;
-    let mut results = Results::open(output, &used)?;
-    if !words.before.is_empty() && results.talks() {
-        // A result may go to a file as well: what cannot be printed is told at the end.
-        print(&words.before).ok();
-    }
-    if !job.is_simulated() {
-        results.ui().say(&job.announcement());
-    }
-    let interrupts = signals()?;
-    let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);
-    if let Some(cross) = &cross {
-        ended.record.cross_checks = crosscheck::compare(&ended.record, &asked, cross.pairs);
-    }
-    results.publish(ended, words.after)
+    Ok(Measurement {
+        plan,
+        options,
+        claim: Cow::Borrowed(&args.claim),
+        output: &args.output,
+        cross,
+        inputs: inputs.collect(),
+    })
 }

@@ -110,10 +110,7 @@ impl Ready {
             self.make_own(setting, &target.named)?;
             return self.make(setting, clearance, target, size, uses, ui);
         }
-        let mut clearance = existing(setting.root, &target, uses, setting.destroy, setting.overwrite_shared)?;
-        if uses.writes {
-            clearance.confirm()?;
-        }
+        let clearance = existing(setting.root, &target, uses, setting.destroy, setting.overwrite_shared)?;
         self.hold(clearance, target, TargetEnd::Stays)?;
         self.open_cached(uses)?;
         Ok(true)
@@ -431,7 +428,11 @@ fn existing(
         Facts::File(_) => Access::Overwrite { shared },
         _ => Access::Destroy(consent(target, destroy)),
     };
-    Ok(guard::clear(root, &target.named, access, uses.direct)?)
+    let mut clearance = guard::clear(root, &target.named, access, uses.direct)?;
+    if uses.writes {
+        clearance.confirm()?;
+    }
+    Ok(clearance)
 }
 
 /// Refuses what a run would refuse at this target: it is opened as a run opens it, and closed again.

@@ -150,6 +150,27 @@ impl CheckedRun {
         Ok(CheckedRun { root, plan, surveyed, choices, warnings, claimed: None, options })
     }
 
+    /// The plan, as it will be run.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The targets, in the order of the plan.
+    pub(super) fn surveyed(&self) -> &[Surveyed] {
+        &self.surveyed
+    }
+
+    /// Refuses what the run would refuse at its targets. Each is opened as the run opens it, and closed again.
+    ///
+    /// # Errors
+    /// The guard's answer.
+    pub(super) fn try_targets(&self) -> Result<(), Failure> {
+        let Options { destroy, overwrite_shared, .. } = &self.options;
+        self.surveyed.iter().try_for_each(|target| {
+            open_targets::try_open(&self.root, &self.plan, target, destroy, *overwrite_shared)
+        })
+    }
+
     /// Sizes of the whole disks under the targets: what a volume was bought with.
     pub fn disk_sizes(&self) -> Vec<Option<Bytes>> {
         targets::disk_sizes(&self.root, &self.surveyed)

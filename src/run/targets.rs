@@ -93,9 +93,12 @@ impl Uses {
 
 /// The steps that send I/O to a target.
 pub(super) fn driving<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
-    plan.steps
-        .iter()
-        .filter(move |s| s.engine != EngineKind::Null && plan.targets_of(s).iter().any(|t| t == named))
+    on(plan, named).filter(|step| step.engine != EngineKind::Null)
+}
+
+/// The steps on a target, also those that the null engine only plays there.
+fn on<'a>(plan: &'a Plan, named: &'a Path) -> impl Iterator<Item = &'a Step> {
+    plan.steps.iter().filter(move |step| plan.targets_of(step).iter().any(|target| target == named))
 }
 
 /// Test data that is written before the steps; none where nothing is.
@@ -303,7 +306,7 @@ fn nearest<'a>(root: &Root, named: &'a Path) -> &'a Path {
 /// Block sizes, ranges and direct I/O against the target.
 fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
     let path = target.named.display();
-    for step in driving(plan, &target.named) {
+    for step in on(plan, &target.named) {
         let bad = |text: String| Err(Failure::input(format!("step '{}' on {path}: {text}", step.name)));
         let own = step.size.filter(|_| step.file_state != FileState::Filled);
         if own.is_some() && !(matches!(target.facts, Facts::Folder(_)) && target.job_file.is_none()) {
@@ -334,6 +337,9 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
                     "{size} do not hold a block of {block} for each of {jobs} jobs: use fewer jobs or a smaller --bs"
                 ),
             });
+        }
+        if step.engine == EngineKind::Null {
+            continue;
         }
         let disk = target.facts.disk().filter(|_| step.iopoll && !step.fio);
         let polls = |disk: &Node| root.text(format!("/sys/block/{}/queue/io_poll", disk.name));
