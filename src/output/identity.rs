@@ -84,6 +84,12 @@ pub fn is_stdout(file: &File) -> bool {
     own.file.is_some() && own.file == FileIdentity::of_open(io::stdout()).file
 }
 
+/// Whether an open file is what standard output or standard error leads to.
+pub fn is_standard(file: &File) -> bool {
+    let own = FileIdentity::of_open(file).file;
+    is_stdout(file) || (own.is_some() && own == FileIdentity::of_open(io::stderr()).file)
+}
+
 /// Nothing for devices that forget: any number of outputs may go to /dev/null.
 fn distinct(about: &Metadata) -> Option<FileId> {
     let forgets = about.file_type().is_char_device() && rustix::fs::major(about.rdev()) == 1;

@@ -13,6 +13,7 @@ mod destination;
 mod identity;
 pub mod screen;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -117,6 +118,11 @@ impl OutputFile {
     /// Where it is, as the user named it or as the first save called it.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its name for people.
+    pub fn shown(&self) -> Cow<'_, str> {
+        if self.path == Path::new("-") { "standard output".into() } else { self.path.to_string_lossy() }
     }
 
     /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
@@ -355,17 +361,17 @@ fn settle(folder: impl AsFd) {
 /// Writes a content to a stream as it is. A reader that has gone away is an error: the content may be the only copy of a result.
 fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
     gate(Call::Create)?;
-    // Standard output holds what a shell wrote before: `{ date; volproof ... --csv -; } > file`.
-    if !identity::is_stdout(file) {
-        empty(file)?;
-    }
+    empty(file)?;
     fill(file, content, gate)
 }
 
-/// Empties a regular file that is written where it is; nothing else can be emptied.
+/// Empties a regular file that is written where it is. Standard output and error hold what a shell wrote before, and keep it:
+/// `{ date; volproof ... --csv -; } > file`.
 fn empty(file: &File) -> io::Result<()> {
-    let ours = rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND) || !file.metadata()?.is_file();
-    if ours { Ok(()) } else { file.set_len(0) }
+    let kept = identity::is_standard(file)
+        || rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND)
+        || !file.metadata()?.is_file();
+    if kept { Ok(()) } else { file.set_len(0) }
 }
 
 /// Writes the content and waits until it is on the disk: some errors are told only then.

@@ -24,6 +24,7 @@ mod targets;
 mod tuning;
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -163,9 +164,9 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         }
         CliCommand::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
-            let output = beside_input("-o", path, &args.file)?;
+            let mut output = beside_input("-o", path, &args.file)?;
             let converted = convert::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
-            deliver(output, &|out| converted.write(&mut screen::VisibleWriter(out)))
+            deliver(&mut output, &|out| converted.write(&mut screen::VisibleWriter(out)))
         }
         CliCommand::Explain(args) => {
             let told = explain::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
@@ -254,12 +255,16 @@ fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, F
     Ok(output)
 }
 
-/// Saves the whole text of an output; in the temporary folder where its own place does not take it.
-fn deliver(mut output: OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
-    let Err(e) = output.save(content) else { return Ok(Exit::Done) };
+/// Saves the whole text of an output that can be made again; in the temporary folder where its own place does not take it. A reader that has
+/// gone away, as `head` does, wants no more of it.
+fn deliver(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
+    let e = match output.save(content) {
+        Ok(()) => return Ok(Exit::Done),
+        Err(e) if output.is_stream() && e.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Done),
+        Err(e) => e,
+    };
     let second = output.save_elsewhere(content).map(|path| format!("; it is in {} instead", path.display()));
-    let message =
-        format!("{} could not be saved: {e}{}", output.path().display(), second.unwrap_or_default());
+    let message = format!("{} could not be saved: {e}{}", output.shown(), second.unwrap_or_default());
     Err(Failure::new(Exit::Failed, message))
 }
 
@@ -317,7 +322,7 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
 }
 
 fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
-    let file = match &args.output {
+    let mut file = match &args.output {
         Some(path) => output("--output", path)?,
         None => {
             let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
@@ -337,7 +342,7 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     }
     sheets.save(&record)?;
     let (stream, path) = (file.is_stream(), file.path().to_path_buf());
-    deliver(file, &|out| record.write(out))?;
+    deliver(&mut file, &|out| record.write(out))?;
     if prints && !stream && !args.quiet {
         let path = path.display();
         print(&format!("\nRecord: {path}\n  print it again: volproof show {path}\n"))?;
@@ -351,11 +356,11 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
         None if args.record == Path::new("-") => PathBuf::from("-"),
         None => PathBuf::from(args.record.with_extension("html").file_name().unwrap_or_default()),
     };
-    let output = beside_input("-o", &path, &args.record)?;
+    let mut output = beside_input("-o", &path, &args.record)?;
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
     let page = html::page(&record).context("writing the page")?;
-    deliver(output, &|out| out.write_all(page.as_bytes()))?;
+    deliver(&mut output, &|out| out.write_all(page.as_bytes()))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", path.display())) }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::{Failure, output};
+use super::{Failure, deliver, output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
@@ -83,10 +83,12 @@ impl StoredSheets {
     /// # Errors
     /// Results that could not be saved in their place, and where they are instead.
     pub fn save(&mut self, record: &Record) -> Result<(), Failure> {
-        self.sheets.iter_mut().for_each(|sheet| sheet.save(record));
-        let lost: Vec<String> = self.sheets.iter().filter_map(Sheet::loss).collect();
-        let lost = lost.concat().replace("volproof: ", "");
-        if lost.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failed, lost.trim_end())) }
+        let save = |sheet: &mut Sheet| {
+            let content = sheet.content;
+            deliver(&mut sheet.file, &|out| content(record, out)).err()
+        };
+        let lost: Vec<String> = self.sheets.iter_mut().filter_map(save).map(|lost| lost.message).collect();
+        if lost.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
     }
 }
 
@@ -124,7 +126,7 @@ impl Sheet {
 
     /// The message for a content that is not where it was asked for.
     fn loss(&self) -> Option<String> {
-        let (why, path) = (self.failed.as_ref()?, self.file.path().display());
+        let (why, path) = (self.failed.as_ref()?, self.file.shown());
         Some(match &self.second {
             Some(second) => {
                 format!("volproof: {path} could not be saved: {why}; it is in {} instead\n", second.display())

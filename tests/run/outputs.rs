@@ -528,3 +528,49 @@ fn results_of_a_simulated_device_do_not_overwrite_the_file_that_is_named() {
     bench.run(&line).ended(2).says(&["e.img is the same file as the target"]);
     assert!(std::fs::read(&path).unwrap() == before, "million has overwritten the target");
 }
+
+/// Standard output and error hold what a shell wrote before. Nothing that goes to them takes it away.
+#[test]
+fn what_stands_in_standard_output_already_stays() {
+    let bench = bench();
+    let fio = "fio --name=j --size=64k --simulate=latency=200us";
+    let simulated = "run --simulate latency=1ms --rw randread --runtime 10ms -q";
+    bench.run(&format!("{simulated} --json r.json").split(' ').collect::<Vec<_>>()).ended(0);
+    for line in [
+        fio.to_string(),
+        format!("{fio} --output-format=normal,json"),
+        format!("{fio} --output=-"),
+        format!("{fio} --output=/dev/stdout"),
+        format!("{fio} --output=/dev/stderr"),
+        format!("{simulated} --json -"),
+        format!("{simulated} --json s.json --csv /dev/stdout"),
+        format!("{simulated} --json /dev/stderr"),
+        "show r.json --markdown -".into(),
+        "convert r.json --to json".into(),
+        "report r.json -o -".into(),
+    ] {
+        let command = format!("{{ echo earlier; {} {line}; }} >log 2>&1", env!("CARGO_BIN_EXE_volproof"));
+        let status = Command::new("sh").args(["-c", &command]).current_dir(bench.path()).status().unwrap();
+        let log = std::fs::read(bench.path().join("log")).unwrap();
+        assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&log));
+        assert!(log.starts_with(b"earlier\n") && log.len() > 100, "{line}: {} bytes", log.len());
+        assert!(!log.contains(&0), "{line}: a hole");
+    }
+}
+
+/// A stored result can be printed again: a reader that has gone away costs nothing.
+#[test]
+fn a_reader_that_goes_away_leaves_no_file() {
+    let bench = bench();
+    let simulated = "run --simulate latency=1ms --rw randread --runtime 10ms -q --json r.json";
+    bench.run(&simulated.split(' ').collect::<Vec<_>>()).ended(0);
+    let saved = bench.folder("saved");
+    for line in ["report r.json -o -", "convert r.json --to record", "show r.json --junit -"] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
+        let ran = command.env("TMPDIR", &saved).stdout(writer).output().unwrap();
+        assert_eq!((ran.status.code(), ran.stderr.as_slice()), (Some(0), &b""[..]), "{line}");
+    }
+    assert_eq!(Bench::names(&saved), [""; 0]);
+}
