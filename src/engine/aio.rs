@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use rustix::io::ReadWriteFlags;
 
-use super::backend::{Backend, IoRequest};
+use super::backend::{Backend, IoRequest, no_discard};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -307,7 +307,8 @@ impl Backend for Aio {
             let (opcode, place) = match r.direction {
                 Direction::Read => (PREAD, 0),
                 Direction::Write => (PWRITE, 0),
-                Direction::Sync | Direction::Trim => (*flush, *depth),
+                Direction::Trim => no_discard(),
+                Direction::Sync => (*flush, *depth),
             };
             // SAFETY: the request is one of the slot's, of which there are `depth` of either kind, and not in flight.
             unsafe {

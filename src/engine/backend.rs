@@ -58,6 +58,14 @@ impl Batch {
     }
 }
 
+/// A discard for a backend that cannot send one: a defect, since `engine::run` refuses such a step. Sent as anything else, it would be counted
+/// as a discard.
+#[cold]
+#[inline(never)]
+pub fn no_discard() -> ! {
+    unreachable!("discards are for psync")
+}
+
 /// A way to do I/O. One thread calls `fill`, `submit_and_wait`, `ready` and `completions` in this order, over and over. Before
 /// `submit_and_wait`, further `fill`s may follow a `submit`.
 pub trait Backend {

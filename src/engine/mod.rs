@@ -34,7 +34,7 @@ use rustix::fs::{Advice, fadvise};
 use crate::guard::Clearance;
 use crate::plan::{EngineKind, Fadvise, Step};
 use crate::record::FioRun;
-use crate::sample::{Interval, Series};
+use crate::sample::{Direction, Interval, Series};
 use crate::unit::{Bytes, Nanos};
 use buffers::Buffers;
 use clock::{Anchor, Clock, Monotonic, TSC, Virtual};
@@ -212,6 +212,11 @@ pub fn run(
     let real = load.engine != EngineKind::Null;
     if real && load.targets.iter().any(|t| t.clearance.is_none()) {
         return Err(EngineError::SetUp(format!("engine {} needs a target that was cleared", load.engine)));
+    }
+    if matches!(load.engine, EngineKind::IoUring | EngineKind::Libaio)
+        && step.rw.directions().contains(&Direction::Trim)
+    {
+        return Err(EngineError::SetUp(format!("engine {} sends no discards: use psync", load.engine)));
     }
     for target in load.targets {
         if real && step.rw.changes_data() {

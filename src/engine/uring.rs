@@ -16,7 +16,7 @@ use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode, squeue};
 use rustix::io::ReadWriteFlags;
 
-use super::backend::{Backend, IoRequest};
+use super::backend::{Backend, IoRequest, no_discard};
 use super::buffers::Buffers;
 use crate::guard::Clearance;
 use crate::sample::Direction;
@@ -310,7 +310,8 @@ impl Backend for Uring {
             let entry = match r.direction {
                 Direction::Read => read,
                 Direction::Write => write,
-                Direction::Sync | Direction::Trim => {
+                Direction::Trim => no_discard(),
+                Direction::Sync => {
                     // SAFETY: a flush carries no buffer; the file is open for as long as this value lives.
                     let pushed = unsafe {
                         queue.push(&flush(

@@ -525,6 +525,24 @@ fn writing_through_a_read_clearance_is_refused() {
     assert!(e.to_string().contains("cleared for reading only"), "{e}");
 }
 
+/// Such a step would count flushes as discards.
+#[test]
+fn an_engine_that_sends_no_discards_is_refused_by_name() {
+    let (_dir, path) = file(8192);
+    let clearance = clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
+    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) }];
+    for (engine, _) in engines().into_iter().filter(|(engine, _)| *engine != EngineKind::Psync) {
+        let step = Step { rw: Pattern::RandTrim, engine, direct: false, ..Step::default() };
+        let (step, targets, cpus) = (&step, &targets[..], &[]);
+        let load = Load { step, engine, targets, seed: 1, continue_on_error: false, cpus, gate: None };
+        let e = engine::run(&load, &Timer::choose(std::path::Path::new("/")), &mut |_| true).unwrap_err();
+        assert_eq!(
+            e.to_string(),
+            format!("setting up a worker failed: engine {engine} sends no discards: use psync")
+        );
+    }
+}
+
 #[test]
 fn stopping_from_outside_keeps_what_was_measured() {
     let step =
