@@ -52,11 +52,19 @@ pub enum GuardError {
     },
 }
 
-/// The refusal in one line per finding, for places that have no table.
+/// The refusal in two lines per finding, for places that have no table. That a disk carries the running system decides alone.
 fn refusal(check: &Check) -> String {
     let mut text = format!("refused to write to {}:", check.target.display());
-    for f in check.findings.iter().filter(|f| f.severity > GuardSeverity::Note) {
+    let against: Vec<_> = check.findings.iter().filter(|f| f.severity > GuardSeverity::Note).collect();
+    let system = against.iter().position(|f| f.code == Code::SystemDisk);
+    let told = system.map_or(&against[..], |at| &against[at..=at]);
+    for f in told {
         text.push_str(&format!("\n  {}: {} ({})\n    {}", f.code.name(), f.what, f.evidence, f.advice));
+    }
+    let more = against.len() - told.len();
+    if more > 0 {
+        let others = if more == 1 { "1 more finding speaks" } else { &format!("{more} more findings speak") };
+        text.push_str(&format!("\n  {others} against it: volproof check {}", check.target.display()));
     }
     if let Some(consent) = check.useful_consent() {
         text.push_str(&format!("\nConsent to overwrite this device, and no other:\n  --destroy '{consent}'"));

@@ -41,7 +41,8 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
             "Insert a medium, or set the device up first.",
         ));
     }
-    found.extend(data(seen, consent));
+    let hopeless = found.iter().any(|f| f.severity == GuardSeverity::Refused);
+    found.extend(data(seen, consent, hopeless));
     match consent {
         Consent::Given { equal: false, given, wanted } => found.push(GuardFinding::refused(
             Code::WrongConsent,
@@ -49,7 +50,8 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
             format!("--destroy '{given}' was given, this device is '{wanted}'"),
             "Check that this is the device you mean.",
         )),
-        Consent::Missing { .. } => found.push(GuardFinding::new(
+        // No word of a consent that would not help.
+        Consent::Missing { .. } if !hopeless => found.push(GuardFinding::new(
             GuardSeverity::NeedsConsent,
             Code::NoConsent,
             "writing to a block device needs its owner's consent",
@@ -71,7 +73,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             Code::SystemDisk,
             format!("{} is on the system disk", device.name),
             format!("{} carries the mount of /", disks(device)),
-            "Attach a separate volume and test that.",
+            "No option overrules this: attach a separate volume and test that.",
         ));
     }
     for m in &usage.mounts {
@@ -84,15 +86,20 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             Code::Mounted,
             format!("{} is mounted", called(usage, &m.device)),
             format!("{} on {place}{by}", m.mount.filesystem),
-            format!("Unmount it (umount {place}), or test a file on it."),
+            match m.mount.mount_point == Path::new("/") {
+                true => "A system runs from it: test a separate volume, or a file on it.".into(),
+                false => format!("Unmount it (umount {place}), or test a file on it."),
+            },
         ));
     }
-    for device in &usage.swaps {
+    for area in &usage.swaps {
+        // A file is known by its path, a device by the kernel's name.
+        let path = Path::new("/dev").join(area);
         found.push(GuardFinding::refused(
             Code::Swap,
-            format!("{} is swapped to", called(usage, device)),
+            format!("{} is swapped to", called(usage, area)),
             "/proc/swaps lists it",
-            format!("Stop it first: swapoff /dev/{device}"),
+            format!("Stop it first: swapoff {}", path.display()),
         ));
     }
     for holder in usage.holders() {
@@ -152,7 +159,10 @@ fn claim(errno: i32, unexplained: bool) -> Option<GuardFinding> {
             Code::NoPermission,
             "the device cannot be opened by this user",
             evidence,
-            "Run as root; for root, a container or security policy forbids it.",
+            match rustix::process::geteuid().is_root() {
+                true => "A container or a security policy forbids it, even to root.",
+                false => "Run as root.",
+            },
         )),
         libc::ENOMEDIUM => {
             Some(GuardFinding::refused(Code::NoMedium, "no medium is inserted", evidence, "Insert one."))
@@ -166,11 +176,14 @@ fn claim(errno: i32, unexplained: bool) -> Option<GuardFinding> {
     }
 }
 
-/// Data that would be lost.
-fn data(seen: &Examined, consent: &Consent<'_>) -> Vec<GuardFinding> {
+/// Data that would be lost. Where the device is refused whatever its owner says, `hopeless`, no consent is asked for.
+fn data(seen: &Examined, consent: &Consent<'_>, hopeless: bool) -> Vec<GuardFinding> {
     let (severity, advice) = match consent {
         Consent::Given { equal: true, .. } => {
             (GuardSeverity::Note, "Consent was given; a snapshot first is wise.")
+        }
+        _ if hopeless => {
+            (GuardSeverity::NeedsConsent, "Settle the refusal first; then its owner may consent.")
         }
         _ => (GuardSeverity::NeedsConsent, "If that may go, consent with --destroy as given below."),
     };

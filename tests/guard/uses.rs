@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use volproof::device::Root;
 use volproof::guard::{Access, Code, check, clear};
 
+use crate::attacks::Rig;
 use crate::loop_device::{Loop, Undo, codes, run};
 
 #[test]
@@ -125,6 +126,23 @@ fn swap_is_refused_with_consent() {
     disk.comes_free();
 }
 
+/// The advice names the file as `swapoff` takes it.
+#[test]
+fn a_device_over_a_swap_file_is_refused() {
+    let Some(mut rig) = Rig::new() else { return };
+    let file = rig.image("swapped", 8);
+    std::fs::write(&file, vec![0; 8 << 20]).unwrap();
+    let path = file.to_str().unwrap();
+    if !(run("chmod", &["600", path]) && run("mkswap", &[path]) && run("swapon", &[path])) {
+        return eprintln!("skipped: this machine does not swap to a file");
+    }
+    rig.undo("swapoff", &[file.as_os_str()]);
+    let device = rig.loop_over(&file, &["--read-only"]);
+    let looked = check(&Root::system(), &device, None, None).unwrap();
+    let swap = looked.findings.iter().find(|f| f.code == Code::Swap).unwrap();
+    assert_eq!(swap.advice, format!("Stop it first: swapoff {path}"));
+}
+
 #[test]
 fn a_loop_device_over_the_disk_holds_it() {
     let Some(disk) = Loop::attach() else { return };
@@ -233,7 +251,18 @@ fn the_system_disk_is_refused() {
     let looked = check(&root, &path, None, None).unwrap();
     assert!(!looked.ready);
     assert_eq!(looked.findings[0].code, Code::SystemDisk);
-    assert!(codes(clear(&root, &path, Access::Destroy(None), true)).contains(&Code::SystemDisk));
+    let refused = clear(&root, &path, Access::Destroy(None), true);
+    let said = refused.as_ref().unwrap_err().to_string();
+    assert!(codes(refused).contains(&Code::SystemDisk));
+    // It decides alone; whatever else is found is counted.
+    let lines: Vec<&str> = said.lines().collect();
+    assert!(
+        lines[1].starts_with("  system-disk: ") && lines[2].contains("No option overrules this"),
+        "{said}"
+    );
+    assert!(lines.len() == 4 && lines[3].contains("more finding"), "{said}");
+    let advice: Vec<&str> = looked.findings.iter().map(|f| f.advice.as_str()).collect();
+    assert!(!advice.iter().any(|a| a.contains("umount /)") || a.contains("--destroy")), "{advice:?}");
 
     // A file on it is fine.
     let dir = tempfile::tempdir().unwrap();
