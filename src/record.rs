@@ -260,6 +260,11 @@ pub struct TargetRecord {
 }
 
 impl Record {
+    /// The advice of a doubt or finding where the load of the step is that of an application, which stays as it is.
+    pub fn advice(&self, step: &str, code: &str) -> Option<&'static str> {
+        self.asked.as_ref()?.advice(step, code)
+    }
+
     /// Under which conditions a step was measured: as the plan has it, or as the report says.
     pub fn conditions(&self, step: &StepRecord) -> Conditions {
         match (&step.reported, self.plan_step(&step.name)) {

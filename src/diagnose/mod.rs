@@ -152,7 +152,13 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Diagnosis {
     let plan = record.plan_step(&step.name).filter(|_| step.reported.is_none());
     let run =
         plan.map(|plan| MeasuredStep { plan, step, targets: &record.targets, warnings: &record.warnings });
-    of_case(&DiagnosisCase { summary: Summary::of(record, step), run })
+    let mut found = of_case(&DiagnosisCase { summary: Summary::of(record, step), run });
+    for finding in &mut found.findings {
+        if let Some(advice) = record.advice(&step.name, &finding.code) {
+            finding.advice = advice.into();
+        }
+    }
+    found
 }
 
 /// Findings on figures, whoever measured them.

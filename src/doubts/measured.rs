@@ -114,8 +114,8 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
     let reached = step.in_flight_mean / asked.max(1.0);
-    // A schedule and pauses leave the queue empty on purpose.
-    let meant = plan.arrivals_per_second().is_some();
+    // A schedule leaves the queue empty on purpose; so does a log, whose one write at a time waits for its flush.
+    let meant = plan.arrivals_per_second().is_some() || (plan.fsync > 0 && plan.iodepth == 1);
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }

@@ -126,5 +126,9 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
         others: others.filter_map(|s| Some((record.plan_step(&s.name)?, s))).collect(),
         sharing: record.sharing(step),
     };
-    RULES.iter().filter_map(|rule| rule(&case)).map(|w| w.in_step(&step.name)).collect()
+    let advised = |doubt: Doubt| match record.advice(&step.name, &doubt.code) {
+        Some(advice) => Doubt { advice: advice.into(), ..doubt },
+        None => doubt,
+    };
+    RULES.iter().filter_map(|rule| rule(&case)).map(|w| advised(w.in_step(&step.name))).collect()
 }

@@ -19,7 +19,8 @@ pub struct FitRequest(Vec<RequestedApplication>);
 #[derive(Clone, Debug, PartialEq)]
 struct RequestedApplication {
     id: String,
-    grade: Grade,
+    /// The lowest that was published where none is named.
+    grade: Option<Grade>,
     scale: BTreeMap<String, f64>,
 }
 
@@ -81,12 +82,18 @@ impl AskedApplication {
         asked.map(|n| n.bound.value()).reduce(f64::max)
     }
 
-    /// The application with its parameters and its grade: `CockroachDB (vcpus=8, minimum)`.
+    /// The application with its parameters: `CockroachDB, vcpus=8`.
+    pub fn scaled(&self) -> String {
+        let scale = self.scale.iter().map(|(name, value)| format!(", {name}={value}"));
+        self.name.clone() + &scale.collect::<String>()
+    }
+
+    /// The application with its parameters and its grade: `CockroachDB, vcpus=8 (minimum)`.
     pub fn title(&self) -> String {
-        let scale = self.scale.iter().map(|(name, value)| format!("{name}={value}"));
-        let grade = (!self.needs.is_empty()).then(|| self.grade.name().to_string());
-        let words: Vec<String> = scale.chain(grade).collect();
-        if words.is_empty() { self.name.clone() } else { format!("{} ({})", self.name, words.join(", ")) }
+        match self.needs.is_empty() {
+            true => self.scaled(),
+            false => format!("{} ({})", self.scaled(), self.grade.name()),
+        }
     }
 }
 
@@ -132,20 +139,33 @@ impl FromStr for FitRequest {
 
     fn from_str(text: &str) -> Result<FitRequest, SelectionError> {
         let mut all: Vec<RequestedApplication> = Vec::new();
-        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        if text.split(',').all(|part| part.trim().is_empty()) {
+            return Err(SelectionError(
+                "name an application, such as etcd; `volproof fits` lists them".into(),
+            ));
+        }
+        for part in text.split(',').map(str::trim) {
+            if part.is_empty() {
+                return Err(SelectionError(format!(
+                    "'{text}': an application is missing beside a comma; write no blank behind it, as in etcd,cockroachdb:vcpus=8"
+                )));
+            }
             let mut words = part.split(':').map(str::trim);
             let mut one = RequestedApplication {
                 id: words.next().unwrap_or_default().into(),
-                grade: Grade::Minimum,
+                grade: None,
                 scale: BTreeMap::new(),
             };
-            let mut graded = false;
             for word in words {
                 if let Some(grade) = Grade::ALL.into_iter().find(|grade| grade.name() == word) {
-                    if graded {
-                        return Err(SelectionError(format!("{}: two grades; name one", one.id)));
+                    if let Some(other) = one.grade.replace(grade) {
+                        return Err(SelectionError(format!(
+                            "{}: two grades, {} and {}: name one",
+                            one.id,
+                            other.name(),
+                            grade.name()
+                        )));
                     }
-                    (one.grade, graded) = (grade, true);
                 } else if let Some((name, value)) = word.split_once('=') {
                     let value: f64 = value.trim().parse().map_err(|_| {
                         SelectionError(format!("{}: '{value}' is no number for {name}", one.id))
@@ -171,11 +191,6 @@ impl FromStr for FitRequest {
             }
             all.push(one);
         }
-        if all.is_empty() {
-            return Err(SelectionError(
-                "name an application, such as etcd; `volproof fits` lists them".into(),
-            ));
-        }
         Ok(FitRequest(all))
     }
 }
@@ -184,7 +199,7 @@ impl fmt::Display for FitRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = |a: &RequestedApplication| {
             let scale = a.scale.iter().map(|(name, value)| format!(":{name}={value}"));
-            let grade = (a.grade != Grade::Minimum).then(|| format!(":{}", a.grade.name()));
+            let grade = a.grade.map(|grade| format!(":{}", grade.name()));
             a.id.clone() + &scale.chain(grade).collect::<String>()
         };
         f.pad(&self.0.iter().map(one).collect::<Vec<_>>().join(","))
@@ -231,15 +246,19 @@ impl FitRequest {
             let needs = found.needs(&one.scale).map_err(SelectionError)?;
             // A grade asks for all that lower grades ask for: without a need of its own it asks for nothing more.
             let grades: Vec<Grade> = needs.iter().map(|n| n.grade).collect();
-            let lowest = grades.iter().copied().min().unwrap_or(one.grade);
-            let grade = one.grade.max(lowest);
-            if !grades.is_empty() && !grades.contains(&grade) {
+            let lowest = grades.iter().copied().min();
+            if let Some(asked) = one.grade.filter(|grade| !grades.contains(grade)) {
                 return Err(SelectionError(format!(
-                    "nothing was published for the grade {} of {}",
-                    grade.name(),
-                    one.id
+                    "nothing was published for the grade {} of {}: {}",
+                    asked.name(),
+                    one.id,
+                    match lowest {
+                        Some(lowest) => format!("leave it out for {}", lowest.name()),
+                        None => "it is a profile, whose figures are no PASS".into(),
+                    }
                 )));
             }
+            let grade = one.grade.or(lowest).unwrap_or(Grade::Minimum);
             for step in catalogue.steps_of(found, &one.scale).map_err(SelectionError)? {
                 match steps.iter().find(|s| s.name == step.name) {
                     Some(same) if *same != step => {
@@ -266,10 +285,30 @@ impl FitRequest {
     }
 }
 
+/// Doubts and findings whose advice is to change the load.
+const ABOUT_THE_LOAD: [&str; 7] = [
+    "buffered-writes",
+    "depth-not-reached",
+    "flushes",
+    "generator-limited",
+    "headroom",
+    "one-at-a-time",
+    "reads-from-memory",
+];
+
 impl AskedFits {
     /// Some application has a need; else all of them are profiles, and there is nothing to judge.
     pub fn has_needs(&self) -> bool {
         self.applications.iter().any(|a| !a.needs.is_empty())
+    }
+
+    /// The advice of a doubt or a finding about a step that an application's load is: that load is as published, and what else would show
+    /// more of the volume is another run.
+    pub fn advice(&self, step: &str, code: &str) -> Option<&'static str> {
+        let is_its_load = self.applications.iter().any(|a| a.steps.iter().any(|s| s == step));
+        (is_its_load && ABOUT_THE_LOAD.contains(&code)).then_some(
+            "the load is the application's own and stays as it is; `volproof run` shows what else the volume can do",
+        )
     }
 
     /// Puts a load beside each of the steps that begin a stage.
@@ -308,7 +347,7 @@ mod tests {
         let names: Vec<&str> = steps.iter().map(|s| s.name.as_str()).collect();
         assert_eq!(names, ["etcd-wal", "random-4k", "sequential-1m"]);
         assert_eq!(asked.applications[2].needs[0].bound, NeedBound::AtLeast(4000.0));
-        assert_eq!(asked.applications[3].title(), "Vault, Consul (integrated storage) (heavy)");
+        assert_eq!(asked.applications[3].title(), "Vault and Consul with integrated storage (heavy)");
         let (_, act) = select("aerospike:x=30").unwrap();
         assert_eq!((act[0].rate_iops, act[2].rate_iops), (Some(60_000.0), Some(351.5625)));
         assert_eq!(
@@ -332,6 +371,8 @@ mod tests {
         assert!(told("etcd,etcd").contains("twice"));
         assert!(told("proxmox:heavy").contains("nothing was published"));
         assert!(told(" , ").contains("name an application"));
+        assert!(told("etcd,").contains("no blank"));
+        assert!(told("postgresql:heavy").contains("it is a profile"));
     }
 
     #[test]

@@ -5,8 +5,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::StepRecord;
 use crate::catalogue::SourceQuality;
 use crate::fit::Grade;
+use crate::sample::Direction;
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::Event;
 
@@ -88,10 +90,13 @@ impl Metric {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimedNeed {
-    /// The application with its scale: `CockroachDB (vcpus=8, minimum)`.
+    /// The application with its parameters: `CockroachDB, vcpus=8`.
     pub application: String,
     /// The figure in words: `p99 of flushes`.
     pub figure: String,
+    /// The I/Os that the figure is about; absent for reads and writes together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Direction>,
     /// How much is asked with it.
     pub grade: Grade,
     /// Where it was published.
@@ -100,6 +105,13 @@ pub struct ClaimedNeed {
     pub as_of: String,
     /// How sure it is.
     pub confidence: SourceQuality,
+}
+
+impl ClaimedNeed {
+    /// The application and how much it asks: `etcd (heavy)`.
+    pub fn whose(&self) -> String {
+        format!("{} ({})", self.application, self.grade.name())
+    }
 }
 
 /// A promise, or the need of an application, held against a step.
@@ -160,8 +172,24 @@ impl Claim {
     /// The claim in a few words: `IOPS`, `p99 of flushes for etcd (minimum)`.
     pub fn title(&self) -> String {
         match &self.need {
-            Some(need) => format!("{} for {}", need.figure, need.application),
+            Some(need) => format!("{} for {}", need.figure, need.whose()),
             None => self.metric.name().into(),
+        }
+    }
+
+    /// How far the figure is from its limit: 1 at the limit, more is better, whichever side the limit bounds.
+    pub fn room(&self) -> f64 {
+        if self.metric.less_is_better() { 1.0 / self.ratio } else { self.ratio }
+    }
+
+    /// The row of its step in which a need stands: that of its own I/Os. A promise is about the step as a whole.
+    pub fn row(&self, step: &StepRecord) -> Option<&'static str> {
+        let need = self.need.as_ref()?;
+        match need.direction {
+            Some(direction) => Some(direction.name()),
+            None => {
+                step.figures().map(|(word, _)| word).filter(|word| *word != Direction::Sync.name()).last()
+            }
         }
     }
 }

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::layout::{label, table, wrap};
+use super::layout::{fitting_table, label, table, wrap};
+use super::verdict_text;
 use crate::fit::{Application, FigureKind, FitCatalogue, FitNeed, NeedBound, SelectionError};
+use crate::output::screen;
 use crate::plan::Step;
-use crate::record::{Record, StepRecord};
+use crate::record::{Claim, ClaimedNeed, Record, StepRecord, Verdict};
 use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::verdict::figures;
 
 /// A line for each application.
 pub fn list(catalogue: &FitCatalogue) -> String {
@@ -105,8 +108,102 @@ fn load(step: &Step) -> Vec<String> {
     ]
 }
 
+/// A need as a line of a table.
+pub(super) struct NeedLine<'a> {
+    /// The need.
+    pub(super) need: &'a ClaimedNeed,
+    /// The step that shows it.
+    pub(super) step: &'a String,
+    /// The limit in words.
+    pub(super) asked: String,
+    /// The figure.
+    pub(super) measured: String,
+    /// Its 95 % bounds; a dash without.
+    pub(super) bounds: String,
+    /// The answer.
+    pub(super) answer: &'static str,
+    /// Of a higher grade than was asked for: it decides nothing.
+    beyond: bool,
+}
+
+impl NeedLine<'_> {
+    /// The need of a claim; none for a promise.
+    fn of(c: &Claim, beyond: bool) -> Option<NeedLine<'_>> {
+        let bounds: Vec<f64> = c.bounds.iter().flat_map(|(low, high)| [low.max(0.0), *high]).collect();
+        let (_, mut texts) = figures(c.metric, c.limit, &[&[c.measured], &bounds[..]].concat());
+        let bounds = match texts.split_off(1).as_slice() {
+            // A unit that both have is told once.
+            [low, high] => match (low.split_once(' '), high.split_once(' ')) {
+                (Some((number, unit)), Some((_, other))) if unit == other => format!("{number} to {high}"),
+                _ => format!("{low} to {high}"),
+            },
+            _ => "-".into(),
+        };
+        Some(NeedLine {
+            need: c.need.as_ref()?,
+            step: &c.step,
+            asked: verdict_text::asks(c),
+            measured: texts.concat(),
+            bounds,
+            answer: c.outcome.name(),
+            beyond,
+        })
+    }
+
+    /// The application and the grade of the need.
+    pub(super) fn whose(&self) -> String {
+        self.need.whose() + if self.beyond { ", not asked for: it decides nothing" } else { "" }
+    }
+}
+
+/// Each need that was judged, then those of higher grades.
+pub(super) fn needs(v: &Verdict) -> Vec<NeedLine<'_>> {
+    let own = v.claims.iter().map(|c| (c, false));
+    own.chain(v.beyond.iter().map(|c| (c, true))).filter_map(|(c, beyond)| NeedLine::of(c, beyond)).collect()
+}
+
+/// The answers of `fit`: every need, and the figures of profiles.
+pub(super) fn answers(record: &Record, verdict: Option<&Verdict>) -> String {
+    verdict.map(needs_table).unwrap_or_default() + &figures_of_applications(record)
+}
+
+/// The needs as a table, those of one application and grade under its name; nothing where none was judged.
+fn needs_table(v: &Verdict) -> String {
+    let lines = needs(v);
+    let (Some(first), width) = (lines.first(), screen::width()) else { return String::new() };
+    let names: Vec<String> = lines.iter().map(|n| format!("  {}", n.need.figure)).collect();
+    let column = |cell: &dyn Fn(&NeedLine<'_>) -> String| lines.iter().map(cell).collect::<Vec<_>>();
+    let one_step = lines.iter().all(|n| n.step == first.step);
+    // The same figure of two steps is told apart by the step alone.
+    let twins = |a: &NeedLine<'_>| {
+        lines.iter().any(|b| a.step != b.step && a.need.figure == b.need.figure && a.whose() == b.whose())
+    };
+    let rank = if lines.iter().any(twins) { 1 } else { 3 };
+    let mut columns = vec![
+        ("asked for", 0, column(&|n| n.asked.replace("at least", ">=").replace("at most", "<="))),
+        ("measured", 0, column(&|n| n.measured.clone())),
+        ("95 % bounds", 2, column(&|n| n.bounds.clone())),
+        ("verdict", 0, column(&|n| n.answer.into())),
+    ];
+    if !one_step {
+        columns.insert(0, ("in", rank, column(&|n| n.step.clone())));
+    }
+    let table = fitting_table("Need", &names, &columns, width);
+    let mut rows = table.lines();
+    let mut out = format!("\n{}\n", rows.next().unwrap_or_default());
+    let mut named = String::new();
+    for (line, row) in lines.iter().zip(rows) {
+        if line.whose() != named {
+            named = line.whose();
+            out += &wrap("", &named);
+        }
+        out += &format!("{row}\n");
+    }
+    out
+}
+
 /// The figures of the applications that nothing was published for; nothing where there are none.
-pub fn profiles(record: &Record) -> String {
+pub(super) fn figures_of_applications(record: &Record) -> String {
     let mut out = String::new();
     for a in record.asked.iter().flat_map(|asked| &asked.applications).filter(|a| a.needs.is_empty()) {
         let steps = record.steps.iter().filter_map(|s| Some((record.plan_step(&s.name)?, s)));

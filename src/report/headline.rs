@@ -116,9 +116,8 @@ pub fn against(v: &Verdict) -> String {
 
 /// The claim that is told first: of the gravest outcome the one furthest from its promise.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
-    let distance = |c: &Claim| if c.metric.less_is_better() { -c.ratio } else { c.ratio };
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
-    of_outcome.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    of_outcome.min_by(|a, b| a.room().total_cmp(&b.room()))
 }
 
 /// A figure that names its unit.
@@ -176,17 +175,42 @@ fn fit_answer(v: &Verdict, c: &Claim, need: &ClaimedNeed) -> String {
     let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
     let measured = measured.concat();
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
-    let figures = format!("{} are {measured}, {side} {limit} are asked for", need.figure);
-    let whom = &need.application;
+    let figures = format!("{} {measured}, {side} {limit} asked for", need.figure);
+    let whom = need.whose();
+    let all = match v.claims.len() {
+        1 => return format!("{}.", of_one(c.outcome, &whom, &figures)),
+        2 => "both needs are met".to_string(),
+        n if v.claims.iter().all(|c| c.need.is_some()) => format!("all {n} needs are met"),
+        n => format!("all {n} tests are passed"),
+    };
     match c.outcome {
-        Outcome::Pass if v.claims.len() == 1 => format!("Good enough for {whom}: {figures}."),
-        Outcome::Pass => {
-            format!("Good enough in all {} tests; the closest is {whom}: {figures}.", v.claims.len())
-        }
-        Outcome::Fail => format!("Not good enough for {whom}: {figures}."),
-        Outcome::Inconclusive => format!("Not decided for {whom}: {figures}."),
-        Outcome::Invalid => format!("This run cannot judge the need of {whom}."),
+        Outcome::Pass => format!("Good enough: {all}; the closest is {whom}, {figures}."),
+        outcome => format!("{}.{}", of_one(outcome, &whom, &figures), other_applications(v, need)),
     }
+}
+
+/// The answer to one need.
+fn of_one(outcome: Outcome, whom: &str, figures: &str) -> String {
+    match outcome {
+        Outcome::Pass => format!("Good enough for {whom}: {figures}"),
+        Outcome::Fail => format!("Not good enough for {whom}: {figures}"),
+        Outcome::Inconclusive => format!("Not decided for {whom}: {figures}"),
+        Outcome::Invalid => format!("This run cannot judge the need of {whom}"),
+    }
+}
+
+/// The answers to other applications than that of a need, each with the gravest of its needs: ` Splunk Enterprise: PASS.`
+fn other_applications(v: &Verdict, told: &ClaimedNeed) -> String {
+    let mut others: Vec<(&str, Outcome)> = Vec::new();
+    for claim in &v.claims {
+        let Some(need) = claim.need.as_ref().filter(|n| n.application != told.application) else { continue };
+        match others.iter_mut().find(|(name, _)| *name == need.application) {
+            Some((_, outcome)) if outcome.weight() < claim.outcome.weight() => *outcome = claim.outcome,
+            Some(_) => {}
+            None => others.push((&need.application, claim.outcome)),
+        }
+    }
+    others.iter().map(|(name, outcome)| format!(" {name}: {}.", outcome.name())).collect()
 }
 
 /// The sentence of a result that no promise was held against, each figure with the step it comes from.

@@ -140,10 +140,8 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
         // A promise was asked for: an answer that is none must not pass.
         Outcome::Inconclusive | Outcome::Invalid => Some("error"),
     };
-    // Two grades may ask for one figure of one step.
-    let grade = c.need.as_ref().map(|need| format!(", {}", need.grade.name())).unwrap_or_default();
     TestCase {
-        name: format!("{}{grade} in {}", c.title(), c.step),
+        name: format!("{} in {}", c.title(), c.step),
         seconds,
         wrong: element.map(|element| (element, c.outcome.name(), said.clone())),
         said,

@@ -1,5 +1,6 @@
 //! A Record as Markdown for a ticket or a wiki: the answer, one table, the doubts, and on FAIL the text for the provider.
 
+use super::fit_text;
 use super::headline::{self, Headline};
 use super::text::{self, grouped_doubts, load};
 use super::ticket;
@@ -31,11 +32,14 @@ pub fn markdown(record: &Record) -> String {
     if record.is_simulated() {
         out += "- SIMULATED: a device in virtual time, nothing was measured of any volume\n";
     }
-    out += "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max | promised | verdict |\n";
-    out += "|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n";
+    // The needs of applications have a table of their own.
+    let promises: Vec<&Claim> = judged.iter().flat_map(|v| &v.claims).filter(|c| c.need.is_none()).collect();
+    let held = !promises.is_empty() || judged.is_none();
+    let (heads, line) = if held { (" promised | verdict |", "---:|---|") } else { ("", "") };
+    out += "\n| step | load | IOPS | 95 % interval | MiB/s | mean | p50 | p99 | p99.9 | max |";
+    out += &format!("{heads}\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|{line}\n");
     for step in &record.steps {
-        let claims: Vec<&Claim> =
-            judged.iter().flat_map(|v| &v.claims).filter(|c| c.step == step.name).collect();
+        let claims: Vec<&&Claim> = promises.iter().filter(|c| c.step == step.name).collect();
         let promised: Vec<String> = claims.iter().map(|c| figure(c.metric, c.promised)).collect();
         let outcomes: Vec<String> = claims
             .iter()
@@ -48,7 +52,7 @@ pub fn markdown(record: &Record) -> String {
                 format!("{} to {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             });
             let l = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
-            let cells = [
+            let mut cells = vec![
                 row.name.clone(),
                 load(record, step),
                 significant(s.iops),
@@ -59,10 +63,28 @@ pub fn markdown(record: &Record) -> String {
                 text::percentile(l, "99"),
                 text::percentile(l, "99.9"),
                 text::compact(l.max),
-                promised.join(", "),
-                outcomes.join(", "),
             ];
-            out += &format!("| {} |\n", cells.map(|c| plain(&c)).join(" | "));
+            if held {
+                cells.extend([promised.join(", "), outcomes.join(", ")]);
+            }
+            out += &line_of(&cells);
+        }
+    }
+    if let Some(needs) = judged.as_ref().map(fit_text::needs).filter(|needs| !needs.is_empty()) {
+        out += "\n| application | need | step | asked for | measured | 95 % bounds | verdict | source |\n";
+        out += "|---|---|---|---:|---:|---:|---|---|\n";
+        for n in needs {
+            let source = format!("{}; {}", n.need.source, n.need.as_of);
+            out += &line_of(&[
+                n.whose(),
+                n.need.figure.clone(),
+                n.step.clone(),
+                n.asked,
+                n.measured,
+                n.bounds,
+                n.answer.into(),
+                source,
+            ]);
         }
     }
     let doubts = grouped_doubts(&record.warnings);
@@ -85,6 +107,11 @@ pub fn markdown(record: &Record) -> String {
         out += &format!("\n````text\n{}\n````\n", visible(ticket.trim()).replace("````", "'''"));
     }
     out
+}
+
+/// A line of a table.
+fn line_of(cells: &[String]) -> String {
+    format!("| {} |\n", cells.iter().map(|c| plain(c)).collect::<Vec<_>>().join(" | "))
 }
 
 /// Foreign text in a line of Markdown: no cell ends early, and nothing becomes markup.

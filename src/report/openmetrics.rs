@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::headline::judged;
 use crate::doubt::Severity;
 use crate::exit::Exit;
-use crate::record::{LatencySummary, Outcome, Record, State};
+use crate::record::{Claim, LatencySummary, Outcome, Record, State};
 use crate::sample::Direction;
 
 /// A family of gauges.
@@ -61,17 +61,18 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
     let is = |o: Outcome| f64::from(u8::from(judged.as_ref().and_then(|v| v.outcome) == Some(o)));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
-    let claims = judged.iter().flat_map(|v| &v.claims);
-    let ratio = |c: &crate::record::Claim| {
-        let mut labels =
-            format!("{},{}", label("step", &c.step), label("metric", &c.metric.name().to_lowercase()));
-        // Several needs may ask for one figure of one step.
-        if let Some(need) = &c.need {
-            let (application, grade) =
-                (label("application", &need.application), label("grade", need.grade.name()));
-            labels += &format!(",{application},{grade},{}", label("figure", &need.figure));
-        }
-        (with(&labels), c.ratio)
+    let claims = || judged.iter().flat_map(|v| &v.claims);
+    let of_step = |c: &Claim| {
+        format!("{},{}", label("step", &c.step), label("metric", &c.metric.name().to_lowercase()))
+    };
+    let ratio = |c: &Claim| (with(&of_step(c)), c.ratio);
+    // Several needs may ask for one figure of one step.
+    let room = |c: &Claim| {
+        let need = c.need.as_ref()?;
+        let (application, grade) =
+            (label("application", &need.application), label("grade", need.grade.name()));
+        let labels = format!("{},{application},{grade},{}", of_step(c), label("figure", &need.figure));
+        Some((with(&labels), c.room()))
     };
     let complete = f64::from(u8::from(record.state == State::Complete));
     vec![
@@ -108,7 +109,12 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         MetricFamily {
             name: "volproof_promise_ratio",
             help: "Measured figure over the promised one.",
-            samples: claims.map(ratio).collect(),
+            samples: claims().filter(|c| c.need.is_none()).map(ratio).collect(),
+        },
+        MetricFamily {
+            name: "volproof_need_room",
+            help: "Room that a figure leaves to the need of an application: 1 at the limit, more is better.",
+            samples: claims().filter_map(room).collect(),
         },
     ]
 }
@@ -121,6 +127,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
         family("volproof_total_ios_per_second", "I/Os a second of a mix, all directions together.");
     let mut total_bytes =
         family("volproof_total_bytes_per_second", "Bytes a second of a mix, all directions together.");
+    let mut flushes = family("volproof_flushes_per_second", "Flushes a second.");
     let mut low = family("volproof_ios_per_second_low", "Lower end of the 95 % interval of the rate.");
     let mut high = family("volproof_ios_per_second_high", "Upper end of the 95 % interval of the rate.");
     let mut bytes = family("volproof_bytes_per_second", "Bytes a second.");
@@ -145,7 +152,9 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
         }
         for (d, s) in step.directions() {
             let labels = with(&format!("{},{}", label("step", &step.name), label("direction", d.name())));
-            if d != Direction::Sync {
+            if d == Direction::Sync {
+                flushes.samples.push((with(&label("step", &step.name)), s.iops));
+            } else {
                 rate.samples.push((labels.clone(), s.iops));
                 bytes.samples.push((labels.clone(), s.bytes_per_second));
             }
@@ -161,7 +170,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
             }
         }
     }
-    vec![rate, total, low, high, bytes, total_bytes, mean, latency, longest, response, errors]
+    vec![rate, total, flushes, low, high, bytes, total_bytes, mean, latency, longest, response, errors]
 }
 
 #[cfg(test)]

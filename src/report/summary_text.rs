@@ -2,6 +2,7 @@
 //!
 //! The six standard steps take 25 lines of 80 columns at most, the lines that name the Record included.
 
+use super::fit_text;
 use super::fleet_text;
 use super::headline::{Headline, gravest};
 use super::layout::{fitting_table, wrap};
@@ -9,7 +10,9 @@ use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile
 use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
-use crate::record::{Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, State, Verdict};
+use crate::record::{
+    Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, State, StepRecord, Verdict,
+};
 use crate::unit::{grouped, significant};
 use crate::verdict;
 
@@ -24,13 +27,14 @@ pub fn shown(record: &Record, details: bool) -> String {
         return summary(record);
     }
     let judged = if record.tests_a_volume() { verdict_text::of_record(record) } else { String::new() };
-    head(record) + "\n" + &text::record(record) + &judged
+    head(record) + "\n" + &text::record(record) + &fit_text::figures_of_applications(record) + &judged
 }
 
 /// The short text.
 pub fn summary(record: &Record) -> String {
     let (found, verdict) = if record.tests_a_volume() { verdict::judged(record) } else { Default::default() };
     let mut out = head(record);
+    let mut needs = 0;
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
@@ -39,11 +43,14 @@ pub fn summary(record: &Record) -> String {
         out += "\n";
         out += &steps(record, verdict.as_ref());
         out += &fleet_text::text(record, verdict.as_ref());
+        let answers = fit_text::answers(record, verdict.as_ref());
+        needs = answers.lines().count();
+        out += &answers;
     }
     let mut left = Vec::new();
     let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
-    // The machines of a fleet take no room from the remarks.
-    let lines = lines + record.fleet.as_ref().map_or(0, |_| out.lines().count());
+    // The machines of a fleet and the needs of applications take no room from the remarks.
+    let lines = lines + record.fleet.as_ref().map_or(needs, |_| out.lines().count());
     let room = |out: &str| lines.saturating_sub(out.lines().count());
     let remarks = remarks(record, &found, verdict.as_ref());
     let notes = record.warnings.iter().filter(|w| w.severity == Severity::Note).count();
@@ -116,10 +123,10 @@ fn spread(row: &TableRow<'_>) -> String {
 
 /// One line for each step and direction; columns go where the screen has no room for them, the least important first.
 fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
-    let all: Vec<(TableRow<'_>, bool, &str)> = record
+    let all: Vec<(TableRow<'_>, bool, &StepRecord)> = record
         .steps
         .iter()
-        .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s.name.as_str())))
+        .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s)))
         .collect();
     let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());
     // Under a rate a client waits from the intended start on.
@@ -127,9 +134,10 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         let s = row.summary;
         s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns).clone()
     };
-    let claim = |(_, first, step): &(TableRow<'_>, bool, &str)| {
-        let of_step = verdict?.claims.iter().filter(|c| *first && c.step == *step);
-        of_step.max_by_key(|c| (c.outcome.weight(), !c.metric.less_is_better()))
+    let claim = |(row, first, step): &(TableRow<'_>, bool, &StepRecord)| {
+        let of_step = verdict?.claims.iter().filter(|c| c.step == step.name);
+        let of_row = of_step.filter(|c| c.row(step).map_or(*first, |word| row.word == Some(word)));
+        of_row.max_by_key(|c| (c.outcome.weight(), !c.metric.less_is_better()))
     };
     let column = |head: &'static str, rank: u8, cell: &dyn Fn(&TableRow<'_>) -> String| {
         (head, rank, all.iter().map(|(row, ..)| cell(row)).collect::<Vec<_>>())
@@ -150,10 +158,13 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         column("max", 6, &|r| compact(latency(r).max)),
         column("I/Os", 14, &|r| grouped(r.summary.ios)),
     ];
-    if verdict.is_some_and(|v| !v.claims.is_empty()) {
-        let share = |row| claim(row).map(|c| format!("{} %", significant(c.ratio * 100.0)));
+    if let Some(v) = verdict.filter(|v| !v.claims.is_empty()) {
+        let promised = |row| claim(row).filter(|c| c.need.is_none());
+        let share = |row| promised(row).map(|c| format!("{} %", significant(c.ratio * 100.0)));
         let word = |row| claim(row).map(|c| c.outcome.name().to_string());
-        columns.push(("promise", 7, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
+        if v.claims.iter().any(|c| c.need.is_none()) {
+            columns.push(("promise", 7, all.iter().map(|row| share(row).unwrap_or_default()).collect()));
+        }
         columns.push(("verdict", 0, all.iter().map(|row| word(row).unwrap_or_default()).collect()));
     }
     let names: Vec<String> = all.iter().map(|(row, ..)| row.name.clone()).collect();

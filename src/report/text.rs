@@ -113,6 +113,8 @@ fn disk(target: &crate::record::TargetRecord) -> String {
 /// One line of the tables: a step and direction, in all or on one target.
 pub(super) struct TableRow<'a> {
     pub(super) name: String,
+    /// The word of the direction or total; none for one of several targets.
+    pub(super) word: Option<&'static str>,
     pub(super) summary: &'a DirectionSummary,
 }
 
@@ -122,12 +124,16 @@ pub(super) fn rows(step: &StepRecord) -> Vec<TableRow<'_>> {
     let mut rows = Vec::new();
     for (word, summary) in step.figures() {
         let name = if mixed { format!("{} {word}", step.name) } else { step.name.clone() };
-        rows.push(TableRow { name, summary });
+        rows.push(TableRow { name, word: Some(word), summary });
         if step.targets.len() > 1 {
             for target in &step.targets {
                 if let Some(summary) = target.row(word) {
                     let file = target.path.file_name().unwrap_or(target.path.as_os_str());
-                    rows.push(TableRow { name: format!("  {}", file.to_string_lossy()), summary });
+                    rows.push(TableRow {
+                        name: format!("  {}", file.to_string_lossy()),
+                        word: None,
+                        summary,
+                    });
                 }
             }
         }

@@ -47,11 +47,10 @@ pub fn claims(v: &Verdict) -> String {
     out
 }
 
-/// The limit of a need in words: `at most 10 ms (minimum)`.
+/// The limit of a need in words: `at most 10 ms`.
 pub fn asks(c: &Claim) -> String {
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
-    let grade = c.need.as_ref().map(|need| format!(" ({})", need.grade.name())).unwrap_or_default();
-    format!("{side} {}{grade}", figure(c.metric, c.promised))
+    format!("{side} {}", figure(c.metric, c.promised))
 }
 
 /// The bounds of a measured figure; each of them holds at 95 %.
@@ -66,7 +65,7 @@ fn claim(c: &Claim) -> String {
     let lead = " ".repeat(COLUMN + 2);
     let what = match &c.need {
         Some(need) => {
-            format!("{}: {} in {}: {}, {}", need.application, need.figure, c.step, texts[0], asks(c))
+            format!("{}: {} in {}: {}, {}", need.whose(), need.figure, c.step, texts[0], asks(c))
         }
         None => format!(
             "{} in {}: {}, {} % of {} ({})",

@@ -8,10 +8,8 @@ use crate::unit::{grouped, significant};
 pub struct StepResult {
     /// Its name.
     pub name: String,
-    /// Its figures, each with the word of its row.
-    pub figures: Vec<(&'static str, DirectionSummary)>,
-    /// The gravest answer to a promise.
-    pub outcome: Option<Outcome>,
+    /// Its figures, each with the word of its row and the gravest answer that stands in it.
+    pub figures: Vec<(&'static str, DirectionSummary, Option<Outcome>)>,
     /// I/Os that failed.
     pub errors: u64,
 }
@@ -19,11 +17,14 @@ pub struct StepResult {
 impl StepResult {
     /// From the Record's entry and the claims that the Record holds.
     pub fn of(step: &StepRecord, claims: &[Claim]) -> StepResult {
-        let outcomes = claims.iter().filter(|c| c.step == step.name).map(|c| c.outcome);
+        let outcome = |row: &str| {
+            let of_step = claims.iter().filter(|c| c.step == step.name);
+            let of_row = of_step.filter(|c| c.row(step).is_none_or(|of| of == row));
+            of_row.map(|c| c.outcome).max_by_key(|o| o.weight())
+        };
         StepResult {
             name: step.name.clone(),
-            figures: step.figures().map(|(word, s)| (word, s.clone())).collect(),
-            outcome: outcomes.max_by_key(|o| o.weight()),
+            figures: step.figures().map(|(word, s)| (word, s.clone(), outcome(word))).collect(),
             errors: step.errors.count,
         }
     }
@@ -34,9 +35,9 @@ impl StepResult {
         let mut lines: Vec<String> = self
             .figures
             .iter()
-            .map(|(word, s)| {
+            .map(|(word, s, outcome)| {
                 let direction = if several { format!(" {word}") } else { String::new() };
-                let outcome = self.outcome.map(|o| format!("  {}", o.name())).unwrap_or_default();
+                let outcome = outcome.map(|o| format!("  {}", o.name())).unwrap_or_default();
                 format!("{}{direction}{outcome}  {}", self.name, figures(s))
             })
             .collect();

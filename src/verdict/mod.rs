@@ -140,7 +140,8 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     }
     notes.extend(record.asked.iter().flat_map(|asked| needs::notes(record, asked)));
     let volumes = claimed.map(against);
-    let applications = record.asked.iter().flat_map(|asked| asked.applications.iter().map(|a| a.title()));
+    let asked = record.asked.iter().flat_map(|asked| &asked.applications);
+    let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     Verdict {
         outcome: claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight()),
         against: volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and "),

@@ -52,7 +52,7 @@ pub(super) fn claims(
 /// Whether a claim is about a need of a higher grade than the application was asked for with.
 pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
     let Some((asked, need)) = asked.zip(claim.need.as_ref()) else { return false };
-    asked.applications.iter().any(|a| a.title() == need.application && need.grade > a.grade)
+    asked.applications.iter().any(|a| a.scaled() == need.application && need.grade > a.grade)
 }
 
 /// Remarks on the applications, and on what the figures hold besides the disk.
@@ -60,7 +60,7 @@ pub(super) fn notes(record: &Record, asked: &AskedFits) -> Vec<String> {
     let several = asked.applications.len() > 1;
     let mut notes: Vec<String> = Vec::new();
     for application in &asked.applications {
-        let lead = if several { format!("{}: ", application.name) } else { String::new() };
+        let lead = if several { format!("for {}: ", application.name) } else { String::new() };
         if application.needs.is_empty() {
             notes.push(format!(
                 "{}: nothing numeric was published, so its figures are no PASS",
@@ -113,8 +113,9 @@ impl NeedCase<'_> {
             step: self.step.name.clone(),
             metric,
             need: Some(ClaimedNeed {
-                application: self.application.title(),
+                application: self.application.scaled(),
                 figure: self.need.figure.words(),
+                direction: self.need.figure.direction,
                 grade: self.need.grade,
                 source: self.need.source.clone(),
                 as_of: self.need.as_of.clone(),

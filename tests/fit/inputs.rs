@@ -17,6 +17,9 @@ fn mistakes_are_told_before_anything_is_made() {
     assert!(refused(&["fit", ".", "--for", "cockroachdb"]).contains("write cockroachdb:vcpus=8"));
     assert!(refused(&["fit", ".", "--for", "etcd:best"]).contains("neither a grade"));
     assert!(refused(&["fit", ".", "--for", ""]).contains("name an application"));
+    assert!(refused(&["fit", ".", "--for", "etcd,", "splunk"]).contains("no blank"));
+    assert!(refused(&["fit", ".", "--for", "postgresql:heavy"]).contains("a profile"));
+    assert!(refused(&["fit", ".", "--for", "etcd:recommended"]).contains("leave it out for minimum"));
     assert!(refused(&["fit", "--for", "etcd"]).contains("name a target"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--beside", "fast"]).contains("50MB/s"));
     assert!(refused(&["fit", ".", "--for", "etcd", "--catalog", "none.toml"]).contains("none.toml"));

@@ -125,6 +125,78 @@ fn a_profile_has_figures_and_no_pass() {
 }
 
 #[test]
+fn each_need_has_a_line_and_stands_in_the_row_of_its_own_ios() {
+    let dir = tempfile::tempdir().unwrap();
+    let fit = ["fit", "--for", "splunk,postgresql,etcd:heavy", "--simulate", "latency=1ms,iops-cap=900"];
+    let files = ["--openmetrics", "m.prom", "--markdown", "t.md", "--html", "p.html", "--runtime", "60s"];
+    let (code, out, err) =
+        volproof(dir.path(), &[&fit[..], &["--judge-simulated", "--json", "r.json"], &files].concat());
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    let head: Vec<&str> = out.lines().take(3).map(str::trim).collect();
+    assert_eq!(
+        head.join(" "),
+        "FAIL    Not good enough for etcd (heavy): flushes a second 450, at least 500 asked for. Splunk \
+         Enterprise: PASS. against Splunk Enterprise (minimum) and etcd (heavy)"
+    );
+    let (_, needs) = out.split_once("\nNeed ").unwrap();
+    let needs: Vec<String> =
+        needs.lines().skip(1).take(7).map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(
+        needs,
+        [
+            "Splunk Enterprise (minimum)",
+            "I/Os a second random-4k >= 800 900 900 to 900 PASS",
+            "etcd (minimum)",
+            "p99 of flushes etcd-wal <= 10.0 ms 1.00 ms 0.99 to 1.00 ms PASS",
+            "flushes a second etcd-wal >= 50.0 450 450 to 450 PASS",
+            "etcd (heavy)",
+            "flushes a second etcd-wal >= 500 450 450 to 450 FAIL",
+        ]
+    );
+    let row = |name: &str| out.lines().find(|line| line.starts_with(name)).unwrap();
+    assert!(row("etcd-wal sync").ends_with("FAIL") && row("random-4k total").ends_with("PASS"), "{out}");
+    for other in ["etcd-wal write", "random-4k read", "random-4k write"] {
+        assert!(!row(other).ends_with('L') && !row(other).ends_with('S'), "{out}");
+    }
+    let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let metrics = read("m.prom");
+    let mut series: Vec<&str> = metrics.lines().filter_map(|l| Some(l.rsplit_once(' ')?.0)).collect();
+    let all = series.len();
+    series.sort_unstable();
+    series.dedup();
+    assert_eq!(series.len(), all, "a collector refuses a file with one series twice: {metrics}");
+    assert!(
+        metrics.contains("volproof_need_room") && !metrics.contains("volproof_promise_ratio"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("volproof_flushes_per_second"), "{metrics}");
+    let markdown = read("t.md");
+    assert!(
+        markdown.contains("| etcd (heavy) | flushes a second | etcd-wal | at least 500 | 450 |"),
+        "{markdown}"
+    );
+    assert!(!markdown.contains("promised"), "{markdown}");
+    let page = read("p.html");
+    assert!(page.contains("Asked for and measured") && !page.contains("a miss is tolerated"));
+    assert!(page.contains("For etcd: ") && !page.contains("(minimum) (minimum)"));
+    for option in ["--iodepth", "--numjobs", "leave fsync", "--buffered"] {
+        assert!(!page.contains(&format!(" {option}")), "fit has no {option}");
+    }
+}
+
+#[test]
+fn the_closest_need_is_the_one_with_the_least_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let fit = ["fit", "--for", "harvester", "--simulate", "latency=1ms,iops-cap=5100", "--runtime", "60s"];
+    let (code, out, err) = volproof(dir.path(), &[&fit[..], &["--judge-simulated", "-q"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    assert!(
+        out.contains("both needs are met; the closest is Harvester, LLMOS (minimum), I/Os a second 5,100"),
+        "{out}"
+    );
+}
+
+#[test]
 fn a_simulated_device_is_judged_only_when_asked() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, _) = volproof(dir.path(), &["fit", "--for", "etcd", "--simulate", "latency=1ms", "-q"]);
@@ -167,13 +239,13 @@ fn the_answer_in_every_form() {
     let read = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
     let junit = read("j.xml");
     assert!(junit.contains("tests=\"3\" failures=\"1\""), "{junit}");
-    assert!(junit.contains("flushes a second for etcd (heavy), heavy in etcd-wal"), "{junit}");
-    assert!(read("p.html").contains("p99 of flushes for etcd (heavy)"));
+    assert!(junit.contains("flushes a second for etcd (heavy) in etcd-wal"), "{junit}");
+    assert!(read("p.html").contains("p99 of flushes for etcd (minimum)"));
     assert!(read("t.md").contains("FAIL") && read("m.prom").contains("volproof_verdict_exit_code"));
     let (code, line, _) = volproof(dir.path(), &["show", "r.json", "-q"]);
     assert_eq!(code, Some(0));
     assert!(
-        line.starts_with("FAIL  SIMULATED  Not good enough for etcd (heavy): flushes a second are"),
+        line.starts_with("FAIL  SIMULATED  Not good enough for etcd (heavy): flushes a second 4"),
         "{line}"
     );
     let (code, _, _) = volproof(dir.path(), &["verdict", "r.json"]);

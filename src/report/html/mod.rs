@@ -47,6 +47,8 @@ struct ReportPage<'a> {
     headline: String,
     statuses: Vec<VerdictLine>,
     claims: Vec<ClaimCard>,
+    /// Needs of applications were judged, and no promise.
+    only_needs: bool,
     untested: Vec<UntestedCard>,
     notes: Vec<String>,
     /// How the tools compare, as the text tells it; empty where that was not asked.
@@ -132,6 +134,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         headline: judged.headline,
         statuses: judged.statuses,
         claims: judged.claims,
+        only_needs: judged.only_needs,
         untested: judged.untested,
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),

@@ -58,6 +58,8 @@ pub struct Judged {
     pub statuses: Vec<VerdictLine>,
     /// Every claim.
     pub claims: Vec<ClaimCard>,
+    /// Needs of applications were judged, and no promise.
+    pub only_needs: bool,
     /// Promises that no step tested.
     pub untested: Vec<UntestedCard>,
     /// Notes on the promise.
@@ -131,14 +133,9 @@ fn card(record: &Record, c: &Claim) -> ClaimCard {
     let gauge = gauge::of(c, promised.map_or(0.0, |c| c.tolerance), rates.as_ref());
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
     let mut facts = vec![match &c.need {
-        Some(need) => format!(
-            "{} ({}): {}; {}; confidence {}.",
-            need.application,
-            need.grade.name(),
-            need.source,
-            need.as_of,
-            need.confidence.name()
-        ),
+        Some(need) => {
+            format!("Source: {}; {}; confidence {}.", need.source, need.as_of, need.confidence.name())
+        }
         None => format!("Binding limit: {}, {side} {} with tolerance.", c.binding, name(c.limit)),
     }];
     if let Some((low, high)) = c.bounds {
@@ -189,6 +186,7 @@ impl Judged {
             headline: micro(&headline::measured(record)),
             statuses: vec![sections::status(record)],
             claims: Vec::new(),
+            only_needs: false,
             untested: Vec::new(),
             notes: Vec::new(),
         }
@@ -213,6 +211,7 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
         headline: micro(&headline::answer(record, v)),
         statuses: [status(v)].into_iter().chain(cut_short.then(|| sections::status(record))).collect(),
         claims: v.claims.iter().map(|c| card(record, c)).chain(beyond).collect(),
+        only_needs: record.claimed.is_none(),
         untested: v.untested.iter().map(untested).collect(),
         notes: v.notes.iter().map(|n| sentence(n)).collect(),
     }
