@@ -17,6 +17,7 @@ use crate::convert::ConvertArgs;
 use crate::course::suites;
 use crate::exit;
 use crate::explain::ExplainArgs;
+use crate::fit::Disturbance;
 use crate::fleet::RankOf;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{PreconditionChoice, Simulated, StepOptions};
@@ -193,6 +194,9 @@ pub struct PlanArgs {
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Plan",
           value_parser = Suggested(applications), hide_possible_values = true)]
     pub fit: Option<String>,
+    /// Read so much a second beside each load of --fit, as a backup or a compaction does
+    #[arg(long, value_name = "SIZE/s", help_heading = "Plan", requires = "fit")]
+    pub beside: Option<Disturbance>,
     /// Count I/O errors and go on
     #[arg(long, help_heading = "Plan")]
     pub continue_on_error: bool,

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mounts::own_mounts;
-use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, pools};
+use super::{Block, DevNumber, Layer, Root, StackNode, ioctl, overlay, pools};
 use crate::unit::Bytes;
 
 /// The alignment that direct I/O (`O_DIRECT`) requires.
@@ -53,6 +53,9 @@ pub struct FilePlace {
     /// Kind of filesystem, from mountinfo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filesystem: Option<String>,
+    /// Under an overlay the kind of filesystem that holds what is written; absent where that layer is not visible here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer_filesystem: Option<String>,
     /// Where that filesystem is mounted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount_point: Option<PathBuf>,
@@ -133,6 +136,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
         path: path.to_path_buf(),
         number,
         filesystem: mount.map(|m| m.filesystem.clone()),
+        layer_filesystem: mount.and_then(|m| overlay::layer_filesystem(root, m)),
         mount_point: mount.map(|m| m.mount_point.clone()),
         free_bytes: Bytes(space.f_bavail.saturating_mul(space.f_frsize)),
         more_devices: device.iter().flat_map(|d| pools::fellows(root, &d.name)).collect(),
@@ -141,7 +145,31 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
     })
 }
 
+/// Filesystems that hold their files in memory.
+const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+/// Filesystems whose files lie on other machines.
+const REMOTE: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs"];
+
 impl FilePlace {
+    /// Its files are in memory and on no disk.
+    pub fn is_memory(&self) -> bool {
+        self.is_on(&IN_MEMORY)
+    }
+
+    /// Its files lie on another machine.
+    pub fn is_remote(&self) -> bool {
+        self.is_on(&REMOTE)
+    }
+
+    /// It is in an overlay, and the layer that is written to is not visible here.
+    pub fn is_hidden_by_overlay(&self) -> bool {
+        self.is_on(&["overlay"]) && self.layer_filesystem.is_none()
+    }
+
+    fn is_on(&self, kinds: &[&str]) -> bool {
+        [&self.filesystem, &self.layer_filesystem].into_iter().flatten().any(|f| kinds.contains(&f.as_str()))
+    }
+
     /// All block devices beneath.
     pub fn devices(&self) -> impl Iterator<Item = &Block> {
         self.device.iter().map(|d| &**d).chain(&self.more_devices)

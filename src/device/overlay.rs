@@ -59,6 +59,18 @@ impl Overlays {
     }
 }
 
+/// The kind of filesystem that holds what is written to an overlay, where its upper layer is visible here.
+pub(super) fn layer_filesystem(root: &Root, overlay: &Mount) -> Option<String> {
+    if overlay.filesystem != "overlay" || !root.is_system() {
+        return None;
+    }
+    let mounts = mounts_with_layers(root);
+    let upper = mounts.iter().find(|(m, _)| m.id == overlay.id)?.1.first()?.clone();
+    std::fs::metadata(&upper).ok().filter(|about| about.is_dir())?;
+    let above = mounts.iter().filter(|(m, _)| upper.starts_with(&m.mount_point));
+    above.max_by_key(|(m, _)| m.mount_point.components().count()).map(|(m, _)| m.filesystem.clone())
+}
+
 /// The file that holds the bytes of this file, which is at a path: for a file of an overlay that of its layer, for others the same. Outputs and
 /// targets are compared by it.
 pub fn held_file(path: &Path, file: FileId) -> FileId {

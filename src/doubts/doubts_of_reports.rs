@@ -16,8 +16,6 @@ const IMPOSSIBLE_TOLD: usize = 6;
 /// Folders and devices that are memory on every Linux of today, and folders below them where disks are mounted.
 const MEMORY: [&str; 4] = ["/dev/shm/", "/run/", "/var/run/", "/dev/ram"];
 const ON_DISK: [&str; 2] = ["/run/media/", "/run/mount/"];
-/// Filesystems that are memory.
-const MEMORY_FILESYSTEMS: [&str; 2] = ["tmpfs", "ramfs"];
 /// From this share of short or dropped I/Os on, a rate is not usable. The tool counts them as whole I/Os, so that the rate is too high by
 /// that share, and the percentile with that share above it may be theirs alone. It is a twentieth of the tolerance of a promise.
 const SHORT_SHARE: f64 = 0.001;
@@ -82,7 +80,7 @@ pub(super) fn in_memory(case: &Case<'_>) -> Option<Doubt> {
         None if case.step.engine.get() == Some(EngineKind::Null) => None,
         None => {
             let in_memory = |t: &&&TargetRecord| match t.facts.place() {
-                Some(place) => place.filesystem.as_deref().is_some_and(|f| MEMORY_FILESYSTEMS.contains(&f)),
+                Some(place) => place.is_memory(),
                 None => by_path(&t.path),
             };
             case.targets.iter().find(in_memory).map(|t| &t.path)

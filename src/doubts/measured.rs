@@ -346,6 +346,24 @@ pub(super) fn length(case: &Case<'_>) -> Option<Doubt> {
     })
 }
 
+/// The files lie on another machine.
+pub(super) fn network_filesystem(case: &Case<'_>) -> Option<Doubt> {
+    if is(case.step, EngineKind::Null) {
+        return None;
+    }
+    let place = case.targets.iter().filter_map(|t| t.facts.place()).find(|place| place.is_remote())?;
+    Some(Doubt::new(
+        Severity::Warning,
+        "network-filesystem",
+        format!(
+            "{} is on {}: the figures are those of the network and of the server too",
+            place.path.display(),
+            place.filesystem.as_deref().unwrap_or("a network filesystem")
+        ),
+        "run it at another time of day too, since others use network and server",
+    ))
+}
+
 /// The load went over so little of the target that a cache may hold it.
 pub(super) fn range(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step, targets) = (case.plan?, case.step, &case.targets);

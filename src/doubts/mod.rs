@@ -78,6 +78,7 @@ const RULES: &[DoubtRule] = &[
     interventions::paused_before,
     measured::length,
     measured::range,
+    measured::network_filesystem,
     measured::steal,
     measured::quota,
     measured::drained,

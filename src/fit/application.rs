@@ -134,6 +134,16 @@ struct PublishedNeed {
     confidence: SourceQuality,
 }
 
+/// The demand of a source for solid state drives.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SsdDemand {
+    /// Where it was published.
+    pub source: String,
+    /// The edition or the date.
+    pub as_of: String,
+}
+
 /// An application.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -151,6 +161,8 @@ pub struct Application {
     pub scale: Vec<String>,
     #[serde(default, with = "text::option")]
     least_runtime: Option<Nanos>,
+    /// The source demands solid state drives.
+    pub ssd: Option<SsdDemand>,
     /// Remarks for whoever reads the answer.
     #[serde(default)]
     pub notes: Vec<String>,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{FigureKind, FitCatalogue, FitNeed, Grade};
+use super::{FigureKind, FitCatalogue, FitNeed, Grade, SsdDemand};
 use crate::plan::{BlockSizes, Pattern, Start, Step};
 use crate::unit::Bytes;
 
@@ -61,6 +61,9 @@ pub struct AskedApplication {
     /// Its needs; none for a profile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<FitNeed>,
+    /// The demand of the source for solid state drives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ssd: Option<SsdDemand>,
     /// Remarks for the reader.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -278,6 +281,7 @@ impl FitRequest {
                 scale: one.scale.clone(),
                 needs,
                 steps: found.steps.clone(),
+                ssd: found.ssd.clone(),
                 notes: found.notes.clone(),
             });
         }

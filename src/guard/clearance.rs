@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::fs::{AtFlags, OFlags, StatxFlags, fcntl_getfl, fcntl_setfl};
 
 use super::file_rules::{self, Agreed};
 use super::finding::{Code, GuardFinding};
@@ -129,8 +129,25 @@ fn open(
         .custom_flags(flags | direct_flag | libc::O_NOFOLLOW | libc::O_CLOEXEC)
         .open(root.path(path))
         .map_err(|source| not_opened(path, create.is_some(), direct, source))?;
+    if direct && answers_from_cache(&file) {
+        if create.is_some() {
+            let _ = std::fs::remove_file(root.path(path));
+        }
+        let refused = io::Error::from_raw_os_error(libc::EINVAL);
+        return Err(not_opened(path, create.is_some(), direct, refused));
+    }
     without_access_times(&file);
     Ok(file)
+}
+
+/// The kernel takes `O_DIRECT` and goes through the page cache all the same, as ext4 does with `data=journal`.
+fn answers_from_cache(file: &File) -> bool {
+    let asked = StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN;
+    rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, asked).is_ok_and(|s| {
+        StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::DIOALIGN)
+            && s.stx_dio_offset_align == 0
+            && file.metadata().is_ok_and(|about| about.is_file())
+    })
 }
 
 fn not_opened(path: &Path, create: bool, direct: bool, source: io::Error) -> GuardError {
@@ -138,7 +155,9 @@ fn not_opened(path: &Path, create: bool, direct: bool, source: io::Error) -> Gua
         what: if create { "make" } else { "open" },
         path: path.to_path_buf(),
         advice: match source.raw_os_error() {
-            Some(libc::EINVAL) if direct => "; this filesystem has no direct I/O, ask for buffered I/O",
+            Some(libc::EINVAL) if direct => {
+                "; this filesystem has no direct I/O here (nor has ext4 with data=journal): name a folder on another one, or ask for buffered I/O"
+            }
             Some(libc::EEXIST) => "; choose another name or consent to overwrite it",
             Some(libc::EACCES | libc::EPERM) => "; run as root or as its owner",
             Some(libc::EBUSY) => "; someone has claimed it since it was checked",

@@ -9,7 +9,7 @@ use crate::output::screen;
 use crate::plan::Step;
 use crate::record::{Claim, ClaimedNeed, Record, StepRecord, Verdict};
 use crate::unit::{Bytes, Nanos, grouped, significant};
-use crate::verdict::figures;
+use crate::verdict::{figures, shares_by_hour};
 
 /// A line for each application.
 pub fn list(catalogue: &FitCatalogue) -> String {
@@ -60,6 +60,9 @@ pub fn application(catalogue: &FitCatalogue, id: &str) -> Result<String, Selecti
         out += &wrap("  ", "Nothing numeric was published: `fit` prints figures, and no PASS.");
     } else if let Some(least) = needs.iter().filter_map(|n| n.least_runtime).max() {
         out += &wrap(&" ".repeat(15), &format!("a run shorter than {} is no PASS", least.clock()));
+    }
+    if let Some(ssd) = &a.ssd {
+        out += &wrap("\nclass    ", &format!("SSD; source: {}; {}", ssd.source, ssd.as_of));
     }
     for note in &a.notes {
         out += &wrap("\nnote     ", note);
@@ -164,7 +167,46 @@ pub(super) fn needs(v: &Verdict) -> Vec<NeedLine<'_>> {
 
 /// The answers of `fit`: every need, and the figures of profiles.
 pub(super) fn answers(record: &Record, verdict: Option<&Verdict>) -> String {
-    verdict.map(needs_table).unwrap_or_default() + &figures_of_applications(record)
+    verdict.map(needs_table).unwrap_or_default() + &hours(record) + &figures_of_applications(record)
+}
+
+/// The share of slow I/Os in each hour, for needs that every hour has to meet: the table of Aerospike's ACT. Nothing where no whole hour was
+/// measured.
+pub(super) fn hours(record: &Record) -> String {
+    let mut out = String::new();
+    for a in record.asked.iter().flat_map(|asked| &asked.applications) {
+        let of_step = |name: &str| record.steps.iter().find(|s| s.name == name);
+        let columns: Vec<(String, f64, Vec<f64>)> = a
+            .needs
+            .iter()
+            .filter(|need| need.hourly)
+            .filter_map(|need| match need.figure.kind {
+                FigureKind::Over(limit) => {
+                    let shares = shares_by_hour(of_step(&need.step)?, need.figure, limit);
+                    Some((format!("> {limit}"), need.bound.value(), shares))
+                }
+                _ => None,
+            })
+            .collect();
+        let hours = columns.iter().map(|(.., shares)| shares.len()).min().unwrap_or(0);
+        if hours == 0 {
+            continue;
+        }
+        let row = |name: String, cell: &dyn Fn(&(String, f64, Vec<f64>)) -> f64| {
+            let cells = columns.iter().map(|column| format!("{:.2}", cell(column) * 100.0));
+            std::iter::once(name).chain(cells).collect::<Vec<_>>()
+        };
+        let mut rows: Vec<Vec<String>> =
+            (0..hours).map(|hour| row((hour + 1).to_string(), &|(.., shares)| shares[hour])).collect();
+        rows.push(row("average".into(), &|(.., shares)| shares.iter().sum::<f64>() / shares.len() as f64));
+        rows.push(row("worst".into(), &|(.., shares)| shares.iter().copied().fold(0.0, f64::max)));
+        rows.push(row("limit".into(), &|(_, limit, _)| *limit));
+        let heads: Vec<&str> =
+            std::iter::once("Hour").chain(columns.iter().map(|(head, ..)| head.as_str())).collect();
+        out += &wrap("\n", &format!("{}: percent of its I/Os that took longer, in each hour", a.scaled()));
+        out += &table(&heads, rows);
+    }
+    out
 }
 
 /// The needs as a table, those of one application and grade under its name; nothing where none was judged.

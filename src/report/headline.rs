@@ -175,7 +175,11 @@ fn fit_answer(v: &Verdict, c: &Claim, need: &ClaimedNeed) -> String {
     let (limit, measured) = figures(c.metric, c.promised, &[c.measured]);
     let measured = measured.concat();
     let side = if c.metric.less_is_better() { "at most" } else { "at least" };
-    let figures = format!("{} {measured}, {side} {limit} asked for", need.figure);
+    let figures = match c.outcome {
+        // The class of the volume is wrong, whatever was measured.
+        Outcome::Fail if c.room() > 1.0 => c.reason.clone(),
+        _ => format!("{} {measured}, {side} {limit} asked for", need.figure),
+    };
     let whom = need.whose();
     let all = match v.claims.len() {
         1 => return format!("{}.", of_one(c.outcome, &whom, &figures)),

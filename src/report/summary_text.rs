@@ -27,7 +27,12 @@ pub fn shown(record: &Record, details: bool) -> String {
         return summary(record);
     }
     let judged = if record.tests_a_volume() { verdict_text::of_record(record) } else { String::new() };
-    head(record) + "\n" + &text::record(record) + &fit_text::figures_of_applications(record) + &judged
+    head(record)
+        + "\n"
+        + &text::record(record)
+        + &fit_text::hours(record)
+        + &fit_text::figures_of_applications(record)
+        + &judged
 }
 
 /// The short text.

@@ -65,7 +65,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         let runtime = args.step.has("runtime").then_some(given.runtime);
         let request = applications.parse().map_err(Failure::input)?;
         let change = |step: &mut Step| fit_run::change(step, runtime, given.simulate.as_ref());
-        let (fits, steps) = fit_run::select(&request, None, None, &change)?;
+        let (fits, steps) = fit_run::select(&request, None, args.beside, &change)?;
         if alone {
             plan.name = format!("fit {request}");
             plan.steps.clear();

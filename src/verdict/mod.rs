@@ -18,11 +18,13 @@ mod reach;
 pub mod recommended_test;
 mod remeasure;
 mod unjudged;
+mod volume_class;
 mod window;
 
 use std::collections::{HashMap, HashSet};
 
 pub use claim::{PromisedRates, figure, figures};
+pub use needs::shares_by_hour;
 pub use remeasure::longer;
 
 use crate::diagnose;

@@ -4,9 +4,10 @@
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
 use super::needs_of_reports;
+use super::volume_class;
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::diagnose::Summary;
-use crate::fit::{AskedApplication, AskedFits, FigureKind, FitNeed};
+use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
 use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord};
 use crate::sample::{Direction, Stream};
@@ -18,10 +19,6 @@ use crate::unit::{Nanos, significant, total};
 
 /// Seconds of an hour.
 const HOUR: usize = 3600;
-/// Filesystems that hold their files in memory.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-/// Filesystems whose files lie on other machines.
-const REMOTE: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs"];
 
 /// A need with the application that has it, and the step that shows it.
 struct NeedCase<'a> {
@@ -75,20 +72,8 @@ pub(super) fn notes(record: &Record, asked: &AskedFits) -> Vec<String> {
     if asked.disturbed {
         notes.push("another load ran beside each step, as asked".into());
     }
-    if let Some((path, filesystem)) = on_filesystem(record, &REMOTE) {
-        notes.push(format!(
-            "{path} is on {filesystem}: the figures are those of the network and of the server too"
-        ));
-    }
+    notes.extend(asked.applications.iter().filter_map(|a| volume_class::note(record, a)));
     notes
-}
-
-/// The first target on a filesystem of these kinds.
-fn on_filesystem(record: &Record, kinds: &[&str]) -> Option<(String, String)> {
-    record.targets.iter().find_map(|t| {
-        let kind = t.facts.place()?.filesystem.clone()?;
-        kinds.contains(&kind.as_str()).then(|| (t.path.display().to_string(), kind))
-    })
 }
 
 impl NeedCase<'_> {
@@ -164,11 +149,8 @@ impl NeedCase<'_> {
             "the device was simulated: nothing was measured of any volume",
             "to see what a verdict would look like, add --judge-simulated",
         ));
-        let memory = on_filesystem(self.record, &IN_MEMORY).filter(|_| !self.record.is_simulated());
-        let words = memory.map(|(path, kind)| format!("{path} is on {kind}, which is memory and no disk"));
-        let memory = words.as_deref().map(|words| ("in-memory", words, "name a folder on the volume"));
         let found = of_figures(self.record, self.step, self.diagnosis);
-        match simulated.into_iter().chain(memory).chain(found).find(|(code, ..)| !spared(code)) {
+        match simulated.into_iter().chain(found).find(|(code, ..)| !spared(code)) {
             Some((code, message, advice)) => Claim {
                 outcome: Outcome::Invalid,
                 more_seconds: None,
@@ -181,27 +163,23 @@ impl NeedCase<'_> {
                 reason: "the user ended the step before its time: let it run to its end".into(),
                 ..claim
             },
-            None => claim,
+            None => match volume_class::broken(self.record, self.application) {
+                Some(reason) => Claim { outcome: Outcome::Fail, more_seconds: None, reason, ..claim },
+                None => match volume_class::unseen(self.record, self.step).filter(|_| passed) {
+                    Some(reason) => Claim { outcome: Outcome::Inconclusive, reason, ..claim },
+                    None => claim,
+                },
+            },
         }
     }
 
     /// The samples that the figure is about, of all targets.
     fn streams(&self) -> impl Iterator<Item = &Stream> {
-        let wanted = self.need.figure.direction;
-        let meant = move |d: &Direction| wanted.map_or(*d != Direction::Sync, |w| w == *d);
-        let series = self.step.targets.iter().map(|t| &t.series);
-        series.flat_map(move |s| Direction::ALL.into_iter().filter(meant).filter_map(|d| s.stream(d)))
+        streams(self.step, self.need.figure)
     }
 
-    /// Latencies of each second; response times under a rate.
     fn seconds(&self) -> Vec<StoredHistogram> {
-        let mut seconds: Vec<StoredHistogram> = Vec::new();
-        for stream in self.streams() {
-            let of_stream = if self.step.open_loop.is_some() { &stream.response } else { &stream.service };
-            seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
-            seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
-        }
-        seconds
+        seconds(self.step, self.need.figure)
     }
 
     fn rate(&self, metric: Metric, limit: f64) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
@@ -291,6 +269,30 @@ impl NeedCase<'_> {
         let finding = ClaimAnswer { answer, value, limit, ratio: value / limit, bounds, more_seconds: None };
         Some((Metric::SlowShare, finding, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))
     }
+}
+
+/// The samples of a step that a figure is about, of all targets.
+fn streams(step: &StepRecord, figure: FitFigure) -> impl Iterator<Item = &Stream> {
+    let meant = move |d: &Direction| figure.direction.map_or(*d != Direction::Sync, |wanted| wanted == *d);
+    let series = step.targets.iter().map(|t| &t.series);
+    series.flat_map(move |s| Direction::ALL.into_iter().filter(meant).filter_map(|d| s.stream(d)))
+}
+
+/// Latencies of each second; response times under a rate.
+fn seconds(step: &StepRecord, figure: FitFigure) -> Vec<StoredHistogram> {
+    let mut seconds: Vec<StoredHistogram> = Vec::new();
+    for stream in streams(step, figure) {
+        let of_stream = if step.open_loop.is_some() { &stream.response } else { &stream.service };
+        seconds.resize(seconds.len().max(of_stream.len()), StoredHistogram::default());
+        seconds.iter_mut().zip(of_stream).for_each(|(sum, second)| sum.merge(second));
+    }
+    seconds
+}
+
+/// The share above a latency in each whole hour of a step, 0 to 1.
+pub fn shares_by_hour(step: &StepRecord, figure: FitFigure, latency: Nanos) -> Vec<f64> {
+    let seconds = seconds(step, figure);
+    seconds.chunks_exact(HOUR).filter_map(|hour| slow(hour, latency)).map(|(share, ..)| share).collect()
 }
 
 /// The share of the I/Os above a latency, with the bounds of each side at 95 %.

@@ -1,0 +1,67 @@
+//! The volume that an application was tested on, whatever was measured: the class that the source demands, and whether the disk was seen at all.
+
+use crate::catalogue::Catalogue;
+use crate::device::{Block, Driver, Facts};
+use crate::fit::AskedApplication;
+use crate::record::{Record, StepRecord};
+use crate::unit::Bytes;
+
+/// A cache of a volume or of its server may hold a file below this size whole.
+const CACHED: Bytes = Bytes::gib(1);
+
+/// Why the volume is not of the class that the source demands.
+pub(super) fn broken(record: &Record, application: &AskedApplication) -> Option<String> {
+    let demand = application.ssd.as_ref()?;
+    let volumes = record.claimed.iter().flat_map(|claimed| &claimed.promise.volumes);
+    let is_disk =
+        |id: &str| Catalogue::shipped().find(id, None).is_ok_and(|found| found.volume.media == "hdd");
+    let named = volumes.map(|v| v.id.clone()).find(|id| is_disk(id));
+    // Volumes of clouds often report a rotating medium and have none.
+    let seen = rotating(record).filter(|_| !record.environment.virtual_machine);
+    let volume = named.or_else(|| seen.map(|disk| disk.name.clone()))?;
+    Some(format!("the source ({}) demands an SSD, and {volume} is a hard disk", demand.source))
+}
+
+/// What the class of the volume leaves open.
+pub(super) fn note(record: &Record, application: &AskedApplication) -> Option<String> {
+    let (demand, disk) = (application.ssd.as_ref()?, rotating(record)?);
+    record.environment.virtual_machine.then(|| {
+        format!(
+            "{} demands an SSD ({}): {} reports a rotating medium, as many cloud volumes do that have none; `run --fit {} --promise TYPE` knows \
+             the class of a type",
+            application.name, demand.source, disk.name, application.id
+        )
+    })
+}
+
+/// The first disk that reports a rotating medium.
+fn rotating(record: &Record) -> Option<&Block> {
+    let disks = record.targets.iter().flat_map(|t| t.facts.devices());
+    // Stacked devices and files seen as devices pass on what lies below, or nothing.
+    let is_own = |driver: &Driver| matches!(driver, Driver::Scsi | Driver::VirtioBlk | Driver::Xen);
+    disks.filter(|_| !record.is_simulated()).find(|d| d.rotational && is_own(&d.driver))
+}
+
+/// Why figures that meet a need do not show that the disk meets it.
+pub(super) fn unseen(record: &Record, step: &StepRecord) -> Option<String> {
+    if record.is_simulated() || step.reported.is_some() {
+        return None;
+    }
+    let targets = record.targets_of(step);
+    if let Some(place) = targets.iter().filter_map(|t| t.facts.place()).find(|p| p.is_hidden_by_overlay()) {
+        return Some(format!(
+            "{} is in an overlay whose layers are not visible here, so nothing shows on which disk: name a folder of a volume that is mounted \
+             here",
+            place.path.display()
+        ));
+    }
+    // A log has a file of its own, of the size that the application gives it.
+    let own = record.plan_step(&step.name)?.size.is_some();
+    let small =
+        |t: &&&crate::record::TargetRecord| !matches!(t.facts, Facts::Block(_)) && t.size_bytes < CACHED;
+    let target = targets.iter().find(small).filter(|_| !own)?;
+    Some(format!(
+        "the load went over only {}, which a cache on the way may hold: give --file-size 4G, on a filesystem with room for it",
+        target.size_bytes
+    ))
+}
