@@ -265,9 +265,10 @@ fn row((plan, step): (&Step, &StepRecord)) -> Option<Vec<String>> {
     let io = writes.or(step.read.as_ref())?;
     let blocks = plan.size.filter(|size| *size < Bytes::mib(1)).map_or(1, |size| (size.0 / block.0).max(1));
     let rate = match &step.sync {
-        Some(sync) => sync.iops,
-        None if blocks > 1 => io.iops / blocks as f64,
-        None => step.iops(),
+        // A flush now and then is no operation of its own.
+        Some(sync) if plan.fsync == 1 || blocks > 1 => sync.iops,
+        _ if blocks > 1 => io.iops / blocks as f64,
+        _ => step.iops(),
     };
     let p99 = |l: Option<&crate::record::DirectionSummary>| {
         let p = l.and_then(|d| d.service_latency_ns.percentiles.get("99").copied());

@@ -22,7 +22,7 @@ pub(super) fn broken(record: &Record, application: &AskedApplication) -> Option<
     Some(format!("the source ({}) demands an SSD, and {volume} is a hard disk", demand.source))
 }
 
-/// What the class of the volume leaves open.
+/// A remark where nothing shows for sure of which class the volume is.
 pub(super) fn note(record: &Record, application: &AskedApplication) -> Option<String> {
     let (demand, disk) = (application.ssd.as_ref()?, rotating(record)?);
     record.environment.virtual_machine.then(|| {

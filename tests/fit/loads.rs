@@ -82,43 +82,60 @@ fn synced_writes_carry_their_flag() {
     }
 }
 
-/// The command that IBM publishes for etcd, on less data: fio and volproof send the same writes, with a flush between two of them. fio also
-/// flushes the last one where the size is no multiple of the block, since it looks for room for another block.
+/// The commands that are published for etcd (IBM), Milvus and OpenShift (Red Hat), on less data: fio and volproof send the same writes, with a
+/// flush between two of them, and count them alike. fio also flushes the last write where the size is no multiple of the block, since it looks
+/// for room for another block.
 #[test]
-fn the_published_command_sends_what_fio_sends() {
+fn the_published_commands_send_what_fio_sends() {
+    // Block, size, writes, and flushes of fio.
+    for (block, size, writes, flushes) in
+        [("2300", "1m", 455, 455), ("2300", "2m", 911, 911), ("8000", "1m", 131, 131)]
+    {
+        let Some(theirs) = sent("fio", &[], block, size) else {
+            return println!("skipped: strace or fio is missing");
+        };
+        let ours = sent(env!("CARGO_BIN_EXE_volproof"), &["fio"], block, size).unwrap();
+        assert_eq!(theirs.calls, (writes, flushes), "{size} in blocks of {block} bytes");
+        assert_eq!(ours.calls, (writes, flushes - 1), "{size} in blocks of {block} bytes");
+        assert_eq!((ours.counted.0, ours.bytes), (theirs.counted.0, theirs.bytes));
+        assert_eq!((ours.counted.0, ours.counted.1), (writes as u64, flushes as u64 - 1));
+    }
+}
+
+/// The writes and flushes of a published command: as calls, as its report counts them, and the bytes written.
+struct Sent {
+    calls: (usize, usize),
+    counted: (u64, u64),
+    bytes: u64,
+}
+
+fn sent(program: &str, first: &[&str], block: &str, size: &str) -> Option<Sent> {
     let dir = tempfile::tempdir().unwrap();
-    let words = [
-        "--rw=write",
-        "--ioengine=sync",
-        "--fdatasync=1",
-        "--directory=.",
-        "--size=1m",
-        "--bs=2300",
-        "--name=mytest",
-    ];
-    let count = |program: &str, first: &[&str]| -> Option<(usize, usize)> {
-        let log = dir.path().join("calls");
-        let _ = std::fs::remove_file(dir.path().join("mytest.0.0"));
-        let ran = Command::new("strace")
-            .args(["-f", "-e", "trace=pwrite64,write,fdatasync", "-o"])
-            .arg(&log)
-            .arg(program)
-            .args(first)
-            .args(words)
-            .current_dir(dir.path())
-            .output()
-            .ok()?;
-        let said = String::from_utf8_lossy(&ran.stderr).into_owned();
-        if !ran.status.success() && said.contains("No such file") {
-            return None;
-        }
-        assert!(ran.status.success(), "{said}");
-        let calls = std::fs::read_to_string(&log).unwrap();
+    let (log, report) = (dir.path().join("calls"), dir.path().join("report.json"));
+    let ran = Command::new("strace")
+        .args(["-f", "-e", "trace=pwrite64,write,fdatasync", "-o"])
+        .arg(&log)
+        .arg(program)
+        .args(first)
+        .args(["--rw=write", "--ioengine=sync", "--fdatasync=1", "--directory=.", "--name=mytest"])
+        .args([format!("--size={size}"), format!("--bs={block}")])
+        .args(["--output-format=json", "--output=report.json"])
+        .current_dir(dir.path())
+        .output()
+        .ok()?;
+    let said = String::from_utf8_lossy(&ran.stderr).into_owned();
+    if !ran.status.success() && said.contains("No such file") {
+        return None;
+    }
+    assert!(ran.status.success(), "{said}");
+    let calls = std::fs::read_to_string(&log).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    let job = &report["jobs"][0];
+    let number = |v: &serde_json::Value| v.as_u64().unwrap_or_else(|| panic!("{report}"));
+    Some(Sent {
         // A call that another thread's interrupts is written in two lines, of which the second has the result.
-        Some((calls.matches(" = 2300\n").count(), calls.matches("fdatasync(").count()))
-    };
-    let Some(theirs) = count("fio", &[]) else { return println!("skipped: strace or fio is missing") };
-    let ours = count(env!("CARGO_BIN_EXE_volproof"), &["fio"]).unwrap();
-    assert_eq!(theirs, (455, 455), "1 MiB in blocks of 2,300 bytes");
-    assert_eq!(ours, (455, 454));
+        calls: (calls.matches(&format!(" = {block}\n")).count(), calls.matches("fdatasync(").count()),
+        counted: (number(&job["write"]["total_ios"]), number(&job["sync"]["lat_ns"]["N"])),
+        bytes: number(&job["write"]["io_bytes"]),
+    })
 }

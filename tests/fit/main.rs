@@ -2,6 +2,8 @@
 
 mod inputs;
 mod loads;
+mod places;
+mod postgres;
 mod verdicts;
 
 use std::path::Path;

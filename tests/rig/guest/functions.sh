@@ -4,7 +4,7 @@
 . ./check.sh
 . ./devices.sh
 
-for case in $(cat cases 2>/dev/null || echo topology placement guard errors stall disturbed restore crash unplug nine outputs stacks); do
+for case in $(cat cases 2>/dev/null || echo topology placement guard errors stall fit disturbed restore crash unplug nine outputs stacks); do
   note "$case, after $SECONDS s"
   [ -e "./$case.sh" ] || fail "$case" "there is no such case"
   . "./$case.sh"
