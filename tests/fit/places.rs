@@ -121,8 +121,8 @@ fn an_overlay_is_judged_by_the_layer_that_is_written_to() {
 fn a_file_that_a_cache_holds_is_no_pass() {
     let dir = tempfile::tempdir().unwrap();
     let own = "[[step]]\nname = 'reads'\nrw = 'randread'\nbs = '4k'\niodepth = 4\nruntime = '3s'\n[[application]]\nid = 'easy'\n\
-               name = 'Easy'\nabout = 'reads'\nsteps = ['reads']\n[[application.need]]\nstep = 'reads'\nfigure = 'read.p50'\n\
-               at-most = '60s'\ngrade = 'minimum'\nsource = 's'\nas-of = 'd'\nconfidence = 'low'\n";
+               name = 'Easy'\nabout = 'reads'\nsteps = ['reads']\n[[application.need]]\nstep = 'reads'\nfigure = 'read.over(10s)'\n\
+               at-most = '50%'\ngrade = 'minimum'\nsource = 's'\nas-of = 'd'\nconfidence = 'low'\n";
     std::fs::write(dir.path().join("own.toml"), own).unwrap();
     let small = ["--file-size", "8M", "--catalog", "own.toml"];
     let (code, record, told) = judged(dir.path(), dir.path(), "easy", &small);
@@ -138,7 +138,8 @@ fn a_file_that_a_cache_holds_is_no_pass() {
 fn a_hard_disk_is_no_ssd() {
     let dir = tempfile::tempdir().unwrap();
     let zeebe = ["run", "--fit", "zeebe", "--simulate", "latency=1ms,iops-cap=4000,bytes-cap=500MB"];
-    let promise = ["--promise", "aws:st1:500GiB", "--judge-simulated", "--json", "r.json", "-q"];
+    let promise =
+        ["--promise", "aws:st1", "--volume-size", "500GiB", "--judge-simulated", "--json", "r.json", "-q"];
     let (code, out, err) = volproof(dir.path(), &[&zeebe[..], &promise].concat());
     assert_eq!(code, Some(1), "{out}{err}");
     let record: Value =

@@ -4,28 +4,33 @@ modprobe -q xfs
 null_blk nullb0 queue_mode=2 memory_backed=1 size=400
 mkdir -p /mnt/fit
 
-# etcd MILLISECONDS PATTERN: the answer to the need of the p99, and what the program says, which must match.
+# Flushes from which a p99 far above its limit is a FAIL. A guest on a busy host does fewer.
+enough=400
+
+# etcd MILLISECONDS RUNTIME: the answer to the need of the p99 on such a disk.
 etcd() {
-  delay=$1 pattern=$2 record=out/fit-$1.json
+  delay=$1 record=out/fit-$1.json
   dmsetup create rig-slow --table "0 $(sectors nullb0) delay /dev/nullb0 0 $delay"
   mkfs.xfs -q -f /dev/mapper/rig-slow && mount /dev/mapper/rig-slow /mnt/fit || because "there is no filesystem"
-  said=$(volproof fit /mnt/fit --for etcd --runtime 6s --json "$record" 2>&1); code=$?
+  said=$(volproof fit /mnt/fit --for etcd --runtime "$2" --json "$record" 2>&1); code=$?
   echo "$said"
   answer=$(jq -r '.verdict.claims[] | select(.need.figure == "p99 of flushes") | "\(.outcome) \(.measured / 1e6)"' "$record")
-  note "fit: at $delay ms the p99 of flushes is ${answer#* } ms: ${answer% *}"
+  flushes=$(jq '.steps[0].sync.ios' "$record")
+  note "fit: at $delay ms the p99 of $flushes flushes is ${answer#* } ms: ${answer% *}"
   awk "BEGIN {exit !(${answer#* } >= $delay)}" || because "the p99 is ${answer#* } ms on a disk of $delay ms"
   # The program may be late on a busy host, and never early.
   case $answer in
     pass*) awk "BEGIN {exit !(${answer#* } < 10 && $delay < 5)}" || because "PASS at ${answer#* } ms" ;;
     fail*) awk "BEGIN {exit !(${answer#* } > 10)}" || because "FAIL at ${answer#* } ms" ;;
-    inconclusive*) [ "$delay" -lt 12 ] || because "$answer" ;;
+    inconclusive*) [ "$delay" -lt 12 ] || [ "$flushes" -lt $enough ] || because "$answer by $flushes flushes" ;;
+    *) because "$answer" ;;
   esac
-  says "$said" "$pattern" || because "it ended with $code and said: $(echo "$said" | grep -m 1 etcd)"
+  says "$said" 'for etcd \(minimum\): (p99 of flushes|flushes a second)' || because "it ended with $code and said: $(echo "$said" | tail -n 20)"
   umount /mnt/fit
   dmsetup remove rig-slow
   conclude "fit/etcd on a disk of $delay ms"
 }
-etcd 1 'etcd \(minimum\)'
-etcd 5 'etcd \(minimum\)'
-etcd 12 '(FAIL +Not good enough for etcd|INVALID)'
+etcd 1 6s
+etcd 5 6s
+etcd 12 20s
 remove_null_blk nullb0
