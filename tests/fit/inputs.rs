@@ -57,7 +57,7 @@ fn memory_is_never_a_pass() {
     let (code, out, err) =
         volproof(dir.path(), &["fit", ".", "--for", "etcd", "--runtime", "1s", "--json", "r.json"]);
     assert_eq!(code, Some(6), "{out}\n{err}");
-    assert!(out.contains("is memory, not a disk") && !out.contains("--numjobs"), "{out}");
+    assert!(out.contains("[in-memory]") && !out.contains("--numjobs"), "{out}");
 }
 
 #[test]
