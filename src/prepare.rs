@@ -186,7 +186,7 @@ fn whole_blocks(
         direct: clearance.is_direct(),
         ..Step::default()
     };
-    let targets = [Target { clearance: Some(clearance.clone()), size: Bytes(to) }];
+    let targets = [Target::new(Some(clearance.clone()), Bytes(to))];
     let load = Load {
         step: &step,
         engine,

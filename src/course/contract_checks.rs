@@ -371,11 +371,6 @@ pub(super) fn first_touch(finished: &Finished<'_>) -> Result<Found, Found> {
     let (first, second) = (pass("pass1")?, pass("pass2")?);
     let median = |f: &FinishedStep| f.service.quantile(0.5).ok_or(open("no block was read"));
     let tail = |f: &FinishedStep| f.service.quantile(0.99).unwrap_or_default();
-    if first.step.simulate.as_ref().is_some_and(|device| device.first_touch.0 > 0) {
-        return Err(open(
-            "a simulated device is new in each step, so that its blocks are cold in both passes",
-        ));
-    }
     let (cold, warm) = (median(first)?, median(second)?);
     let ratio = cold.0 as f64 / warm.0.max(1) as f64;
     // Blocks that are still loaded may be few: the median does not move with them.

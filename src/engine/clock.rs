@@ -18,6 +18,9 @@ use crate::unit::Nanos;
 
 /// Ticks and their length.
 pub trait Clock: Clone {
+    /// Time passes only when a worker moves it on. The workers of a load then share one thread and take turns.
+    const VIRTUAL: bool = false;
+
     /// The time now, in ticks.
     fn now(&self) -> u64;
     /// A difference of ticks in nanoseconds.
@@ -237,6 +240,8 @@ impl Virtual {
 }
 
 impl Clock for Virtual {
+    const VIRTUAL: bool = true;
+
     fn now(&self) -> u64 {
         self.0.get()
     }

@@ -17,7 +17,7 @@ use super::generator::{Generator, Region};
 use super::outcome::{Trace, WorkerEnd};
 use super::passes::Passes;
 use super::schedule::Schedule;
-use super::worker::{END_FLUSH, Worker, patience};
+use super::worker::{END_FLUSH, Worker, patience, run_in_turn};
 use super::worker_job::{Control, LoadWindow, Message, WorkerJob};
 use super::write_pattern::{Data, PieceLayout};
 use super::{EngineError, Load, StepOutcome, Target, Watch, signal, thread};
@@ -93,7 +93,8 @@ where
     Ok(outcome)
 }
 
-/// Sets up a thread for each job, where it waits for the start. `None` when `go_on` said no before all of them were ready.
+/// Sets up a thread for each job, or one for all of them in virtual time, where they wait for the start. `None` when `go_on` said no
+/// before all of them were ready.
 fn set_up<B, C, F>(
     load: &Load<'_>,
     jobs: Vec<WorkerJob>,
@@ -108,6 +109,8 @@ where
 {
     let step = load.step;
     let workers = jobs.len();
+    let crews: Vec<Vec<WorkerJob>> =
+        if C::VIRTUAL { vec![jobs] } else { jobs.into_iter().map(|job| vec![job]).collect() };
     let (ready, said) = channel();
     let mut asked = Instant::now();
     let mut ended = || {
@@ -117,30 +120,41 @@ where
         }
         due && !go_on()
     };
-    for job in jobs {
+    for crew in crews {
         if ended() {
             return Ok(None);
         }
-        let (ready, shared, make) = (ready.clone(), control.clone(), factory(job.id));
-        let cpus = match load.cpus {
-            [] => Vec::new(),
-            all if step.cpus_shared => all.to_vec(),
-            all => vec![all[job.id as usize % all.len()]],
+        let member = |job: WorkerJob| {
+            let cpus = match load.cpus {
+                [] => Vec::new(),
+                all if step.cpus_shared => all.to_vec(),
+                all => vec![all[job.id as usize % all.len()]],
+            };
+            let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
+            let make = factory(job.id);
+            move || set_up_worker(job, &cpus, fill, make)
         };
-        let fill = step.rw.changes_data().then(|| (load.seed ^ u64::from(job.id), PieceLayout::of(step)));
+        let members: Vec<_> = crew.into_iter().map(member).collect();
+        let (ready, shared) = (ready.clone(), control.clone());
         let body = move || {
             if shared.stop.load(Ordering::Relaxed) {
                 return;
             }
-            let worker = match set_up_worker(job, &cpus, fill, make) {
-                Ok(worker) => worker,
-                Err(e) => return drop(ready.send(SetUp::Failed(e))),
-            };
             let thread = rustix::thread::gettid().as_raw_nonzero().get();
-            let _ = ready.send(SetUp::Ready { thread });
+            let mut workers = Vec::new();
+            for set_up in members {
+                match set_up() {
+                    Ok(worker) => workers.push(worker),
+                    Err(e) => return drop(ready.send(SetUp::Failed(e))),
+                }
+                let _ = ready.send(SetUp::Ready { thread });
+            }
             drop(ready);
-            if let Some(start) = shared.start.wait() {
-                worker.run(*start);
+            let Some(start) = shared.start.wait() else { return };
+            if C::VIRTUAL && workers.len() > 1 {
+                run_in_turn(workers, *start);
+            } else {
+                workers.into_iter().for_each(|worker| worker.run(*start));
             }
         };
         let spawned = std::thread::Builder::new().name("volproof-load".into()).spawn(body);
@@ -396,7 +410,7 @@ mod tests {
         watch: &mut dyn FnMut(Watch<'_>) -> bool,
     ) -> Result<StepOutcome, EngineError> {
         let step = Step { numjobs: 3, runtime: Nanos::millis(1), ..Step::default() };
-        let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+        let targets = [Target::new(None, Bytes::gib(1))];
         let load = Load {
             step: &step,
             engine: EngineKind::Null,

@@ -19,6 +19,7 @@ mod passes;
 mod psync;
 mod schedule;
 mod signal;
+mod simulated_volume;
 mod thread;
 mod uring;
 mod worker;
@@ -46,6 +47,7 @@ pub use generator::Region;
 pub use nops::Headrooms;
 pub use outcome::{FailedIo, OpenEnd, Trace, TracedIo, WorkerEnd};
 pub use passes::begin_file;
+pub use simulated_volume::SharedVolume;
 pub use uring::features as io_uring_features;
 pub use worker::DRAIN;
 
@@ -56,9 +58,16 @@ pub struct Target {
     pub clearance: Option<Arc<Clearance>>,
     /// Usable size.
     pub size: Bytes,
+    /// The volume that a simulated device plays in place of the target.
+    pub volume: SharedVolume,
 }
 
 impl Target {
+    /// A target with a simulated volume of its own.
+    pub fn new(clearance: Option<Arc<Clearance>>, size: Bytes) -> Target {
+        Target { clearance, size, volume: SharedVolume::default() }
+    }
+
     /// Its path, for messages.
     fn name(&self) -> String {
         self.clearance.as_ref().map_or("null".into(), |c| c.path().display().to_string())
@@ -244,11 +253,14 @@ pub fn run(
     }
     if let Some(plan) = &step.simulate {
         let start = |_| 1;
+        for (target, number) in load.targets.iter().zip(0u64..) {
+            target.volume.begin(plan, step.delay, load.seed ^ number);
+        }
         let outcome = drive(load, gate, watch, start, |worker| {
-            let (plan, seed) = (plan.clone(), load.seed ^ u64::from(worker));
+            let volumes = load.of_worker(worker).iter().map(|target| target.volume.clone()).collect();
             move |_: &Buffers| {
                 let clock = Virtual::default();
-                Ok((null::Device::new(clock.clone(), plan, seed), clock))
+                Ok((null::Device::new(clock.clone(), volumes), clock))
             }
         })?;
         return Ok(StepOutcome { clock: "virtual (simulated device)".into(), ..outcome });

@@ -86,7 +86,7 @@ fn measured(probe: &Step, targets: usize, go_on: &dyn Fn() -> bool) -> Option<He
     } else {
         cpus.len()
     };
-    let targets = vec![Target { clearance: None, size: SIZE }; targets.max(1)];
+    let targets = vec![Target::new(None, SIZE); targets.max(1)];
     let load = Load {
         step: probe,
         engine: EngineKind::IoUring,

@@ -38,7 +38,7 @@ impl Clock for TwoCpus {
 }
 
 fn load(step: &Step) -> StepOutcome {
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     let engine = EngineKind::Null;
     let load =
         Load { step, engine, targets: &targets, seed: 1, continue_on_error: false, cpus: &[], gate: None };

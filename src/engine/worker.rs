@@ -15,6 +15,7 @@
 
 mod end;
 mod grid;
+mod in_turn;
 mod loops;
 mod slot;
 
@@ -37,6 +38,7 @@ use crate::hist::Histogram;
 use crate::sample::{CpuTime, Direction, GRID};
 use crate::unit::Nanos;
 pub use end::{DRAIN, END_FLUSH, patience};
+pub use in_turn::run_in_turn;
 use slot::{EMPTY, Tally, no_slot, rare};
 pub use slot::{Slot, between};
 
@@ -162,16 +164,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
 
     /// Runs the load from `start` (ticks) to its end. Intervals and the end go to the watching thread.
     pub fn run(mut self, start: u64) {
-        self.begin = start;
-        self.origin = start + self.clock.ticks(self.window.ramp);
-        self.end = self.window.runtime.map_or(u64::MAX, |r| self.origin + self.clock.ticks(r));
-        self.index = -(self.window.ramp.0.div_ceil(GRID.0) as i64);
-        self.settled = start;
-        self.next_event = self.grid(self.index + 1).min(self.end);
-        if self.index == 0 {
-            self.open_window();
-        }
-        self.clock.idle_until(start);
+        self.begin(start);
         let generators = std::mem::take(&mut self.generators);
         let special =
             generators.len() > 1 || self.data.is_some() || self.trace.is_some() || self.passes.is_some();
@@ -182,6 +175,25 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         } else {
             self.load(generators[0].clone())
         };
+        self.end(result);
+    }
+
+    /// Begins the load at `start` (ticks).
+    fn begin(&mut self, start: u64) {
+        self.begin = start;
+        self.origin = start + self.clock.ticks(self.window.ramp);
+        self.end = self.window.runtime.map_or(u64::MAX, |r| self.origin + self.clock.ticks(r));
+        self.index = -(self.window.ramp.0.div_ceil(GRID.0) as i64);
+        self.settled = start;
+        self.next_event = self.grid(self.index + 1).min(self.end);
+        if self.index == 0 {
+            self.open_window();
+        }
+        self.clock.idle_until(start);
+    }
+
+    /// Ends the load with the result of its loop, and sends its report.
+    fn end(mut self, result: io::Result<()>) {
         if let Err(e) = result {
             self.outcome.failed = Some(format!("submitting I/O failed: {e}"));
             self.control.stop.store(true, Ordering::Relaxed);

@@ -14,6 +14,9 @@ use crate::unit::{Bytes, Nanos, text};
 
 /// A device that exists only in virtual time (engine `null`): what is measured is known beforehand.
 ///
+/// All jobs on a target share its device. Credits and touched blocks last from step to step, stalls and changes of the speed begin anew
+/// with each. Steps that run together have a device each.
+///
 /// Keys of earlier versions, with underscores, are still read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -119,12 +119,6 @@ fn of_name(
         smallest: unit.unwrap_or(Bytes(512)),
         queues: surveyed.iter().map(queues).max().unwrap_or(1),
     })?;
-    let several = suite.phases.iter().flat_map(|p| &p.steps).any(|s| s.numjobs > 1);
-    if step.simulate.is_some() && several {
-        suite.notes.push(
-            "each job has a simulated device of its own: steps of several jobs add their limits up".into(),
-        );
-    }
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }

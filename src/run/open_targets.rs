@@ -14,7 +14,7 @@ use super::targets::{Surveyed, Uses, driving};
 use super::{Failure, leftover};
 use crate::device::{self, Facts, Root};
 use crate::doubt::{Doubt, Severity};
-use crate::engine::{Target, Timer, begin_file};
+use crate::engine::{SharedVolume, Target, Timer, begin_file};
 use crate::fio::plan::JobFile;
 use crate::guard::{self, Access, Clearance};
 use crate::output::screen;
@@ -55,6 +55,8 @@ pub struct ReadySetting<'a> {
 pub struct Ready {
     open: Vec<Held>,
     own: Vec<OwnFile>,
+    /// The simulated volume of a plan without targets.
+    nowhere: SharedVolume,
 }
 
 /// The file that one step has of its own in the folder of a target (`file-state`).
@@ -74,6 +76,8 @@ struct Held {
     cached: Option<Arc<Clearance>>,
     record: TargetRecord,
     end: TargetEnd,
+    /// The simulated volume that steps may have in place of the target.
+    volume: SharedVolume,
 }
 
 /// The fate of a target at the end of a run.
@@ -236,7 +240,8 @@ impl Ready {
             filled_in_ns: None,
             facts: target.facts,
         };
-        self.open.push(Held { first: Arc::new(clearance), cached: None, record, end });
+        let (first, volume) = (Arc::new(clearance), SharedVolume::default());
+        self.open.push(Held { first, cached: None, record, end, volume });
         Ok(())
     }
 
@@ -305,14 +310,16 @@ impl Ready {
     pub fn targets(&self, plan: &Plan, step: &Step) -> Vec<Target> {
         let own = |t: &Held| self.own.iter().find(|o| o.step == step.name && o.named == t.record.named);
         let target = |t: &Held| match own(t) {
-            Some(own) => Target { clearance: Some(own.clearance.clone()), size: own.size },
+            Some(own) => Target::new(Some(own.clearance.clone()), own.size),
             None => Target {
                 clearance: Some(t.cached.as_ref().filter(|_| !step.direct).unwrap_or(&t.first).clone()),
                 size: t.record.size_bytes,
+                volume: t.volume.clone(),
             },
         };
         let targets: Vec<Target> = self.of(plan, step).map(target).collect();
-        if targets.is_empty() { vec![Target { clearance: None, size: NULL_SIZE }] } else { targets }
+        let nowhere = Target { clearance: None, size: NULL_SIZE, volume: self.nowhere.clone() };
+        if targets.is_empty() { vec![nowhere] } else { targets }
     }
 
     /// The whole disks under the targets of some steps, by name, each once.

@@ -17,7 +17,9 @@ use super::open_targets::Ready;
 use super::pipeline::{Front, News};
 use super::tuning;
 use crate::device::Root;
-use crate::engine::{self, EngineChoice, EngineError, Gate, Load, StepOutcome, Target, Timer, Trace, Watch};
+use crate::engine::{
+    self, EngineChoice, EngineError, Gate, Load, SharedVolume, StepOutcome, Target, Timer, Trace, Watch,
+};
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
 use crate::measure::{self, Measured};
@@ -115,7 +117,11 @@ pub fn run(
         .map(|(i, step)| {
             let (cpus, placement) = tuning::place(plan, step, setting.ready)?;
             let engine = setting.choices[stage.start + i].engine;
-            let targets = setting.ready.targets(plan, step);
+            let mut targets = setting.ready.targets(plan, step);
+            if steps.len() > 1 {
+                // Each step has a virtual time of its own, so that steps that run together cannot share a simulated volume.
+                targets.iter_mut().for_each(|target| target.volume = SharedVolume::default());
+            }
             // Steps that run together must not draw the same offsets. The multiplier is one of splitmix64.
             let seed = plan.seed ^ (i as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             Ok(Prepared { step, engine, targets, cpus, placement, seed })

@@ -114,6 +114,25 @@ fn cold_reads_a_thousand_blocks_twice() {
 }
 
 #[test]
+fn blocks_that_are_loaded_at_their_first_read_are_cold() {
+    let dir = tempfile::tempdir().unwrap();
+    let cold = ["cold", "--simulate", "latency=1ms,first-touch=5ms"];
+    let (code, out, err) = volproof(dir.path(), &[&cold[..], &["--json", "r.json"]].concat());
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("The volume is still being loaded") && words.contains("FAIL"), "{out}");
+    assert!(words.contains("blocks take 6.00 ms at the first read and 1.00 ms at the second"), "{out}");
+    // A fill loads what a sweep then reads.
+    let sweep = ["sweep", "--simulate", "latency=1ms,first-touch=5ms", "--size", "64m", "--iodepth", "1..2"];
+    let fill = ["--runtime", "10s", "--precondition", "fill", "--json", "r.json"];
+    let (code, out, err) = volproof(dir.path(), &[&sweep[..], &fill].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let record = record(dir.path());
+    let slowest = record.steps[1].directions().map(|(_, d)| d.service_latency_ns.max).max();
+    assert_eq!(slowest.map(|t| t.0), Some(1_000_000), "{out}");
+}
+
+#[test]
 fn a_full_standard_output_costs_no_measurement() {
     let dir = tempfile::tempdir().unwrap();
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();

@@ -16,7 +16,7 @@ use volproof::unit::{Bytes, Nanos};
 
 fn simulated(step: Step, device: Simulated) -> StepOutcome {
     let step = Step { engine: EngineKind::Null, simulate: Some(device), ..step };
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     run(&step, EngineKind::Null, &targets, false)
 }
 
@@ -144,7 +144,7 @@ fn littles_law_is_exact_whatever_is_in_flight_at_the_edges() {
     }
     let failing = Simulated { error_every: 7, ..stall(58, 5) };
     let failing_step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     let (latency, outside, in_flight) = law(&run(&failing_step, EngineKind::Null, &targets, true));
     assert_eq!(latency + outside, in_flight);
 }
@@ -166,8 +166,7 @@ fn a_bucket_with_a_long_period_is_no_device_that_hangs() {
 
 #[test]
 fn the_clock_of_a_step_is_named_and_held_against_the_kernels() {
-    let null =
-        |step: &Step| run(step, EngineKind::Null, &[Target { clearance: None, size: Bytes::gib(1) }], false);
+    let null = |step: &Step| run(step, EngineKind::Null, &[Target::new(None, Bytes::gib(1))], false);
     let step = Step { engine: EngineKind::Null, runtime: Nanos::millis(1100), ..Step::default() };
     let (o, source) = (null(&step), engine::clock_source(std::path::Path::new("/")));
     if source == "tsc" {
@@ -239,6 +238,71 @@ fn a_bandwidth_cap_and_a_burst_bucket_hold_what_they_say() {
 }
 
 #[test]
+fn jobs_of_a_target_share_its_simulated_volume() {
+    let step = Step { iodepth: 16, numjobs: 4, runtime: Nanos::seconds(10), ..Step::default() };
+    let capped = Simulated {
+        iops_cap: Some(20_000.0),
+        jitter: Nanos::micros(200),
+        cap_period: Some(Nanos::millis(1)),
+        ..device(Nanos::micros(200))
+    };
+    let ios = |o: &StepOutcome| o.series[0].read.as_ref().unwrap().track.ios.clone();
+    let o = simulated(step.clone(), capped.clone());
+    assert_eq!((o.ends.len(), o.series[0].workers.len()), (4, 4));
+    let rate = ios(&o).iter().sum::<u64>() as f64 / 10.0;
+    assert!((rate / 20_000.0 - 1.0).abs() < 0.005, "the cap is that of the volume: {rate}");
+    let again = simulated(step.clone(), capped.clone());
+    let (sum, sum_again) = (all(&o, false).sum(), all(&again, false).sum());
+    assert_eq!((ios(&again), sum_again), (ios(&o), sum), "the same load, the same figures");
+    // In an open loop too, half of whose arrivals each of two jobs has.
+    let open = Step { numjobs: 2, rate_iops: Some(30_000.0), arrival: Arrival::Poisson, ..step.clone() };
+    let rate = ios(&simulated(open, capped.clone())).iter().sum::<u64>() as f64 / 10.0;
+    assert!((rate / 20_000.0 - 1.0).abs() < 0.005, "{rate}");
+    // Two targets are two volumes.
+    let step = Step { engine: EngineKind::Null, simulate: Some(capped), ..step };
+    let targets = [Target::new(None, Bytes::gib(1)), Target::new(None, Bytes::gib(1))];
+    let o = run(&step, EngineKind::Null, &targets, false);
+    for series in &o.series {
+        let rate = series.read.as_ref().unwrap().track.total().ios as f64 / 10.0;
+        assert!((rate / 20_000.0 - 1.0).abs() < 0.005, "{rate}");
+    }
+}
+
+#[test]
+fn a_simulated_volume_is_as_the_step_before_left_it() {
+    let burst = Simulated {
+        iops_cap: Some(3000.0),
+        burst_iops: Some(6000.0),
+        burst_ios: 60_000,
+        first_touch: Nanos::millis(5),
+        ..device(Nanos::micros(500))
+    };
+    let step = Step { engine: EngineKind::Null, iodepth: 64, runtime: Nanos::seconds(10), ..Step::default() };
+    let targets = [Target::new(None, Bytes::mib(64))];
+    let rate = |delay: Nanos, device: &Simulated| {
+        let step = Step { simulate: Some(device.clone()), delay, ..step.clone() };
+        let o = run(&step, EngineKind::Null, &targets, false);
+        (o.series[0].read.as_ref().unwrap().track.total().ios / 10, all(&o, false).max().unwrap())
+    };
+    let pause = Nanos::seconds(5);
+    let rates = [Nanos(0), Nanos(0), Nanos(0), pause].map(|delay| rate(delay, &burst));
+    let near = |rate: u64, expected: u64| rate.abs_diff(expected) <= expected / 50;
+    assert!(near(rates[0].0, 6000) && near(rates[1].0, 6000), "20 s of burst: {rates:?}");
+    assert!(near(rates[2].0, 3000), "the credits are spent, but for those of the last period: {rates:?}");
+    assert!(near(rates[3].0, 4500), "a pause of 5 s earned 15,000: {rates:?}");
+    assert!(rates[0].1 >= Nanos::micros(5500), "each MiB is loaded once: {rates:?}");
+    let other = Simulated { iops_cap: Some(1000.0), burst_iops: None, ..burst };
+    assert!(near(rate(Nanos(0), &other).0, 1000), "another device is a new volume");
+    let touch = Step { iodepth: 1, ..step.clone() };
+    let cold = Simulated { first_touch: Nanos::millis(5), ..device(Nanos::micros(500)) };
+    let [first, second] = [0, 1].map(|_| {
+        let step = Step { simulate: Some(cold.clone()), ..touch.clone() };
+        all(&run(&step, EngineKind::Null, &targets, false), false).max().unwrap()
+    });
+    assert!(first > Nanos::millis(5) && second < Nanos::millis(1), "{first} {second}");
+}
+
+#[test]
 fn an_error_ends_the_load_and_is_named() {
     let step = Step { iodepth: 4, runtime: Nanos::seconds(5), ..Step::default() };
     let failing = Simulated { error_every: 1000, ..device(Nanos::millis(1)) };
@@ -251,7 +315,7 @@ fn an_error_ends_the_load_and_is_named() {
     assert_eq!(o.series[0].read.as_ref().unwrap().track.total().ios, 999, "what came before is kept");
 
     let step = Step { engine: EngineKind::Null, simulate: Some(failing), ..step };
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     let o = run(&step, EngineKind::Null, &targets, true);
     assert_eq!(o.ends[0].window, Nanos::seconds(5));
     assert_eq!(o.ends[0].errors, 20);
@@ -309,7 +373,7 @@ fn every_backend_reads_each_block_once() {
     for (engine, depth) in engines() {
         for direct in [true, false] {
             let clearance = clear(&Root::system(), &path, Access::Read, direct).unwrap();
-            let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+            let targets = [Target::new(Some(Arc::new(clearance)), Bytes::mib(1))];
             let step = Step {
                 engine,
                 direct,
@@ -340,7 +404,7 @@ fn every_backend_writes_what_no_sector_repeats_and_flushes() {
         let mut clearance =
             clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
         clearance.confirm().unwrap();
-        let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+        let targets = [Target::new(Some(Arc::new(clearance)), Bytes::mib(1))];
         let step = Step {
             rw: Pattern::Write,
             engine,
@@ -373,7 +437,7 @@ fn scratch(dir: &std::path::Path, direct: bool) -> Target {
     std::fs::write(&path, vec![0x5a; 1 << 20]).unwrap();
     let mut clearance = clear(&Root::system(), &path, Access::Overwrite { shared: false }, direct).unwrap();
     clearance.confirm().unwrap();
-    Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }
+    Target::new(Some(Arc::new(clearance)), Bytes::mib(1))
 }
 
 fn here() -> tempfile::TempDir {
@@ -437,7 +501,7 @@ fn cached_pages(path: &std::path::Path) -> usize {
 fn cached_pages_are_dropped_when_asked() {
     let (_dir, path) = file(1 << 20);
     let clearance = Arc::new(clear(&Root::system(), &path, Access::Read, true).unwrap());
-    let targets = [Target { clearance: Some(clearance), size: Bytes::mib(1) }];
+    let targets = [Target::new(Some(clearance), Bytes::mib(1))];
     for invalidate in [false, true] {
         assert_eq!(std::fs::read(&path).unwrap().len(), 1 << 20);
         let all = cached_pages(&path);
@@ -472,7 +536,7 @@ fn workers_share_their_cpus_when_asked() {
     if !allowed.is_set(0) || !allowed.is_set(1) {
         return println!("skipped: CPUs 0 and 1 are not both to be had");
     }
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     for shared in [false, true] {
         let step = Step {
             engine: EngineKind::Null,
@@ -510,7 +574,7 @@ fn workers_share_their_cpus_when_asked() {
 fn writing_through_a_read_clearance_is_refused() {
     let (_dir, path) = file(8192);
     let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
-    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) }];
+    let targets = [Target::new(Some(Arc::new(clearance)), Bytes(8192))];
     let step = Step { rw: Pattern::RandWrite, engine: EngineKind::Psync, direct: false, ..Step::default() };
     let load = Load {
         step: &step,
@@ -547,7 +611,7 @@ fn an_engine_that_sends_no_discards_is_refused_by_name() {
 fn stopping_from_outside_keeps_what_was_measured() {
     let step =
         Step { engine: EngineKind::Null, iodepth: 4, runtime: Nanos::seconds(3600), ..Step::default() };
-    let targets = [Target { clearance: None, size: Bytes::gib(1) }];
+    let targets = [Target::new(None, Bytes::gib(1))];
     let load = Load {
         step: &step,
         engine: EngineKind::Null,
@@ -573,7 +637,7 @@ fn a_file_that_shrinks_gives_a_short_read_with_its_place() {
     let (_dir, path) = file(1 << 20);
     let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4096 * 10 + 100).unwrap();
-    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+    let targets = [Target::new(Some(Arc::new(clearance)), Bytes::mib(1))];
     for (engine, _) in engines() {
         let step =
             Step { rw: Pattern::Read, engine, direct: false, runtime: Nanos::seconds(5), ..Step::default() };

@@ -42,7 +42,7 @@ fn every_io_of_the_window_is_kept() {
     let (_dir, path) = file(1 << 20);
     for (engine, depth) in engines() {
         let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
-        let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes::mib(1) }];
+        let targets = [Target::new(Some(Arc::new(clearance)), Bytes::mib(1))];
         let (io_size, runtime) = (Some(Bytes::mib(1)), Nanos(0));
         let step =
             Step { engine, direct: false, iodepth: depth, trace: true, io_size, runtime, ..Step::default() };
@@ -55,7 +55,7 @@ fn every_io_of_the_window_is_kept() {
 
 #[test]
 fn targets_are_taken_in_turn() {
-    let targets = [1, 2, 3].map(|mib| Target { clearance: None, size: Bytes::mib(mib) });
+    let targets = [1, 2, 3].map(|mib| Target::new(None, Bytes::mib(mib)));
     let step = Step {
         rw: Pattern::Read,
         engine: EngineKind::Null,
@@ -84,8 +84,9 @@ fn targets_are_taken_in_turn() {
     }
     let failing = Simulated { error_every: 5, ..device(Nanos::millis(1)) };
     let step = Step { simulate: Some(failing), numjobs: 1, iodepth: 1, ..random };
-    let o = run(&step, EngineKind::Null, &targets, false);
-    assert_eq!(o.ends[0].failures[0].target, 1, "the fifth I/O goes to the second target");
+    let o = run(&step, EngineKind::Null, &targets, true);
+    let failed: Vec<u16> = o.ends[0].failures.iter().take(4).map(|f| f.target).collect();
+    assert_eq!(failed, [0, 1, 2, 0], "the fifth I/O of each target fails");
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn every_backend_writes_to_each_target_in_turn() {
         std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100).unwrap();
         let clearance = clear(&Root::system(), &path, Access::Read, false).unwrap();
         let mut reading = targets.clone();
-        reading[1] = Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) };
+        reading[1] = Target::new(Some(Arc::new(clearance)), Bytes(8192));
         let reads = Step { rw: Pattern::RandRead, fsync: 0, end_fsync: false, ..step };
         let ends: Vec<WorkerEnd> = run(&reads, engine, &reading, false).ends;
         assert!(ends[0].failures.iter().all(|f| f.target == 1) && ends[0].errors > 0, "{engine}: {ends:?}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use volproof::engine::Gate;
 
 fn null(step: &Step, timer: &Timer, gate: &Gate) -> Result<StepOutcome, engine::EngineError> {
-    let targets = [Target { clearance: None, size: Bytes::kib(64) }];
+    let targets = [Target::new(None, Bytes::kib(64))];
     let load = Load {
         step,
         engine: EngineKind::Null,

@@ -45,7 +45,12 @@ impl<B: Backend, C: Clock> Worker<B, C> {
         self.clear();
         self.outside = -self.age_in_flight(self.origin);
         (self.outcome.depth, self.ios) = (Depth::default(), 0);
-        self.cpu_at_origin = CpuTime::of_thread();
+        self.cpu_at_origin = Self::cpu();
+    }
+
+    /// The CPU time of the thread so far. In virtual time, workers share a thread, whose CPU time says nothing about any of them.
+    fn cpu() -> CpuTime {
+        if C::VIRTUAL { CpuTime::default() } else { CpuTime::of_thread() }
     }
 
     fn clear(&mut self) {
@@ -77,7 +82,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             _ => Nanos(self.clock.ns(at.saturating_sub(self.origin))),
         };
         if self.index >= 0 {
-            self.outcome.cpu = CpuTime::of_thread().since(&self.cpu_at_origin);
+            self.outcome.cpu = Self::cpu().since(&self.cpu_at_origin);
         }
     }
 
@@ -111,7 +116,7 @@ impl<B: Backend, C: Clock> Worker<B, C> {
             Box::new(Second {
                 service: stored(&self.tally.service),
                 response: stored(&self.tally.response),
-                cpu: CpuTime::of_thread().since(&self.cpu_at_origin),
+                cpu: Self::cpu().since(&self.cpu_at_origin),
                 depth: self.depth(),
             })
         });

@@ -32,6 +32,8 @@ impl Stage<'_> {
             Some(StepState::Ended(at)) => *at,
             Some(_) => return false,
         };
-        base.elapsed() >= Duration::from(step.delay)
+        // A simulated step that runs alone has its pause in virtual time.
+        let simulated = step.simulate.is_some() && self.states.len() == 1;
+        simulated || base.elapsed() >= Duration::from(step.delay)
     }
 }
