@@ -45,7 +45,9 @@ use crate::unit::{Bytes, Nanos};
 
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
-pub use course_answer::{AxisBest, CapFit, CapResidual, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
+pub use course_answer::{
+    AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, SweepAnswer, SweepPoint,
+};
 pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use fleet_record::{

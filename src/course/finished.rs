@@ -4,7 +4,7 @@ use super::suites::{self, SuiteFamily};
 use crate::doubt::Severity;
 use crate::hist::{Histogram, StoredHistogram};
 use crate::plan::{Question, Step};
-use crate::record::{Claim, Record, StepRecord};
+use crate::record::{Claim, DeadTime, Record, StepRecord};
 use crate::sample::Direction;
 use crate::stats::percentile::{pooled, printable};
 use crate::stats::rate::Estimate;
@@ -13,6 +13,9 @@ use crate::verdict;
 
 /// Findings that say that a step does not show what the volume can do for long.
 const SPOILING: [&str; 4] = ["generator-limited", "burst", "own-cgroup-limit", "other-traffic"];
+/// Findings of dead time, with the number that has its share of the step.
+const DEAD: [(&str, &str); 3] =
+    [("stall", "lost_share"), ("on-off", "silent_share"), ("brown-out", "lost_share")];
 /// A step whose window is shorter than this share of what was planned was cut off.
 const WHOLE: f64 = 0.98;
 
@@ -39,6 +42,8 @@ pub struct FinishedStep {
     pub service: Histogram,
     /// Codes of findings and doubts because of which the step does not show what the volume can do.
     pub spoilt_by: Vec<String>,
+    /// Its longest dead time; absent where it had none.
+    pub dead_time: Option<DeadTime>,
     /// The verdict on its rate, where its course holds each step against the promise.
     pub claim: Option<Claim>,
 }
@@ -77,6 +82,11 @@ impl FinishedStep {
             bytes += stream.track.total().bytes.0 as f64;
         }
         let findings = record.findings.iter().flatten().filter(|f| f.step == done.name);
+        let dead_time = findings.clone().filter_map(|f| {
+            let (_, number) = DEAD.iter().find(|(code, _)| *code == f.code)?;
+            Some(DeadTime { finding: f.code.clone(), share: *f.numbers.get(*number)? })
+        });
+        let dead_time = longest(dead_time);
         let of_findings =
             findings.filter(|f| f.blocks || SPOILING.contains(&f.code.as_str())).map(|f| f.code.clone());
         let doubts = record.warnings.iter().filter(|d| d.step.as_ref() == Some(&done.name));
@@ -104,6 +114,7 @@ impl FinishedStep {
             sustained: done.open_loop.as_ref().is_none_or(|o| o.sustained),
             service,
             spoilt_by,
+            dead_time,
             step,
         })
     }
@@ -112,6 +123,11 @@ impl FinishedStep {
     pub fn mean_ns(&self) -> f64 {
         self.service.mean().unwrap_or(0.0)
     }
+}
+
+/// The longest of some dead times.
+pub fn longest(all: impl Iterator<Item = DeadTime>) -> Option<DeadTime> {
+    all.max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
 /// The whole steps of a Record that were not cut off.

@@ -1,7 +1,7 @@
 //! A point of a course over all its runs: rate with interval, latencies, doubts.
 
 use super::FinishedStep;
-use super::finished::percentile;
+use super::finished::{longest, percentile};
 use crate::hist::Histogram;
 use crate::plan::AxisOption;
 use crate::record::SweepPoint;
@@ -51,5 +51,6 @@ pub(super) fn of_runs(runs: &[&FinishedStep]) -> SweepPoint {
         p99_ns: percentile(&service, 0.99),
         p999_ns: percentile(&service, 0.999),
         spoilt_by,
+        dead_time: longest(runs.iter().filter_map(|f| f.dead_time.clone())),
     }
 }

@@ -156,6 +156,7 @@ mod tests {
                 sustained: true,
                 service: Histogram::new(),
                 spoilt_by: Vec::new(),
+                dead_time: None,
                 claim: None,
                 step,
             });

@@ -332,6 +332,7 @@ mod tests {
             sustained: true,
             service,
             spoilt_by: Vec::new(),
+            dead_time: None,
             claim: None,
         }
     }

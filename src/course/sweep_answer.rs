@@ -7,7 +7,7 @@ use super::{FinishedStep, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{AxisOption, Sweep};
-use crate::record::{AxisBest, CapFit, DepthAnswer, SweepAnswer, SweepPoint};
+use crate::record::{AxisBest, CapFit, DeadTime, DepthAnswer, SweepAnswer, SweepPoint};
 use crate::stats::moments::mean;
 use crate::unit::{Bytes, grouped, significant};
 
@@ -15,6 +15,8 @@ use crate::unit::{Bytes, grouped, significant};
 const ENOUGH: f64 = 0.95;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
+/// Dead time of this share of a point makes its rate a mean of two states; the sentence says so.
+const DEAD: f64 = 0.05;
 /// A volume whose rate changes by more than this share between the first and the last runs drifts.
 const DRIFT: f64 = 0.03;
 
@@ -151,9 +153,15 @@ impl Sweep {
             .filter(|(axis, _)| axis.option != AxisOption::Iodepth)
             .map(|(axis, value)| axis.option.words(*value))
             .collect();
-        let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
         let (iops, rate) = (grouped(most.iops.round() as u64), significant(most.bytes_per_second / 1e6));
-        let mut text = format!("{iops} IOPS ({rate} MB/s) is the most{at}");
+        let fit = caps.iter().find(|c| c.explains);
+        // Where I/Os are the limit at every block size, the largest has the most bytes.
+        let level = fit.is_some_and(|c| c.iops_cap.is_some() && c.bytes_cap.is_none()) && at.len() == 1;
+        let mut text = match at.join(", ") {
+            at if level => format!("{iops} IOPS is the most at every block size ({rate} MB/s at {at})"),
+            at if at.is_empty() => format!("{iops} IOPS ({rate} MB/s) is the most"),
+            at => format!("{iops} IOPS ({rate} MB/s) is the most at {at}"),
+        };
         let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
         match top {
             Some(d) if d.at_edge => {
@@ -167,7 +175,7 @@ impl Sweep {
             }
             None => {}
         }
-        if let Some(fit) = caps.iter().find(|c| c.explains) {
+        if let Some(fit) = fit.filter(|_| !level) {
             let (a, b) = (fit.iops_cap, fit.bytes_cap);
             let iops = a.map(|a| format!("{} IOPS", grouped(a.round() as u64)));
             let bytes = b.map(|b| format!("{} MB/s", significant(b / 1e6)));
@@ -188,6 +196,10 @@ impl Sweep {
             } else {
                 format!("; the mix changes it by {percent} %")
             };
+        }
+        if let Some((_, dead)) = most_dead(points).filter(|(_, dead)| dead.share >= DEAD) {
+            let percent = significant(100.0 * dead.share);
+            text += &format!("; the volume delivered nothing or little for up to {percent} % of the time");
         }
         text + "."
     }
@@ -234,6 +246,18 @@ impl Sweep {
                 codes.join(", ")
             ));
         }
+        if let Some((point, dead)) = most_dead(points) {
+            let with = points.iter().filter(|(_, p)| p.dead_time.is_some()).count();
+            let axes = self.axes.iter().map(|axis| &axis.option);
+            notes.push(format!(
+                "points marked ~ ({with} of {}) had times in which requests waited and the volume delivered nothing or less than half of its \
+                 rate, at {} for {} % of the time ({}): their rates are means over such times; `volproof explain` on the Record says when",
+                points.len(),
+                point.place(axes),
+                significant(100.0 * dead.share),
+                dead.finding
+            ));
+        }
         let changes: Vec<f64> = measured
             .iter()
             .filter_map(|(_, runs)| {
@@ -251,6 +275,12 @@ impl Sweep {
         }
         notes
     }
+}
+
+/// The point with the longest dead time.
+fn most_dead(points: &[(Values, SweepPoint)]) -> Option<(&SweepPoint, &DeadTime)> {
+    let dead = points.iter().filter_map(|(_, p)| Some((p, p.dead_time.as_ref()?)));
+    dead.max_by(|a, b| a.1.share.total_cmp(&b.1.share))
 }
 
 /// The effect of depth in a group of points, ascending.

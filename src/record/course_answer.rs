@@ -112,6 +112,19 @@ pub struct SweepPoint {
     /// Codes of findings and doubts because of which the point does not show what the volume can do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spoilt_by: Vec<String>,
+    /// The longest dead time of any of its runs; absent where a run had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dead_time: Option<DeadTime>,
+}
+
+/// The part of a step in which requests waited and the volume did nothing, or less than half of its usual rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeadTime {
+    /// Code of the finding: `stall`, `on-off` or `brown-out`.
+    pub finding: String,
+    /// Share of the step, 0 to 1.
+    pub share: f64,
 }
 
 impl SweepPoint {

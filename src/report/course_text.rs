@@ -121,12 +121,20 @@ fn interval(low: Option<f64>, high: Option<f64>) -> String {
     }
 }
 
+/// The mark of a point that does not show what the volume can do, or had dead time.
+pub(super) fn mark(point: &SweepPoint) -> &'static str {
+    match (point.spoilt_by.is_empty(), &point.dead_time) {
+        (false, _) => "! ",
+        (true, Some(_)) => "~ ",
+        (true, None) => "",
+    }
+}
+
 fn points(sweep: &SweepAnswer) -> String {
     let latency = |value: Option<Nanos>| value.map_or("-".into(), compact);
     let rows = sweep.points.iter().map(|p| {
-        let mark = if p.spoilt_by.is_empty() { "" } else { "! " };
         vec![
-            format!("{mark}{}", p.place(&sweep.axes)),
+            format!("{}{}", mark(p), p.place(&sweep.axes)),
             significant(p.iops),
             interval(p.iops_low, p.iops_high),
             significant(p.bytes_per_second / 1e6),
@@ -205,7 +213,7 @@ pub fn csv(answer: &CourseAnswer) -> String {
 fn csv_of_sweep(sweep: &SweepAnswer) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,spoilt_by\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by\n",
     );
     for p in &sweep.points {
         let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
@@ -214,8 +222,8 @@ fn csv_of_sweep(sweep: &SweepAnswer) -> String {
     out
 }
 
-/// The figures of a point as comma-separated values: from the block size to the 99.9th percentile.
-pub(super) fn cells(p: &SweepPoint) -> [String; 14] {
+/// The figures of a point as comma-separated values: from the block size to the share of dead time.
+pub(super) fn cells(p: &SweepPoint) -> [String; 15] {
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
     let latency = |v: Option<Nanos>| v.map(|v| v.0.to_string()).unwrap_or_default();
     [
@@ -233,5 +241,6 @@ pub(super) fn cells(p: &SweepPoint) -> [String; 14] {
         latency(p.p50_ns),
         latency(p.p99_ns),
         latency(p.p999_ns),
+        number(Some(p.dead_time.as_ref().map_or(0.0, |dead| dead.share))),
     ]
 }

@@ -1,5 +1,6 @@
 //! A suite as text: what it will do, its checks and tables, and its steps as comma-separated values.
 
+use super::course_text::mark;
 use super::layout::{table, wrap};
 use super::text::compact;
 use crate::plan::{Suite, TrackedFigure};
@@ -90,9 +91,8 @@ fn of_rounds(rounds: &SuiteRounds) -> String {
 fn points(points: &[SuitePoint]) -> String {
     let latency = |value: Option<Nanos>| value.map_or("-".into(), compact);
     let row = |p: &SuitePoint| {
-        let mark = if p.point.spoilt_by.is_empty() { "" } else { "! " };
         vec![
-            format!("{mark}{}", p.step),
+            format!("{}{}", mark(&p.point), p.step),
             significant(p.point.iops),
             significant(p.point.bytes_per_second / 1e6),
             compact(Nanos(p.point.mean_ns.round() as u64)),
@@ -110,7 +110,7 @@ fn points(points: &[SuitePoint]) -> String {
 pub fn csv(suite: &SuiteAnswer) -> String {
     let mut out = String::from(
         "step,rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,p99.999_ns,max_ns,spoilt_by\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,p99.999_ns,max_ns,spoilt_by\n",
     );
     for p in &suite.points {
         let tail = [p.p99999_ns.map(|v| v.0.to_string()).unwrap_or_default(), p.max_ns.0.to_string()];

@@ -40,6 +40,34 @@ fn a_sweep_prints_its_answer_and_show_prints_it_again() {
 }
 
 #[test]
+fn dead_time_within_points_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=1ms,jitter=200us,iops-cap=2000,stall-at=1s,stall-for=900ms,stall-every=2s";
+    let sweep = ["sweep", "--simulate", device, "--iodepth", "1..4", "--runtime", "20s"];
+    let (code, out, err) =
+        volproof(dir.path(), &[&sweep[..], &["--csv", "r.csv", "--json", "r.json"]].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("; the volume delivered nothing or little for up to 45 % of the time."), "{out}");
+    assert!(words.contains("points marked ~ (3 of 3)") && out.contains("\n~ depth 4"), "{out}");
+    let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
+    assert!(csv.contains(",dead_share,spoilt_by\n") && csv.contains(",0.450,\n"), "{csv}");
+}
+
+#[test]
+fn a_rate_that_no_block_size_changes_is_called_so_and_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep = ["sweep", "--simulate", "latency=2ms,iops-cap=2000", "--iodepth", "1..16", "--bs", "4k..64k"];
+    let more = ["--runtime", "10s", "--html", "r.html", "--json", "r.json"];
+    let (code, out, err) = volproof(dir.path(), &[&sweep[..], &more].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("2,000 IOPS is the most at every block size (131 MB/s at 64 KiB)"), "{out}");
+    let page = std::fs::read_to_string(dir.path().join("r.html")).unwrap();
+    assert!(page.contains("The best and 3 more of 5 are drawn.") && page.contains("p99, 64 KiB"), "{page}");
+}
+
+#[test]
 fn a_dry_run_says_what_would_be_done() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = volproof(

@@ -57,6 +57,7 @@ impl Played {
             sustained: true,
             service,
             spoilt_by: Vec::new(),
+            dead_time: None,
             claim: None,
         }
     }

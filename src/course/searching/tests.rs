@@ -105,6 +105,7 @@ impl QueuePlayed {
             sustained: step.rate_iops.is_none() || sustained,
             service: service_times,
             spoilt_by: Vec::new(),
+            dead_time: None,
             claim: None,
         }
     }

@@ -24,6 +24,7 @@ fn played(step: &Step, iops: f64, number: usize) -> FinishedStep {
         sustained: true,
         service,
         spoilt_by: Vec::new(),
+        dead_time: None,
         claim: None,
     }
 }

@@ -93,7 +93,8 @@ fn checks(suite: &SuiteAnswer) -> Vec<CheckCard> {
     suite.checks.iter().map(card).collect()
 }
 
-/// The points of each combination of the other options, which has a name.
+/// The points of each combination of the other options, which has a name. The combination with the highest rate comes first: charts draw
+/// the first few.
 fn groups(sweep: &SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<SweepPoint>)> {
     let mut groups: Vec<(String, Vec<SweepPoint>)> = Vec::new();
     for point in &sweep.points {
@@ -104,14 +105,29 @@ fn groups(sweep: &SweepAnswer, without: &[AxisOption]) -> Vec<(String, Vec<Sweep
             None => groups.push((name, vec![point.clone()])),
         }
     }
+    let best = groups.iter().position(|(_, group)| group.iter().any(|p| Some(p) == best_point(sweep)));
+    if let Some(best) = best {
+        groups[..=best].rotate_right(1);
+    }
     groups
+}
+
+/// The point with the highest rate, which the sentence of the sweep names.
+fn best_point(sweep: &SweepAnswer) -> Option<&SweepPoint> {
+    let sound = |p: &&SweepPoint| p.spoilt_by.is_empty();
+    let all = || sweep.points.iter();
+    let by_rate = |a: &&SweepPoint, b: &&SweepPoint| a.iops.total_cmp(&b.iops);
+    all().filter(sound).max_by(by_rate).or_else(|| all().max_by(by_rate))
 }
 
 fn title(sweep: &SweepAnswer, p: &SweepPoint) -> String {
     let at = p.place(&sweep.axes);
     let spoilt =
         if p.spoilt_by.is_empty() { String::new() } else { format!(" ({})", p.spoilt_by.join(", ")) };
-    format!("{at}: {} IOPS, mean {}{spoilt}", significant(p.iops), latency(p.mean_ns))
+    let dead = p.dead_time.as_ref().map_or(String::new(), |dead| {
+        format!(" ({} for {} % of the time)", dead.finding, significant(100.0 * dead.share))
+    });
+    format!("{at}: {} IOPS, mean {}{spoilt}{dead}", significant(p.iops), latency(p.mean_ns))
 }
 
 fn of_sweep(record: &Record, sweep: &SweepAnswer) -> Vec<SvgChart> {
@@ -190,7 +206,7 @@ fn latency_against_rate(record: &Record, sweep: &SweepAnswer) -> SvgChart {
 
 /// The words about series that are not drawn.
 fn left_out(groups: usize) -> String {
-    if groups > 4 { format!(" The first 4 of {groups} are drawn.") } else { String::new() }
+    if groups > 4 { format!(" The best and 3 more of {groups} are drawn.") } else { String::new() }
 }
 
 fn chart(

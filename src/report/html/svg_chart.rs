@@ -146,12 +146,16 @@ impl ChartScale {
 
     /// Round values with their texts.
     pub fn ticks(&self, text: impl Fn(f64) -> String) -> Vec<ChartTick> {
+        let decades = |steps: &[f64]| -> Vec<f64> {
+            let (first, last) = (self.low.log10().floor() as i32, self.high.log10().ceil() as i32);
+            (first..=last).flat_map(|e| steps.iter().map(move |m| m * 10f64.powi(e))).collect()
+        };
         let values: Vec<f64> = match self.logarithmic {
-            true => {
-                let first = self.low.log10().floor() as i32;
-                let last = self.high.log10().ceil() as i32;
-                (first..=last).flat_map(|e| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(e))).collect()
+            // A short axis would have one figure or none.
+            true if self.high < 5.0 * self.low => {
+                decades(&[1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])
             }
+            true => decades(&[1.0, 2.0, 5.0]),
             false => {
                 let rough = (self.high - self.low) / 5.0;
                 let ten = 10f64.powf(rough.log10().floor());
@@ -250,6 +254,9 @@ mod tests {
 
     #[test]
     fn scales_hold_their_values_and_their_figures() {
+        let level = ChartScale::upwards([20_000.0].into_iter(), true).ticks(rate);
+        let texts: Vec<&str> = level.iter().map(|tick| tick.text.as_str()).collect();
+        assert_eq!(texts, ["15k", "20k", "25k", "30k"], "a line that is level has an axis too");
         let x = ChartScale::across([1.0, 256.0].into_iter(), true);
         assert!(x.at(1.0) > LEFT && x.at(256.0) < RIGHT && x.at(16.0) > x.at(8.0));
         assert_eq!((x.at(0.0), x.at(1e9)), (LEFT, RIGHT));
