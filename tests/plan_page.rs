@@ -71,7 +71,9 @@ fn page() -> String {
         }
         let _ = writeln!(text, "| `{dashes}{}` | {default} | `{}` | {about} |", key.name(), key.example);
     }
-    text.push_str("\n## Keys of `simulate`\n\n| key | meaning |\n|---|---|\n");
+    text.push_str(
+        "\n## Keys of `simulate`\n\nAll jobs on a target share one simulated device. Its credits and touched blocks last from step to step; stalls and changes of the speed begin anew\nwith each step. Steps that run together have a device each.\n\n| key | meaning |\n|---|---|\n",
+    );
     let schema = schemars::schema_for!(Simulated);
     for (name, property) in schema.get("properties").and_then(|p| p.as_object()).expect("a table") {
         let about = property["description"].as_str().expect("a description");
