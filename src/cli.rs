@@ -8,7 +8,7 @@ pub use course_args::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
 pub use fit_args::{FitArgs, FitsArgs};
 pub use stored_args::{MergeArgs, ReportArgs, ShowArgs, VerdictCommand};
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -214,7 +214,7 @@ pub struct PlanArgs {
 }
 
 /// The test file that is made in a folder.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub struct TestFileArgs {
     /// Size of a test file made in a folder [default: from free space and memory]
     #[arg(long, value_name = "SIZE", help_heading = "Test file")]
@@ -231,7 +231,7 @@ pub struct TestFileArgs {
 }
 
 /// The files and devices that a command that measures may overwrite.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub struct ConsentArgs {
     /// Existing files that are named may be overwritten; with `=shared` also those that others have open, or that have other names
     #[arg(long, value_name = "shared", num_args = 0..=1, require_equals = true, default_missing_value = "alone",
@@ -271,7 +271,7 @@ pub enum TuneMode {
 }
 
 /// How a command that measures uses its targets.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Default)]
 pub struct TargetUseArgs {
     /// The files that may be overwritten
     #[command(flatten)]
@@ -342,7 +342,7 @@ pub struct FleetArgs {
 }
 
 /// Where results go.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct OutputArgs {
     /// Write the Record here; - for standard output [default: a new volproof-TIME.json]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
@@ -376,8 +376,21 @@ pub struct OutputArgs {
     pub details: bool,
 }
 
+impl OutputArgs {
+    /// The folders in which this run, and an earlier one of the same words, leaves its Record.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let records = self.records.clone().unwrap_or(PathBuf::from("."));
+        let here =
+            |folder: &Path| if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.into() };
+        let named = self.json.as_deref().filter(|json| *json != Path::new("-")).and_then(Path::parent);
+        let mut folders: Vec<PathBuf> = named.map(here).into_iter().chain([records]).collect();
+        folders.dedup();
+        folders
+    }
+}
+
 /// Forms of a result for other programs and for tickets.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct SheetArgs {
     /// Write JUnit XML here, each promise as a test case; - for standard output
     #[arg(long, value_name = "FILE", help_heading = "Output")]

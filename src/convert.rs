@@ -11,6 +11,7 @@ use crate::fio::job_conditions::seems_time_based;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
 use crate::fio::plan::{PathKind, convert};
+use crate::fio::point_files::point_files;
 use crate::fio::read_report::reports;
 use crate::fio::write_jobs::{self, JobTarget};
 use crate::fio::{argv, command, json_write, of_record, paste, terse, text_write};
@@ -43,6 +44,8 @@ pub enum Form {
     Jobfile,
     /// A plan file for `volproof run --plan`.
     Plan,
+    /// Each point of a sweep as fio's JSON, in the folder of -o: what fio-plot draws.
+    FioPlot,
 }
 
 /// Which file, and what it becomes.
@@ -109,6 +112,19 @@ pub fn answer(args: &ConvertArgs) -> anyhow::Result<Converted> {
     of_bytes(bytes, args)
 }
 
+/// The files of a sweep's points for fio-plot, by their paths below its folder.
+///
+/// # Errors
+/// When the file cannot be read, or is no Record of a sweep.
+pub fn points(file: &Path) -> anyhow::Result<Vec<(PathBuf, Converted)>> {
+    let bytes = input::read(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let record = result_file::one(&bytes, file)?;
+    let files = point_files(&record).map_err(anyhow::Error::msg);
+    let files = files.with_context(|| format!("{} cannot be converted", file.display()))?;
+    let form = |(path, output)| (path, Converted::Reports(vec![output], Form::Json));
+    Ok(files.into_iter().map(form).collect())
+}
+
 /// The content of a file in its new form.
 ///
 /// # Errors
@@ -173,6 +189,7 @@ fn become_form(source: ConvertSource, to: Form) -> anyhow::Result<Converted> {
         bail!("it was made from a report, and holds less than that did: convert the report itself")
     }
     let text = match (to, source) {
+        (Form::FioPlot, _) => bail!("fio-plot reads a folder: name one with -o FOLDER"),
         (_, ConvertSource::Foreign(tool)) => {
             bail!("a report of {tool} says too little for that: it becomes a record or csv")
         }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::{OutputArgs, TargetUseArgs};
+use super::{OutputArgs, TargetUseArgs, TuneMode};
 use crate::course::slo_options::SloOptions;
-use crate::course::suite_options::SharedOptions;
+use crate::course::suite_options::{SharedOptions, TouchOptions};
 use crate::course::suites;
 use crate::course::sweep_options::SweepOptions;
 use crate::promise_options::PromiseOptions;
@@ -44,6 +44,8 @@ pub struct SloArgs {
 
 /// A suite and where its results go.
 #[derive(clap::Args, Debug)]
+// It prepares its targets itself, and refuses the option with that reason.
+#[command(mut_arg("precondition", |arg| arg.hide(true)))]
 pub struct SuiteArgs {
     /// The suite; `volproof presets` lists them
     #[arg(value_name = "SUITE", hide_possible_values = true, value_parser = Suggested(suites::names))]
@@ -70,10 +72,30 @@ pub struct ColdArgs {
     pub targets: Vec<PathBuf>,
     /// Options of the load
     #[command(flatten)]
-    pub load: SharedOptions,
-    /// How it is done
+    pub load: TouchOptions,
+    /// Print the plan, and do nothing
+    #[arg(long, help_heading = "Course")]
+    pub dry_run: bool,
+    /// Set the kernel's knobs for the devices, and put them back [default: on for block devices when root]
+    #[arg(long, value_name = "on|off", hide_possible_values = true, help_heading = "Tuning")]
+    pub tune: Option<TuneMode>,
+    /// Where results go
     #[command(flatten)]
-    pub how: CourseArgs,
+    pub output: OutputArgs,
+}
+
+impl ColdArgs {
+    /// The same as a course: nothing is written, shortened or judged against a promise.
+    pub fn how(&self) -> CourseArgs {
+        CourseArgs {
+            budget: None,
+            resume: None,
+            dry_run: self.dry_run,
+            using: TargetUseArgs { tune: self.tune, ..TargetUseArgs::default() },
+            claim: PromiseOptions::default(),
+            output: self.output.clone(),
+        }
+    }
 }
 
 /// Options that every course has.

@@ -7,8 +7,8 @@ use clap::{ArgMatches, Command};
 use crate::plan::{Step, StepOptions};
 use crate::unit::Nanos;
 
-/// Fields of the step that the suite sets itself.
-const FIELDS: [&str; 15] = [
+/// Fields of the step that every suite sets itself.
+const OF_SUITE: [&str; 15] = [
     "rw",
     "rwmix",
     "bs",
@@ -25,6 +25,8 @@ const FIELDS: [&str; 15] = [
     "ramp",
     "buffered",
 ];
+/// Fields that have no meaning for a look at the first touch, which reads a number of blocks.
+const OF_WRITES: [&str; 3] = ["runtime", "sync", "compressible"];
 /// Measured time and ramp of a point, where the suite has no time of its own and none is given.
 const TIME: (Nanos, Nanos) = (Nanos::seconds(15), Nanos::seconds(2));
 
@@ -52,10 +54,21 @@ pub fn as_suite(mut words: Vec<OsString>) -> Vec<OsString> {
 }
 
 /// Options of the load that the steps of a suite share.
-#[derive(Clone, Debug, Default)]
-pub struct SharedOptions(StepOptions);
+pub type SharedOptions = SuiteOptions<false>;
+/// Options of the load of `cold`.
+pub type TouchOptions = SuiteOptions<true>;
 
-impl SharedOptions {
+/// Options of the load that a suite leaves open; those of a look at the first `TOUCH` are fewer.
+#[derive(Clone, Debug, Default)]
+pub struct SuiteOptions<const TOUCH: bool>(StepOptions);
+
+impl<const TOUCH: bool> SuiteOptions<TOUCH> {
+    /// The fields of a step that are not options.
+    fn fixed() -> Vec<&'static str> {
+        let more = if TOUCH { &OF_WRITES[..] } else { &[] };
+        OF_SUITE.iter().chain(more).copied().collect()
+    }
+
     /// The step that all steps of the suite follow from, and whether its length was given.
     pub fn base(&self) -> (Step, bool) {
         let mut base = Step { name: "suite".into(), runtime: TIME.0, ramp: TIME.1, ..Step::default() };
@@ -64,25 +77,29 @@ impl SharedOptions {
     }
 }
 
-impl clap::Args for SharedOptions {
+impl<const TOUCH: bool> clap::Args for SuiteOptions<TOUCH> {
     fn augment_args(command: Command) -> Command {
-        StepOptions::arguments_but(command, &FIELDS).mut_arg("runtime", |arg| {
+        let command = StepOptions::arguments_but(command, &Self::fixed());
+        if TOUCH {
+            return command;
+        }
+        command.mut_arg("runtime", |arg| {
             arg.help("Measured time of each timed step, in place of the time of the suite")
         })
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        SharedOptions::augment_args(command)
+        Self::augment_args(command)
     }
 }
 
-impl clap::FromArgMatches for SharedOptions {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<SharedOptions, clap::Error> {
-        Ok(SharedOptions(StepOptions::of_matches_but(matches, &FIELDS)))
+impl<const TOUCH: bool> clap::FromArgMatches for SuiteOptions<TOUCH> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(SuiteOptions(StepOptions::of_matches_but(matches, &Self::fixed())))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        *self = SharedOptions::from_arg_matches(matches)?;
+        *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
 }

@@ -25,6 +25,7 @@ pub mod output;
 pub mod paste;
 pub mod percentile_list;
 pub mod plan;
+pub mod point_files;
 pub mod possible;
 pub mod read_report;
 mod runs;

@@ -10,13 +10,12 @@ use super::targets::Surveyed;
 use super::{Failure, million, plans, preconditioning, targets};
 use crate::catalogue::volume_promise::VolumePromise;
 use crate::cli::{ColdArgs, CourseArgs, SloArgs, SuiteArgs, SweepArgs};
-use crate::course::suite_options::SharedOptions;
 use crate::course::suites::SuiteRange;
 use crate::course::{self, Course, suites};
 use crate::device::Root;
 use crate::exit::Exit;
 use crate::output::FileIdentity;
-use crate::plan::{Plan, Question, ReferenceLatency};
+use crate::plan::{Plan, Question, ReferenceLatency, Step};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{CourseAnswer, Record, SuitePoint};
 use crate::report::{course_text, layout};
@@ -69,7 +68,7 @@ pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
     if args.how.using.file.precondition.is_some() {
         return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
     }
-    of_name(&args.name, &args.targets, &args.load, args.reference.as_deref(), &args.how)
+    of_name(&args.name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
 }
 
 /// `cold`.
@@ -83,27 +82,25 @@ pub fn cold(args: &ColdArgs) -> Result<Exit, Failure> {
             folder.display()
         )));
     }
-    if args.how.using.file.precondition.is_some() {
-        return Err(Failure::input("preconditioning would load the volume first: leave --precondition out"));
-    }
-    of_name(suites::COLD, &args.targets, &args.load, None, &args.how)
+    let (step, _) = args.load.base();
+    of_name(suites::COLD, &args.targets, (step, false), None, &args.how())
 }
 
-/// A suite over the range of its targets.
+/// A suite over the range of its targets. Its steps follow from `step`, whose length was given or not.
 fn of_name(
     name: &str,
     targets: &[PathBuf],
-    load: &SharedOptions,
+    (step, given): (Step, bool),
     compared: Option<&Path>,
     how: &CourseArgs,
 ) -> Result<Exit, Failure> {
-    let (step, given) = load.base();
     let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
     let base = Plan { name: name.into(), ..plans::of_targets(targets, &how.using) };
     // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
     let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
     let smallest_amounts = of(smallest)?;
-    let steps = smallest_amounts.possible();
+    // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
+    let steps = smallest_amounts.possible().into_iter().map(|s| Step { size: step.size, ..s }).collect();
     let question = Some(Question::Suite(smallest_amounts));
     let surveyed = targets::survey(
         &Root::system(),
@@ -158,10 +155,10 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     if let Some(problem) = plan.problem() {
         return Err(Failure::input(problem));
     }
-    let records = how.output.records.as_deref().unwrap_or(Path::new("."));
     // An interrupted run goes on with the preconditioning that it began with.
-    let records = how.resume.is_none().then_some(records);
-    let plan = preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), records)?;
+    let folders = if how.resume.is_some() { Vec::new() } else { how.output.folders() };
+    let plan =
+        preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), &folders)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     let inputs =

@@ -76,8 +76,7 @@ pub fn fit(args: &FitArgs) -> Result<Exit, Failure> {
         return Err(Failure::input(problem));
     }
     let options = Options { asked: Some(asked), ..plans::options(&args.using) };
-    let records = args.output.records.as_deref().unwrap_or(Path::new("."));
-    let plan = preconditioning::add(plan, args.using.file.precondition, &options, Some(records))?;
+    let plan = preconditioning::add(plan, args.using.file.precondition, &options, &args.output.folders())?;
     let inputs =
         args.catalog.iter().map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
     let measurement = Measurement {

@@ -12,7 +12,7 @@ use crate::crosscheck;
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::exit::Exit;
-use crate::output::FileIdentity;
+use crate::output::{FileIdentity, screen};
 use crate::plan::Plan;
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{Claimed, Record};
@@ -113,6 +113,9 @@ impl Measurement<'_> {
         }
         if !job.is_simulated() {
             results.ui().say(&job.announcement());
+        }
+        if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
+            screen::say(&format!("volproof: {words}\n"));
         }
         let interrupts = signals()?;
         let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);

@@ -35,7 +35,7 @@ use clap::CommandFactory;
 
 use crate::check;
 use crate::cli::{Cli, CliCommand, MergeArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
-use crate::convert;
+use crate::convert::{self, ConvertArgs, Form};
 use crate::device::Root;
 use crate::engine::Headrooms;
 use crate::exit::Exit;
@@ -162,6 +162,11 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             };
             Ok(exit)
         }
+        CliCommand::Convert(ConvertArgs { to: Form::FioPlot, output: Some(folder), file })
+            if folder != Path::new("-") =>
+        {
+            point_files(&file, &folder)
+        }
         CliCommand::Convert(args) => {
             let path = args.output.as_deref().unwrap_or(Path::new("-"));
             let mut output = beside_input("-o", path, &args.file)?;
@@ -266,6 +271,18 @@ fn deliver(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failur
     let second = output.save_elsewhere(content).map(|path| format!("; it is in {} instead", path.display()));
     let message = format!("{} could not be saved: {e}{}", output.shown(), second.unwrap_or_default());
     Err(Failure::new(Exit::Failed, message))
+}
+
+/// Writes the points of a sweep into a folder, a file for each.
+fn point_files(file: &Path, folder: &Path) -> Result<Exit, Failure> {
+    for (name, converted) in convert::points(file).map_err(|e| Failure::input(chain(&e)))? {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        std::fs::create_dir_all(parent)
+            .map_err(|e| Failure::input(format!("cannot make the folder {}: {e}", parent.display())))?;
+        deliver(&mut beside_input("-o", &path, file)?, &|out| converted.write(out))?;
+    }
+    Ok(Exit::Done)
 }
 
 /// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code.
@@ -401,8 +418,7 @@ fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
             "--cross-check runs every step twice: precondition the targets in a run before it",
         ));
     }
-    let records = args.output.records.as_deref().unwrap_or(Path::new("."));
-    let plan = preconditioning::add(plan, args.what.file.precondition, &options, Some(records))?;
+    let plan = preconditioning::add(plan, args.what.file.precondition, &options, &args.output.folders())?;
     let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
     let inputs =
         args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));

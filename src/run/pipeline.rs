@@ -197,6 +197,11 @@ impl CheckedRun {
         format!("{}: {what}, {takes}{filling}{precondition}", self.plan.name)
     }
 
+    /// That an earlier run took the place of the preconditioning that was asked for.
+    pub fn skipped_preconditioning(&self) -> Option<String> {
+        preconditioning::skipped(&self.plan)
+    }
+
     /// The same work held against a promise.
     pub fn promised(self, claimed: Option<Claimed>) -> CheckedRun {
         CheckedRun { claimed, ..self }

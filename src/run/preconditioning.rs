@@ -1,6 +1,6 @@
 //! `--precondition`: which method a target needs, whether an earlier run has just done it, and its steps at the start of the plan.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use super::Failure;
@@ -59,8 +59,8 @@ fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
     }
 }
 
-/// Puts the steps of preconditioning at the start of a plan whose steps are known. `records` is the folder in which an earlier run may
-/// have left its Record; none where no earlier run counts.
+/// Puts the steps of preconditioning at the start of a plan whose steps are known. `folders` are those in which an earlier run may have
+/// left its Record; none where no earlier run counts.
 ///
 /// # Errors
 /// Of input.
@@ -68,7 +68,7 @@ pub fn add(
     plan: Plan,
     choice: Option<PreconditionChoice>,
     options: &Options,
-    records: Option<&Path>,
+    folders: &[PathBuf],
 ) -> Result<Plan, Failure> {
     let Some(choice) = choice else { return Ok(plan) };
     let root = Root::system();
@@ -103,9 +103,7 @@ pub fn add(
         ..Step::default()
     };
     let mut steps = precondition_steps::steps(method, &base, &targets);
-    if let Some(done) =
-        records.filter(|_| !steps.is_empty()).and_then(|folder| earlier(folder, &surveyed, &steps))
-    {
+    if let Some(done) = (!steps.is_empty()).then(|| earlier(folders, &surveyed, &steps)).flatten() {
         (steps, why) = (Vec::new(), done);
     }
     let precondition = Some(Precondition { method, steps: steps.len(), why });
@@ -114,9 +112,10 @@ pub fn add(
     plan.problem().map_or(Ok(plan), |problem| Err(Failure::input(problem)))
 }
 
-/// A run of the last hour that did the same to the same targets, in words.
-fn earlier(folder: &Path, surveyed: &[Surveyed], steps: &[Step]) -> Option<String> {
+/// A run that began within the last hour and did the same to the same targets, in words.
+fn earlier(folders: &[PathBuf], surveyed: &[Surveyed], steps: &[Step]) -> Option<String> {
     let now = SystemTime::now();
+    // A Record that was not written within the hour holds no run of the hour; a copy of an older one may look new.
     let recent = |entry: std::fs::DirEntry| {
         let path = entry.path();
         let meta = entry.metadata().ok()?;
@@ -124,8 +123,10 @@ fn earlier(folder: &Path, surveyed: &[Surveyed], steps: &[Step]) -> Option<Strin
         let fresh = now.duration_since(written).is_ok_and(|age| age < HOLDS) && meta.len() <= LARGEST;
         (meta.is_file() && fresh && path.extension()? == "json").then_some((written, path))
     };
-    let mut found: Vec<_> = std::fs::read_dir(folder).ok()?.flatten().filter_map(recent).collect();
+    let all = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut found: Vec<_> = all.filter_map(recent).collect();
     found.sort();
+    found.dedup();
     found.into_iter().rev().take(MOST).find_map(|(_, path)| {
         let record = Record::load(&path).ok()?;
         let did = &record.plan.steps[..record.plan.precondition_steps()];
@@ -146,10 +147,19 @@ fn earlier(folder: &Path, surveyed: &[Surveyed], steps: &[Step]) -> Option<Strin
             && surveyed.iter().all(same)
             && loads(did) == loads(steps)
             && did.iter().all(whole);
-        let began = record.started.as_ref().cloned().unwrap_or_default();
-        let done = done && surveyed.iter().all(|t| holds_data(t, steps[0].offset, range_of(steps, t.size)));
+        let began = record.started.as_ref()?.clone();
+        let done = done
+            && within_the_hour(&began)
+            && surveyed.iter().all(|t| holds_data(t, steps[0].offset, range_of(steps, t.size)));
         done.then(|| format!("done within the last hour by the run of {began} ({})", path.display()))
     })
+}
+
+/// Whether a time lies within the hour before now. A run that seems to begin later is none of this machine's clock.
+fn within_the_hour(began: &str) -> bool {
+    let age = |at: jiff::Timestamp| jiff::Timestamp::now().duration_since(at);
+    let holds = jiff::SignedDuration::from_secs(HOLDS.as_secs() as i64);
+    began.parse().is_ok_and(|at| (jiff::SignedDuration::ZERO..holds).contains(&age(at)))
 }
 
 /// The length of the range that steps write.
@@ -171,6 +181,13 @@ fn holds_data(target: &Surveyed, offset: Bytes, range: Bytes) -> bool {
     })
 }
 
+/// That an earlier run took the place of the preconditioning that was asked for, in words: also a quiet run says so.
+pub fn skipped(plan: &Plan) -> Option<String> {
+    let by_earlier = |p: &&Precondition| p.steps == 0 && p.method != PreconditionMethod::None;
+    plan.precondition.as_ref().filter(by_earlier)?;
+    words(plan)
+}
+
 /// The preconditioning of a plan in words, with bytes and time; none where the plan has none.
 pub fn words(plan: &Plan) -> Option<String> {
     let precondition = plan.precondition.as_ref()?;
@@ -181,4 +198,19 @@ pub fn words(plan: &Plan) -> Option<String> {
     let bytes = plan.precondition_bytes();
     let time = crate::report::plan_text::fill_time(bytes);
     Some(format!("preconditioning ({method}, {why}) first writes {bytes}, {} at 100 MiB/s", time.clock()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_counts_for_an_hour_from_its_own_start() {
+        let ago = |minutes: i64| {
+            let at = jiff::Timestamp::now() - jiff::SignedDuration::from_mins(minutes);
+            within_the_hour(&crate::unit::utc(at))
+        };
+        assert!(ago(1) && ago(59) && !ago(61) && !ago(-5));
+        assert!(!within_the_hour("yesterday"));
+    }
 }

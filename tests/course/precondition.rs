@@ -94,6 +94,47 @@ fn a_second_run_within_the_hour_knows_it() {
 }
 
 #[test]
+fn the_record_of_the_earlier_run_is_sought_where_this_run_puts_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir(dir.path().join("records")).unwrap();
+    std::fs::write(dir.path().join("data"), vec![1; 4 << 20]).unwrap();
+    let run = ["run", "data", "--rw", "randread", "--runtime", "1s", "--overwrite", "--precondition", "fill"];
+    let again = |more: &[&str]| {
+        let (code, out, err) = volproof(dir.path(), &[&run[..], more].concat());
+        assert_eq!(code, Some(0), "{out}\n{err}");
+        err
+    };
+    again(&["--json", "records/a.json"]);
+    let said = again(&["--json", "records/b.json", "--quiet"]);
+    assert!(
+        said.contains("nothing is written for preconditioning (fill): done within the last hour"),
+        "{said}"
+    );
+    let said = again(&["--json", "elsewhere.json", "--records", "records"]);
+    assert!(said.contains("done within the last hour"), "{said}");
+    assert!(again(&["--json", "c.json"]).contains("first writes 4 MiB"), "another folder is not searched");
+}
+
+#[test]
+fn help_names_only_options_that_are_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let help = |command: &str| volproof(dir.path(), &[command, "--help"]).1;
+    let (cold, suite) = (help("cold"), help("suite"));
+    for option in
+        ["--destroy", "--overwrite", "--precondition", "--promise", "--file-size", "--sync", "--resume"]
+    {
+        assert!(!cold.contains(option), "{option}: {cold}");
+        let (code, _, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", option, "1"]);
+        assert!(code == Some(2) && err.contains(option), "{err}");
+    }
+    assert!(cold.contains("--simulate") && cold.contains("--json") && cold.contains("--tune"), "{cold}");
+    assert!(!suite.contains("--precondition") && suite.contains("--destroy"), "{suite}");
+    let (code, _, err) =
+        volproof(dir.path(), &["suite", "snia-lat", "--simulate", "latency=1ms", "--precondition", "fill"]);
+    assert!(code == Some(2) && err.contains("a suite prepares its targets itself"), "{err}");
+}
+
+#[test]
 fn cold_reads_a_thousand_blocks_twice() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json"]);

@@ -1,5 +1,7 @@
 //! Suites as a user types and reads them.
 
+use volproof::record::{Record, State};
+
 use crate::typed::{undated, volproof};
 
 const DEVICE: &str = "latency=300us,jitter=100us,iops-cap=200,bytes-cap=64MB";
@@ -33,6 +35,32 @@ fn a_suite_of_rounds_prints_its_answer_and_show_prints_it_again() {
 }
 
 #[test]
+fn an_interrupted_suite_goes_on_where_it_stood() {
+    let dir = tempfile::tempdir().unwrap();
+    let suite = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m"];
+    let run = |more: &[&str]| volproof(dir.path(), &[&suite[..], more].concat());
+    let (code, whole, err) = run(&["--json", "whole.json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let mut part = Record::load(&dir.path().join("whole.json")).unwrap();
+    let all = part.steps.len();
+    part.steps.truncate(all / 2);
+    part.state = State::Interrupted;
+    std::fs::write(dir.path().join("part.json"), serde_json::to_vec(&part).unwrap()).unwrap();
+    let (code, resumed, err) = run(&["--resume", "part.json", "--json", "resumed.json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let answer = |out: &str| undated(out.split_once("\n\n").unwrap().1);
+    let checks =
+        |out: &str| answer(out).lines().take_while(|line| !line.starts_with("plan ")).collect::<String>();
+    assert_eq!(checks(&resumed), checks(&whole));
+    let resumed = Record::load(&dir.path().join("resumed.json")).unwrap();
+    assert_eq!((resumed.steps.len(), resumed.resumed_after.len()), (all, 1));
+    // Another range is another suite.
+    let other = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "32m"];
+    let (code, _, err) = volproof(dir.path(), &[&other[..], &["--resume", "part.json"]].concat());
+    assert!(code == Some(2) && err.contains("was"), "{err}");
+}
+
+#[test]
 fn a_procedure_is_held_against_the_promise() {
     let dir = tempfile::tempdir().unwrap();
     let run = |device: &str| {
@@ -46,6 +74,16 @@ fn a_procedure_is_held_against_the_promise() {
     assert_eq!(code, Some(1), "{out}\n{err}");
     assert!(out.contains("FAIL") && out.contains("200 of 6,300 IOPS"), "{out}");
     assert!(out.contains("Benchmark Persistent Disk performance"), "{out}");
+}
+
+#[test]
+fn every_procedure_fits_a_small_target() {
+    let dir = tempfile::tempdir().unwrap();
+    for provider in ["alibaba", "aws", "gcp", "azure", "oci"] {
+        let suite = ["suite", &format!("provider:{provider}"), ".", "--file-size", "64m", "--dry-run"];
+        let (code, out, err) = volproof(dir.path(), &suite);
+        assert!(code == Some(0) && out.contains("time     "), "{provider}: {out}\n{err}");
+    }
 }
 
 #[test]

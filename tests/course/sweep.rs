@@ -51,7 +51,8 @@ fn the_knee_and_the_most_of_a_capped_device_over_many_seeds() {
 
 #[test]
 fn both_limits_of_a_device_are_within_one_percent() {
-    for (seed, cap, megabytes) in [(1, 600.0, 40.0), (2, 900.0, 20.0), (3, 400.0, 50.0)] {
+    let limits = [(600.0, 40.0), (900.0, 20.0), (400.0, 50.0), (250.0, 12.0), (750.0, 33.0), (500.0, 8.0)];
+    for (seed, (cap, megabytes)) in (1u64..).zip(limits) {
         let device = format!("latency=2ms,jitter=1ms,iops-cap={cap},bytes-cap={}", megabytes * 1e6);
         let ranges = [(AxisOption::Bs, "4k..1M"), (AxisOption::Iodepth, "1..64")];
         let record = ask(Question::Sweep(sweep(&device, &ranges, 1, seed)), seed);

@@ -48,10 +48,51 @@ fn dead_time_within_points_is_told() {
         volproof(dir.path(), &[&sweep[..], &["--csv", "r.csv", "--json", "r.json"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("; the volume delivered nothing or little for up to 45 % of the time."), "{out}");
+    assert!(
+        words.contains("; the volume delivered nothing or little for up to 45.0 % of the time."),
+        "{out}"
+    );
     assert!(words.contains("points marked ~ (3 of 3)") && out.contains("\n~ depth 4"), "{out}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(csv.contains(",dead_share,spoilt_by\n") && csv.contains(",0.450,\n"), "{csv}");
+}
+
+#[test]
+fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let sweep =
+        ["sweep", "--simulate", "latency=2ms,iops-cap=1000", "--iodepth", "1..2", "--numjobs", "1..2"];
+    let more = ["--bs", "4k,16k", "--runtime", "10s", "--repeats", "2", "--json", "r.json", "-q"];
+    let (code, out, err) = volproof(dir.path(), &[&sweep[..], &more].concat());
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let plot = ["convert", "r.json", "--to", "fio-plot"];
+    let (code, out, err) = volproof(dir.path(), &[&plot[..], &["-o", "points"]].concat());
+    assert_eq!((code, out.as_str()), (Some(0), ""), "{err}");
+    let mut found = Vec::new();
+    for (folder, block) in [("4KiB", "4k"), ("16KiB", "16k")] {
+        for file in std::fs::read_dir(dir.path().join("points").join(folder)).unwrap().flatten() {
+            let report: serde_json::Value =
+                serde_json::from_slice(&std::fs::read(file.path()).unwrap()).unwrap();
+            let [job] = report["jobs"].as_array().unwrap().as_slice() else { panic!("one job: {report}") };
+            let options =
+                ["rw", "iodepth", "numjobs"].map(|o| job["job options"][o].as_str().unwrap().to_string());
+            assert_eq!(file.file_name().to_str().unwrap(), options.join("-") + ".json");
+            assert_eq!(job["job options"]["bs"], block, "{report}");
+            assert!(
+                job["read"]["iops"].as_f64().unwrap() > 400.0 && report["fio version"].is_string(),
+                "{report}"
+            );
+            found.push(options[1..].join("-"));
+        }
+    }
+    found.sort();
+    assert_eq!(found, ["1-1", "1-1", "1-2", "1-2", "2-1", "2-1", "2-2", "2-2"]);
+    let (code, _, err) = volproof(dir.path(), &plot);
+    assert!(code == Some(2) && err.contains("name one with -o FOLDER"), "{err}");
+    let cold = ["cold", "--simulate", "latency=1ms", "-q", "--json", "c.json"];
+    volproof(dir.path(), &cold);
+    let (code, _, err) = volproof(dir.path(), &["convert", "c.json", "--to", "fio-plot", "-o", "points"]);
+    assert!(code == Some(2) && err.contains("only a sweep has points"), "{err}");
 }
 
 #[test]

@@ -594,7 +594,7 @@ fn writing_through_a_read_clearance_is_refused() {
 fn an_engine_that_sends_no_discards_is_refused_by_name() {
     let (_dir, path) = file(8192);
     let clearance = clear(&Root::system(), &path, Access::Overwrite { shared: false }, false).unwrap();
-    let targets = [Target { clearance: Some(Arc::new(clearance)), size: Bytes(8192) }];
+    let targets = [Target::new(Some(Arc::new(clearance)), Bytes(8192))];
     for (engine, _) in engines().into_iter().filter(|(engine, _)| *engine != EngineKind::Psync) {
         let step = Step { rw: Pattern::RandTrim, engine, direct: false, ..Step::default() };
         let (step, targets, cpus) = (&step, &targets[..], &[]);
