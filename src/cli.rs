@@ -63,6 +63,13 @@ const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
     volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
     With --promise, the exit code is that of the gravest verdict, see 'volproof --help'.";
 
+const FLEET_EXAMPLES: &str = "Examples:\n  \
+    mpirun -np 4 --map-by node volproof fleet /dev/vdb --preset read-only\n  \
+    srun --ntasks-per-node=1 volproof fleet /dev/vdb --shared --preset read-only\n  \
+    mpirun -np 2 volproof fleet /dev/vdb --shared --destroy d-2ze8xyz \\\n    \
+      --promise alibaba:san_ssd --volume-size 800GiB --json fleet.json\n\n\
+    Without MPI: volproof run --start-at, and volproof merge.";
+
 const MERGE_EXAMPLES: &str = "Examples:\n  \
     volproof run /dev/vdb --preset read-only --start-at 2026-11-21T22:00:00Z --rank 0/2\n  \
     volproof merge rank0.json rank1.json\n  \
@@ -138,6 +145,9 @@ pub enum CliCommand {
     Show(ShowArgs),
     /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
     Report(ReportArgs),
+    /// Run on many machines at the same time, under mpirun or srun, and add up their Records (docs/fleet.md)
+    #[command(after_help = FLEET_EXAMPLES)]
+    Fleet(Box<FleetRunArgs>),
     /// Add up the Records of machines that ran one plan at the same time (`run --start-at`)
     #[command(after_help = MERGE_EXAMPLES)]
     Merge(Box<MergeArgs>),
@@ -330,15 +340,47 @@ pub struct FleetArgs {
     #[arg(long, value_name = "N", help_heading = "Fleet", requires = "start_at", conflicts_with = "rank",
           value_parser = clap::value_parser!(u32).range(1..))]
     pub ranks: Option<u32>,
-    /// The target is one volume that is attached to all machines: each drives a part of it
-    #[arg(long, help_heading = "Fleet", requires = "start_at")]
-    pub shared: bool,
-    /// The same, but each machine drives the whole of it
-    #[arg(long, help_heading = "Fleet", requires = "start_at")]
-    pub overlap: bool,
+    /// Whose volumes they are
+    #[command(flatten)]
+    pub sharing: SharingArgs,
     /// The clock is wrong by no more than this, whatever the kernel says of it; for clocks that PTP keeps
     #[arg(long, value_name = "TIME", help_heading = "Fleet", requires = "start_at")]
     pub clock_error: Option<Nanos>,
+}
+
+/// Whose volumes the machines of a fleet drive.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+pub struct SharingArgs {
+    /// The target is one volume that is attached to all machines: each drives a part of it
+    #[arg(long, help_heading = "Fleet")]
+    pub shared: bool,
+    /// The same, but each machine drives the whole of it
+    #[arg(long, help_heading = "Fleet")]
+    pub overlap: bool,
+}
+
+/// A run on all machines that a launcher of MPI started it on, and where its results go.
+#[derive(clap::Args, Debug)]
+pub struct FleetRunArgs {
+    /// The plan and its targets
+    #[command(flatten)]
+    pub what: PlanArgs,
+    /// Set the kernel's knobs for the devices, and put them back; ab also measures what each knob does
+    /// [default: on for block devices when root]
+    #[arg(long, value_name = "on|off|ab", help_heading = "Tuning", hide_possible_values = true)]
+    pub tune: Option<TuneMode>,
+    /// The promise
+    #[command(flatten)]
+    pub claim: PromiseOptions,
+    /// Whose volumes they are
+    #[command(flatten)]
+    pub sharing: SharingArgs,
+    /// A machine that has not answered for this long is lost, and the run ends on all of them
+    #[arg(long, value_name = "TIME", help_heading = "Fleet", default_value = "15s")]
+    pub answer_within: Nanos,
+    /// Where the results of the fleet go; each machine also keeps its own Record in the folder of --records
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// Where results go.

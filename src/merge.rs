@@ -23,29 +23,52 @@ fn samples(series: &Series) -> usize {
     columns * series.in_flight_ns.len()
 }
 
+/// The Records of a fleet, as they come in.
+#[derive(Default)]
+pub struct Gathering {
+    merge: FleetMerge,
+    values: usize,
+}
+
+impl Gathering {
+    /// Adds the Record of a machine.
+    ///
+    /// # Errors
+    /// When it is no rank of the same run, or the Record of the fleet would be too large.
+    pub fn add(&mut self, record: Record) -> anyhow::Result<()> {
+        if record.report.is_some() {
+            bail!("it is a report of another tool, and no rank of a fleet");
+        }
+        self.values +=
+            record.steps.iter().flat_map(|s| &s.targets).map(|t| samples(&t.series)).sum::<usize>();
+        if self.values > MOST_SAMPLES {
+            bail!(
+                "with it the Record of the fleet would be too large to be read again; merge fewer machines, or run fewer or \
+                 shorter steps"
+            );
+        }
+        Ok(self.merge.add(record)?)
+    }
+
+    /// The Record of the fleet.
+    ///
+    /// # Errors
+    /// When the machines did not measure at the same time.
+    pub fn finish(self) -> anyhow::Result<Record> {
+        Ok(self.merge.finish()?)
+    }
+}
+
 /// The Record of the fleet.
 ///
 /// # Errors
 /// When a file is no Record, or the Records are not of one run.
 pub fn answer(records: &[PathBuf], claim: &PromiseOptions) -> anyhow::Result<Record> {
-    let mut merge = FleetMerge::default();
-    let mut values = 0;
+    let mut gathering = Gathering::default();
     for path in records {
-        let record = result_file::load(path)?;
-        if record.report.is_some() {
-            bail!("{} is a report of another tool, and no rank of a fleet", path.display());
-        }
-        values += record.steps.iter().flat_map(|s| &s.targets).map(|t| samples(&t.series)).sum::<usize>();
-        if values > MOST_SAMPLES {
-            bail!(
-                "{}: with it the Record of the fleet would be too large to be read again; merge fewer machines, or run fewer or \
-                 shorter steps",
-                path.display()
-            );
-        }
-        merge.add(record).with_context(|| path.display().to_string())?;
+        gathering.add(result_file::load(path)?).with_context(|| path.display().to_string())?;
     }
-    let mut record = merge.finish()?;
+    let mut record = gathering.finish()?;
     promise_options::claim(claim, &mut record)?;
     Ok(record)
 }

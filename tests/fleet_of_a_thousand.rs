@@ -50,7 +50,12 @@ fn machine() -> Record {
 
 /// The Record of a machine as that of a rank.
 fn rank(record: &Record, rank: u32) -> Record {
-    let clock = RankClock { basis: ClockBasis::Kernel, offset_ns: 0, error_ns: Some(Nanos::millis(3)) };
+    let clock = RankClock {
+        basis: ClockBasis::Kernel,
+        offset_ns: 0,
+        monotonic_offset_ns: None,
+        error_ns: Some(Nanos::millis(3)),
+    };
     let place = FleetRank { rank, ranks: RANKS, volumes: FleetVolumes::Own, start_unix_ns: 0, clock };
     let mut record = Record { rank: Some(place), ..record.clone() };
     record.plan.seed = part::seed(record.plan.seed, rank);

@@ -21,8 +21,15 @@ pub(super) fn state(fleet: &Fleet) -> State {
     if let Some(text) = missing(fleet) {
         return State::Failed(text);
     }
-    let lost = fleet.machines.iter().find(|m| m.record.state != State::Complete);
-    lost.map_or(State::Complete, |m| State::Failed(format!("{} {}", m.label(), end(&m.record.state))))
+    let lost = lost(fleet);
+    lost.first().map_or(State::Complete, |m| State::Failed(format!("{} {}", m.label(), end(&m.record.state))))
+}
+
+/// The machines that did not end their runs. A failure ends the runs of the others too: then those that failed are meant.
+fn lost(fleet: &Fleet) -> Vec<&FleetMachine> {
+    let all: Vec<_> = fleet.machines.iter().filter(|m| m.record.state != State::Complete).collect();
+    let failed: Vec<_> = all.iter().copied().filter(|m| matches!(m.record.state, State::Failed(_))).collect();
+    if failed.is_empty() { all } else { failed }
 }
 
 fn end(state: &State) -> String {
@@ -82,13 +89,13 @@ fn of_ranks(fleet: &Fleet) -> Vec<Doubt> {
     }
     let with =
         |rule: &dyn Fn(&FleetMachine) -> bool| fleet.machines.iter().filter(|m| rule(m)).collect::<Vec<_>>();
-    let lost = with(&|m| m.record.state != State::Complete);
+    let lost = lost(fleet);
     if let Some(first) = lost.first() {
-        let text = format!(
-            "{} did not end its run: it {}",
-            names(&lost, fleet.machines.len()),
-            end(&first.record.state)
-        );
+        let who = names(&lost, fleet.machines.len());
+        let text = match lost.len() {
+            1 => format!("{who} did not end its run: it {}", end(&first.record.state)),
+            _ => format!("{who} did not end their runs: {} {}", first.label(), end(&first.record.state)),
+        };
         doubts.push(Doubt::new(Severity::Blocker, "rank-lost", text, again));
     }
     let unkept = with(&|m| m.record.rank.as_ref().is_none_or(|r| r.clock.error_ns.is_none()));

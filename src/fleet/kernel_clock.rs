@@ -12,5 +12,10 @@ pub fn read() -> RankClock {
     };
     let synchronised = state >= 0 && state != libc::TIME_ERROR && told.status & libc::STA_UNSYNC == 0;
     let error = u64::try_from(told.maxerror).unwrap_or(0).saturating_mul(1000);
-    RankClock { basis: ClockBasis::Kernel, offset_ns: 0, error_ns: synchronised.then_some(Nanos(error)) }
+    RankClock {
+        basis: ClockBasis::Kernel,
+        offset_ns: 0,
+        monotonic_offset_ns: None,
+        error_ns: synchronised.then_some(Nanos(error)),
+    }
 }

@@ -102,11 +102,14 @@ fn common_plan(plan: &Plan, rank: &FleetRank) -> Plan {
             (step.offset, step.size) = (Bytes(0), None);
         }
     }
+    // Each machine preconditions as its own volume needs, before the common start.
+    plan.steps.drain(..plan.precondition_steps());
+    plan.precondition = None;
     plan
 }
 
 /// A volume by the best name that is the same on every machine: its serial number or world-wide name.
-pub(super) fn volume(record: &Record) -> Option<String> {
+pub fn volume(record: &Record) -> Option<String> {
     let device = record.targets.first()?.facts.device()?;
     let named = device.serial.clone().or_else(|| device.wwid.clone())?;
     Some(match device.partition {
@@ -129,7 +132,8 @@ impl FleetMerge {
         if let Some(first) = self.machines.values().next() {
             self.same_fleet(first, &record, &rank, &common)?;
         }
-        for (i, planned) in record.plan.steps.iter().enumerate() {
+        let measured = record.plan.precondition_steps();
+        for (i, planned) in record.plan.steps.iter().enumerate().skip(measured) {
             let Some(step) = record.steps.iter().find(|s| s.name == planned.name) else { continue };
             let Some(began) = step.first_io_unix_ns else { continue };
             let due = planned_times::first_io(&record.plan, rank.start_unix_ns, i);
@@ -325,7 +329,7 @@ fn whole_plan(machines: &BTreeMap<u32, FleetMachine>, plan: Plan, rank: &FleetRa
     let plans = || machines.values().map(|m| &m.record.plan);
     let mut plan = Plan { targets: plans().next().map(|p| p.targets.clone()).unwrap_or_default(), ..plan };
     for (i, step) in plan.steps.iter_mut().enumerate() {
-        let parts = || plans().filter_map(|p| p.steps.get(i));
+        let parts = || plans().filter_map(|p| p.steps.get(p.precondition_steps() + i));
         if let Some(first) = parts().next() {
             step.targets.clone_from(&first.targets);
         }

@@ -18,10 +18,24 @@ pub fn seed(seed: u64, rank: u32) -> u64 {
 /// Of input: the range cannot be divided among so many ranks.
 pub fn of_rank(mut plan: Plan, rank: &FleetRank, size: Option<Bytes>) -> Result<Plan, String> {
     plan.seed = seed(plan.seed, rank.rank);
-    let Some(size) = size.filter(|_| rank.volumes == FleetVolumes::Parts) else { return Ok(plan) };
-    for step in &mut plan.steps {
-        let (offset, length) = range(step, rank, size)?;
-        (step.offset, step.size) = (offset, Some(length));
+    let Some(size) = size.filter(|_| rank.volumes.is_shared()) else { return Ok(plan) };
+    let precondition = plan.precondition_steps();
+    for (i, step) in plan.steps.iter_mut().enumerate() {
+        // A shared volume is preconditioned once, by all ranks together.
+        if i < precondition || rank.volumes == FleetVolumes::Parts {
+            if i < precondition {
+                // A sequential pass names its range by its amount alone.
+                step.size = step.size.or(step.io_size);
+            }
+            let (offset, length) = range(step, rank, size)?;
+            let whole = step.size.map_or(size.0.saturating_sub(step.offset.0), |s| s.0).max(1);
+            let block = step.largest_block().0.max(1);
+            step.io_size = step.io_size.map(|amount| {
+                let share = u128::from(amount.0) * u128::from(length.0) / u128::from(whole);
+                Bytes((share as u64).next_multiple_of(block))
+            });
+            (step.offset, step.size) = (offset, Some(length));
+        }
     }
     Ok(plan)
 }
@@ -59,7 +73,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn rank(rank: u32, ranks: u32, volumes: FleetVolumes) -> FleetRank {
-        let clock = RankClock { basis: ClockBasis::Kernel, offset_ns: 0, error_ns: None };
+        let clock =
+            RankClock { basis: ClockBasis::Kernel, offset_ns: 0, monotonic_offset_ns: None, error_ns: None };
         FleetRank { rank, ranks, volumes, start_unix_ns: 0, clock }
     }
 

@@ -14,8 +14,9 @@ pub fn problem(plan: &Plan) -> Option<String> {
             "the next step of a sweep or search depends on the machine: give a plan of fixed steps".into(),
         );
     }
-    let staged = plan.stages().into_iter().any(|stage| stage.len() > 1);
-    plan.steps.iter().find_map(|s| {
+    let measured = plan.precondition_steps();
+    let staged = plan.stages().into_iter().any(|stage| stage.start >= measured && stage.len() > 1);
+    plan.steps[measured..].iter().find_map(|s| {
         let why = if s.fio {
             "the installed fio cannot wait for a common start: leave the engine to volproof"
         } else if s.runtime.0 == 0 || s.ends_by_amount() {
@@ -29,10 +30,15 @@ pub fn problem(plan: &Plan) -> Option<String> {
     })
 }
 
-/// When a step of the plan is to send its first I/O, given the start of the first step.
+/// When a step of the plan is to send its first I/O, given the start of the first one that is measured: preconditioning comes before it.
 pub fn first_io(plan: &Plan, start_unix_ns: i64, step: usize) -> i64 {
-    let before =
-        plan.steps.iter().take(step).map(|s| s.ramp.0.saturating_add(s.runtime.0).saturating_add(PAUSE.0));
+    let measured = plan.precondition_steps();
+    let before = plan
+        .steps
+        .iter()
+        .take(step)
+        .skip(measured)
+        .map(|s| s.ramp.0.saturating_add(s.runtime.0).saturating_add(PAUSE.0));
     let before = before.fold(0u64, u64::saturating_add);
     start_unix_ns.saturating_add(i64::try_from(before).unwrap_or(i64::MAX))
 }

@@ -39,7 +39,7 @@ pub enum ClockBasis {
     Kernel,
     /// The user stated the error (`--clock-error`).
     Stated,
-    /// Messages between the ranks, timed on both sides.
+    /// Messages between the ranks before and after the run, of which the one with the least round trip counts.
     Exchange,
 }
 
@@ -51,6 +51,10 @@ pub struct RankClock {
     pub basis: ClockBasis,
     /// The clock is ahead of that of rank 0 by so much, as far as it is known; it is taken off all times.
     pub offset_ns: i64,
+    /// By so much its monotonic clock, which counts from about the machine's boot, is ahead of that of rank 0: the time stamps of kernel logs
+    /// differ so. Absent where the ranks exchanged no messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monotonic_offset_ns: Option<i64>,
     /// The most by which the clock may still be wrong; absent where nothing keeps it synchronised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_ns: Option<Nanos>,

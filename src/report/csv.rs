@@ -4,7 +4,8 @@ use super::text::COLUMNS;
 use crate::plan::{EngineKind, EngineWord};
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
 
-/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point.
+/// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
+/// each machine, whose name stands in the place of the target.
 pub fn csv(record: &Record) -> String {
     if let Some(answer) = &record.answer {
         return super::course_text::csv(answer);
@@ -25,6 +26,13 @@ pub fn csv(record: &Record) -> String {
                         s,
                         target.in_flight_mean,
                     ));
+                }
+            }
+            for machine in record.fleet.iter().flat_map(|fleet| &fleet.machines) {
+                // Its own whole window, which may be longer than the common one.
+                let Some(own) = machine.record.steps.iter().find(|s| s.name == step.name) else { continue };
+                if let Some((_, s)) = own.figures().find(|(own, _)| *own == word) {
+                    out.push_str(&csv_row(own, word, &machine.label(), s, own.in_flight_mean));
                 }
             }
         }

@@ -106,7 +106,10 @@ impl<'a> MachineRow<'a> {
         let Some(clock) = self.machine.record.rank.as_ref().map(|r| r.clock) else { return String::new() };
         let error = clock.error_ns.map_or("not synchronised".into(), |e| format!("within {}", compact(e)));
         match clock.basis {
-            ClockBasis::Exchange => format!("{} ns, {error}", clock.offset_ns),
+            ClockBasis::Exchange => {
+                let sign = if clock.offset_ns < 0 { "-" } else { "" };
+                format!("{sign}{}, {error}", compact(Nanos(clock.offset_ns.unsigned_abs())))
+            }
             ClockBasis::Kernel => error,
             ClockBasis::Stated => format!("{error} (stated)"),
         }

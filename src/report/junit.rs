@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::headline::{Headline, judged};
 use super::verdict_text::asks;
 use crate::output::screen::visible;
-use crate::record::{Claim, Outcome, Record, State};
+use crate::record::{Claim, Fleet, FleetStep, Outcome, Record, State};
 use crate::unit::significant;
 use crate::verdict::figure;
 
@@ -109,19 +109,46 @@ fn cases(record: &Record) -> Vec<TestCase> {
             said: format!("{} IOPS", significant(s.iops())),
         })),
     }
-    let ended = match &record.state {
-        State::Complete => None,
-        State::Failed(why) => Some(why.clone()),
-        State::Interrupted => Some("interrupted".into()),
-        State::Running => Some("cut off: later steps are missing".into()),
-    };
-    cases.extend(ended.map(|why| TestCase {
+    cases.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet)));
+    cases.extend(cut_short(&record.state).map(|why| TestCase {
         name: "the run".into(),
         seconds: 0.0,
         wrong: Some(("error", "FAILED", why)),
         said: String::new(),
     }));
     cases
+}
+
+/// Why a run did not measure all of its steps.
+fn cut_short(state: &State) -> Option<String> {
+    match state {
+        State::Complete => None,
+        State::Failed(why) => Some(why.clone()),
+        State::Interrupted => Some("interrupted".into()),
+        State::Running => Some("cut off: later steps are missing".into()),
+    }
+}
+
+/// A case for each machine of a fleet: whether it ran to the end, and what it drove within the common windows.
+fn of_machines(fleet: &Fleet) -> Vec<TestCase> {
+    let case = |rank: u32| {
+        let (name, wrong) = match fleet.machine(rank) {
+            Some(machine) => (machine.label(), cut_short(&machine.record.state)),
+            None => (format!("rank {rank}"), Some("it left no Record".into())),
+        };
+        let share = |step: &FleetStep| {
+            let share = step.shares.iter().find(|s| s.rank == rank)?;
+            Some((step.window_ns.as_seconds(), format!("{} IOPS in {}", significant(share.iops), step.step)))
+        };
+        let (seconds, said): (Vec<f64>, Vec<String>) = fleet.steps.iter().filter_map(share).unzip();
+        TestCase {
+            name,
+            seconds: seconds.iter().sum(),
+            wrong: wrong.map(|why| ("error", "FAILED", why)),
+            said: said.join(", "),
+        }
+    };
+    (0..fleet.ranks).map(case).collect()
 }
 
 fn of_claim(c: &Claim, seconds: f64) -> TestCase {

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::headline::judged;
 use crate::doubt::Severity;
 use crate::exit::Exit;
-use crate::record::{Claim, LatencySummary, Outcome, Record, State};
+use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
 
 /// A family of gauges.
@@ -26,6 +26,7 @@ pub fn openmetrics(record: &Record) -> String {
     let with = |more: &str| if more.is_empty() { run.clone() } else { format!("{run},{more}") };
     let mut families = of_run(record, &with);
     families.extend(of_steps(record, &with));
+    families.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet, &with)));
     let mut out = String::new();
     for family in families {
         let samples: Vec<_> = family.samples.iter().filter(|(_, value)| value.is_finite()).collect();
@@ -171,6 +172,33 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
         }
     }
     vec![rate, total, flushes, low, high, bytes, total_bytes, mean, latency, longest, response, errors]
+}
+
+/// Each machine of a fleet within the common window of each step.
+fn of_machines(fleet: &Fleet, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
+    let shares = || {
+        fleet.steps.iter().flat_map(|step| {
+            step.shares.iter().map(move |share| {
+                let host = fleet.machine(share.rank).map_or("", |m| m.record.environment.hostname.as_str());
+                let of = [("step", step.step.as_str()), ("rank", &share.rank.to_string()), ("host", host)];
+                (with(&of.map(|(name, value)| label(name, value)).join(",")), share)
+            })
+        })
+    };
+    let family = |name, help, value: fn(&MachineShare) -> f64| MetricFamily {
+        name,
+        help,
+        samples: shares().map(|(labels, share)| (labels, value(share))).collect(),
+    };
+    vec![
+        family("volproof_machine_ios_per_second", "I/Os a second of a machine of a fleet.", |s| s.iops),
+        family("volproof_machine_bytes_per_second", "Bytes a second of the same machine.", |s| {
+            s.bytes_per_second
+        }),
+        family("volproof_machine_late_seconds", "How long after the common start it began.", |s| {
+            s.late_ns as f64 / 1e9
+        }),
+    ]
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::Failure;
 use super::targets::Surveyed;
-use crate::cli::FleetArgs;
+use crate::cli::{FleetArgs, SharingArgs};
 use crate::fleet::{from_launcher, kernel_clock, part, planned_times};
 use crate::plan::Plan;
 use crate::record::{ClockBasis, FleetRank, FleetVolumes, RankClock};
@@ -20,7 +20,14 @@ const FURTHEST: Nanos = Nanos::seconds(86_400);
 /// # Errors
 /// Of input: no rank, a start that has passed, a plan whose steps have no planned time.
 pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure> {
-    let Some(start) = args.start_at else { return Ok(None) };
+    let Some(start) = args.start_at else {
+        return match args.sharing {
+            SharingArgs { shared: false, overlap: false } => Ok(None),
+            _ => Err(Failure::input(
+                "--shared and --overlap are for several machines at once: give --start-at TIME on each of them, or run `volproof fleet`",
+            )),
+        };
+    };
     let launcher = || from_launcher(&|name| std::env::var(name).ok(), args.ranks);
     let place = args.rank.map_or_else(launcher, Ok).map_err(Failure::input)?;
     if let Some(problem) = planned_times::problem(plan) {
@@ -37,7 +44,12 @@ pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure
         )));
     }
     let clock = match args.clock_error {
-        Some(error) => RankClock { basis: ClockBasis::Stated, offset_ns: 0, error_ns: Some(error) },
+        Some(error) => RankClock {
+            basis: ClockBasis::Stated,
+            offset_ns: 0,
+            monotonic_offset_ns: None,
+            error_ns: Some(error),
+        },
         None => kernel_clock::read(),
     };
     if clock.error_ns.is_none() && place.ranks > 1 {
@@ -46,7 +58,16 @@ pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure
              let chrony, systemd-timesyncd or ntpd keep it; where PTP does, say how exact it is with --clock-error",
         ));
     }
-    let volumes = match (args.shared, args.overlap) {
+    let volumes = volumes(args.sharing, plan)?;
+    Ok(Some(FleetRank { rank: place.rank, ranks: place.ranks, volumes, start_unix_ns, clock }))
+}
+
+/// Whose volumes a plan drives.
+///
+/// # Errors
+/// Of input: several volumes are to be one.
+pub fn volumes(sharing: SharingArgs, plan: &Plan) -> Result<FleetVolumes, Failure> {
+    let volumes = match (sharing.shared, sharing.overlap) {
         (_, true) => FleetVolumes::Overlapping,
         (true, false) => FleetVolumes::Parts,
         (false, false) => FleetVolumes::Own,
@@ -56,7 +77,7 @@ pub fn place(args: &FleetArgs, plan: &Plan) -> Result<Option<FleetRank>, Failure
             "--shared is for one volume: name one target, and test the others by themselves",
         ));
     }
-    Ok(Some(FleetRank { rank: place.rank, ranks: place.ranks, volumes, start_unix_ns, clock }))
+    Ok(volumes)
 }
 
 /// The plan of one rank.
@@ -77,13 +98,14 @@ fn now() -> i64 {
 /// When the first I/O of a step is due, by the machine's own clock.
 pub struct Due {
     unix_ns: i64,
+    basis: ClockBasis,
 }
 
 impl Due {
     /// Of a step of the plan.
     pub fn of(plan: &Plan, rank: &FleetRank, step: usize) -> Due {
         let common = planned_times::first_io(plan, rank.start_unix_ns, step);
-        Due { unix_ns: common.saturating_add(rank.clock.offset_ns) }
+        Due { unix_ns: common.saturating_add(rank.clock.offset_ns), basis: rank.clock.basis }
     }
 
     fn left(&self) -> Duration {
@@ -107,7 +129,11 @@ impl Due {
         }
         let late = Nanos(now().saturating_sub(self.unix_ns).unsigned_abs());
         Err(Failure::input(format!(
-            "getting ready took until {late} after the common start: give a later --start-at on all machines"
+            "getting ready took until {late} after the common start: {}",
+            match self.basis {
+                ClockBasis::Exchange => "this machine, or the way to it, is too busy for a common start",
+                _ => "give a later --start-at on all machines",
+            }
         )))
     }
 

@@ -30,7 +30,7 @@ pub struct Measurement<'a> {
     /// Every step is run by the installed fio too.
     pub cross: Option<Cross>,
     /// Files that no output may be.
-    pub inputs: Vec<(String, FileIdentity)>,
+    pub inputs: UsedFiles,
 }
 
 /// Every step by both tools, in turn.
@@ -50,6 +50,9 @@ pub struct Words {
     pub after: fn(&Record) -> String,
 }
 
+/// Files that no output may be, each with its part in the run.
+pub type UsedFiles = Vec<(String, FileIdentity)>;
+
 /// A measurement without mistakes in its input; its outputs are open.
 struct CheckedMeasurement {
     job: CheckedRun,
@@ -58,8 +61,17 @@ struct CheckedMeasurement {
 }
 
 impl Measurement<'_> {
-    /// Finds every mistake of the input.
+    /// Finds every mistake of the input, and opens the outputs.
     fn check(&self) -> Result<CheckedMeasurement, Failure> {
+        let (job, claimed, used) = self.check_input()?;
+        Ok(CheckedMeasurement { job, claimed, results: Results::open(self.output, "volproof", &used)? })
+    }
+
+    /// Finds every mistake of the input but in the outputs, which may be none of the returned files.
+    ///
+    /// # Errors
+    /// Of input.
+    pub fn check_input(&self) -> Result<(CheckedRun, Option<Claimed>, UsedFiles), Failure> {
         let claim = &self.claim;
         if claim.kind.is_none()
             && (claim.tolerance.is_some() || (claim.judge_simulated && self.options.asked.is_none()))
@@ -82,11 +94,11 @@ impl Measurement<'_> {
             .catalog
             .iter()
             .map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
-        let used: Vec<_> = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
+        let used = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
         let job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
         let claimed = promise_options::claimed(claim, Some(&root), &job.disk_sizes())
             .map_err(|e| Failure::input(super::chain(&e)))?;
-        Ok(CheckedMeasurement { job, claimed, results: Results::open(self.output, &used)? })
+        Ok((job, claimed, used))
     }
 
     /// Prints the text of what would be done, then refuses what would be refused at the targets. Nothing is written.
@@ -122,6 +134,6 @@ impl Measurement<'_> {
         if let Some(cross) = &self.cross {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);
         }
-        results.publish(ended, words.after)
+        results.publish(&ended, words.after)
     }
 }

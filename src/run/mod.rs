@@ -9,10 +9,16 @@ mod clock_drift;
 mod course_commands;
 pub mod fio;
 mod fit_run;
+mod fleet_gather;
+#[cfg(test)]
+mod fleet_protocol;
+mod fleet_run;
 mod fleet_start;
 mod leftover;
 mod measurement;
 mod million;
+#[cfg(feature = "mpi")]
+mod mpi_exchange;
 mod open_targets;
 pub mod pipeline;
 mod plans;
@@ -58,7 +64,7 @@ use pipeline::Options;
 use results::StoredSheets;
 
 /// A command that did not succeed: its message and exit code.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Failure {
     code: u8,
     message: String,
@@ -147,6 +153,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         }
         CliCommand::Show(args) => show(&args),
         CliCommand::Report(args) => report(&args),
+        CliCommand::Fleet(args) => fleet_run::fleet(&args),
         CliCommand::Merge(args) => merge(&args),
         CliCommand::Verdict(args) => {
             let input = |e: anyhow::Error| Failure::input(chain(&e));

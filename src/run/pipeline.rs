@@ -35,8 +35,8 @@ use crate::fit::AskedFits;
 use crate::observe::Evidence;
 use crate::plan::{Plan, Step};
 use crate::record::{
-    AbortedStep, Claimed, CourseAnswer, FleetRank, Headroom, Intervention, Record, SCHEMA, SCHEMA_VERSION,
-    State, TuningRecord,
+    AbortedStep, Claimed, CourseAnswer, FleetRank, Headroom, Intervention, RankClock, Record, SCHEMA,
+    SCHEMA_VERSION, State, TuningRecord,
 };
 use crate::report::plan_text;
 use crate::sample::Interval;
@@ -90,6 +90,16 @@ pub trait Front {
     /// News of each running step, about ten times a second. The default does nothing, because [`Ui`] shows progress already.
     fn heard(&mut self, news: &News<'_>) {
         let _ = news;
+    }
+
+    /// This rank of a fleet is ready: when the first I/O of all ranks is due, by the clock of rank 0, and what is known of the clock of this one.
+    /// The default is for a start that was planned before.
+    ///
+    /// # Errors
+    /// When the fleet ends before it begins.
+    fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
+        let _ = record;
+        Ok(None)
     }
 
     /// Time passes while a stage runs, also when nothing is new: called every 50 ms or more often.
@@ -404,9 +414,20 @@ impl Running<'_> {
 
     /// Waits for the moment at which a rank of a fleet sets up a stage; whether the user ended it meanwhile.
     fn wait_until_due(&mut self, stage: &Range<usize>) -> Result<bool, Failure> {
+        // Preconditioning is done by each machine in its own time.
+        let measured = self.record.plan.precondition_steps();
+        if self.record.rank.is_none() || stage.start < measured {
+            return Ok(false);
+        }
+        if stage.start == measured {
+            let agreed = self.front.common_start(&self.record)?;
+            if let (Some((start, clock)), Some(rank)) = (agreed, &mut self.record.rank) {
+                (rank.start_unix_ns, rank.clock) = (start, clock);
+            }
+        }
         let Some(rank) = &self.record.rank else { return Ok(false) };
         let due = Due::of(&self.record.plan, rank, stage.start);
-        if stage.start == 0 {
+        if stage.start == measured {
             due.still_ahead()?;
             self.front.ui().say(&due.announcement());
         }
@@ -527,6 +548,7 @@ impl Running<'_> {
                 .record
                 .rank
                 .as_ref()
+                .filter(|_| range.start >= self.record.plan.precondition_steps())
                 .map(|rank| Due::of(&self.record.plan, rank, range.start).instant()),
             others_go_on: self.options.others_go_on,
             interrupts: self.interrupts,
@@ -587,10 +609,10 @@ impl Ended {
     ///
     /// # Errors
     /// When the run could not go on; the message says why.
-    pub fn exit(self) -> Result<Exit, Failure> {
-        if let Some(failure) = self.failure {
+    pub fn exit(&self) -> Result<Exit, Failure> {
+        if let Some(failure) = &self.failure {
             let code = if self.put_back { failure.code } else { Exit::NotRestored.code() };
-            return Err(Failure { code, ..failure });
+            return Err(Failure { code, ..failure.clone() });
         }
         Ok(match self.record.state {
             _ if !self.put_back => Exit::NotRestored,

@@ -80,12 +80,7 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
             "'{word}' is read as a target: a switch takes its value behind an equals sign, such as --direct={word}"
         )));
     }
-    plan.targets.clone_from(&args.targets);
-    for named in plan.steps.iter().flat_map(|s| &s.targets) {
-        if !plan.targets.contains(named) {
-            plan.targets.push(named.clone());
-        }
-    }
+    plan = on_targets(plan, &args.targets);
     plan.seed = args.file.seed.unwrap_or(plan.seed);
     plan.file_size = args.file.file_size.or(plan.file_size);
     plan.keep = args.file.keep;
@@ -95,6 +90,17 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         Some(problem) => Err(Failure::input(problem)),
         None => Ok((plan, asked)),
     }
+}
+
+/// A plan on these targets, and on those that its steps name themselves.
+pub fn on_targets(mut plan: Plan, targets: &[PathBuf]) -> Plan {
+    plan.targets = targets.to_vec();
+    for named in plan.steps.iter().flat_map(|s| &s.targets) {
+        if !plan.targets.contains(named) {
+            plan.targets.push(named.clone());
+        }
+    }
+    plan
 }
 
 /// The engine of each step, with a warning where it is not the one asked for. Also checks what only the kernel's limits can tell.

@@ -138,6 +138,14 @@ impl Sheet {
     }
 }
 
+/// A new file for a Record, in the folder of Records.
+fn fresh(args: &OutputArgs, stem: &str) -> Result<Sheet, Failure> {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    let folder = args.records.as_deref().unwrap_or(Path::new("."));
+    let file = OutputFile::fresh("--records", folder, &format!("{stem}-{now}"), "json")?;
+    Ok(Sheet::new(file, |record, out| record.write(out)))
+}
+
 /// The outputs of a run, opened and checked, and the progress that is shown.
 pub struct Results {
     ui: Ui,
@@ -150,20 +158,15 @@ pub struct Results {
 }
 
 impl Results {
-    /// Opens all outputs; none may be one of the inputs and targets in `used`.
+    /// Opens all outputs; none may be one of the inputs and targets in `used`. A Record that has no name gets this stem and the time.
     ///
     /// # Errors
     /// Of input.
-    pub fn open(args: &OutputArgs, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
-        let file = match &args.json {
-            Some(path) => output("--json", path)?,
-            None => {
-                let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-                let folder = args.records.as_deref().unwrap_or(Path::new("."));
-                OutputFile::fresh("--records", folder, &format!("volproof-{now}"), "json")?
-            }
+    pub fn open(args: &OutputArgs, stem: &str, used: &[(String, FileIdentity)]) -> Result<Results, Failure> {
+        let record = match &args.json {
+            Some(path) => Sheet::open("--json", path, |record, out| record.write(out))?,
+            None => fresh(args, stem)?,
         };
-        let record = Sheet::new(file, |record, out| record.write(out));
         let mut others = Vec::new();
         if let Some(path) = &args.csv {
             others.push(Sheet::open("--csv", path, |r, out| put(out, &csv::csv(r)))?);
@@ -206,12 +209,40 @@ impl Results {
         !self.quiet && self.prints()
     }
 
+    /// The Record of one rank of a fleet, in a file of its own on its machine. Rank 0 shows progress; nothing goes to standard output.
+    ///
+    /// # Errors
+    /// Of input.
+    pub fn of_rank(
+        args: &OutputArgs,
+        rank: u32,
+        used: &[(String, FileIdentity)],
+    ) -> Result<Results, Failure> {
+        let record = fresh(args, &format!("volproof-rank{rank}"))?;
+        apart(&[&record.file], used)?;
+        let ui = if rank == 0 && !args.quiet { Ui::plain() } else { Ui::silent() };
+        Ok(Results { ui, quiet: true, details: false, record, others: Vec::new(), saved: None })
+    }
+
+    /// Saves the Record alone; a loss is told.
+    pub fn keep(&mut self, record: &Record) {
+        self.record.save(record);
+        screen::say(&self.record.loss().unwrap_or_default());
+    }
+
     /// Saves and prints what was measured, then says which exit code the run has.
-    pub fn publish(mut self, ended: Ended, after: fn(&Record) -> String) -> Result<Exit, Failure> {
+    pub fn publish(mut self, ended: &Ended, after: fn(&Record) -> String) -> Result<Exit, Failure> {
         let record = &ended.record;
         if record.steps.is_empty() && record.state != State::Complete {
             return ended.exit(); // Nothing was measured: an empty Record helps nobody.
         }
+        let lost = self.deliver(record, &ended.kept, after);
+        let exit = ended.exit()?;
+        Ok(if lost && exit == Exit::Done { Exit::Failed } else { exit })
+    }
+
+    /// Saves and prints a Record, and names the test files that stay; whether something could not be saved.
+    pub fn deliver(&mut self, record: &Record, kept: &[PathBuf], after: fn(&Record) -> String) -> bool {
         self.record.save(record);
         self.others.iter_mut().for_each(|sheet| sheet.save(record));
         let sheets = || std::iter::once(&self.record).chain(&self.others);
@@ -233,7 +264,7 @@ impl Results {
             State::Failed(why) => screen::say(&format!("volproof: {why}\n")),
             _ => {}
         }
-        for file in &ended.kept {
+        for file in kept {
             self.ui.say(&format!("\nThe test file stays: {}", file.display()));
         }
         if self.record.failed.is_none() && !self.record.file.is_stream() {
@@ -241,8 +272,7 @@ impl Results {
             self.ui.say(&format!("\nRecord: {path}\n  print it again: volproof show {path}"));
         }
         screen::say(&unsaid);
-        let exit = ended.exit()?;
-        Ok(if lost && exit == Exit::Done { Exit::Failed } else { exit })
+        lost
     }
 }
 

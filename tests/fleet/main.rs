@@ -69,7 +69,12 @@ impl Machines {
         record.plan.steps[0].simulate = Some("latency=500us".parse().unwrap());
         record.environment.hostname = format!("node{rank}");
         record.started = "2026-11-21T21:59:58Z".to_string().into();
-        let clock = RankClock { basis: ClockBasis::Kernel, offset_ns: 0, error_ns: Some(Nanos::millis(3)) };
+        let clock = RankClock {
+            basis: ClockBasis::Kernel,
+            offset_ns: 0,
+            monotonic_offset_ns: None,
+            error_ns: Some(Nanos::millis(3)),
+        };
         let (ranks, volumes) = (self.ranks, self.volumes);
         record.rank = Some(FleetRank { rank, ranks, volumes, start_unix_ns: START, clock });
         begins(&mut record, 0);

@@ -71,6 +71,14 @@ fn every_command_takes_the_record_of_a_fleet() {
         assert_eq!(code, 0, "{form}: {said}");
         assert!(!text.is_empty(), "{form}");
     }
+    let csv = desk.volproof("show fleet.json --csv").1;
+    assert!(csv.contains("randread,read,all,null,300.000,"), "{csv}");
+    assert!(csv.contains("randread,read,rank 2 (node2),null,300.000,450000,"), "{csv}");
+    let metrics = desk.volproof("show fleet.json --openmetrics -").1;
+    let slow = "volproof_machine_ios_per_second{plan=\"fleet\",target=\"\",step=\"randread\",rank=\"2\",host=\"node2\"} 1500\n";
+    assert!(metrics.contains(slow), "{metrics}");
+    let junit = desk.volproof("show fleet.json --junit -").1;
+    assert!(junit.contains("name=\"rank 2 (node2)\" time=\"300.000\""), "{junit}");
     let quiet = desk.volproof(&format!("merge r0.json r1.json r2.json r3.json -q -o again.json {promise}"));
     assert_eq!((quiet.0, quiet.1.lines().count()), (1, 1), "{}", quiet.1);
 }
@@ -82,6 +90,8 @@ fn a_fleet_that_is_not_whole_is_no_success() {
     assert_eq!(code, 6);
     assert!(text.starts_with("FAILED"), "{text}");
     assert!(text.contains("rank 2 of 4 left no Record"), "{text}");
+    let junit = desk.volproof("show fleet.json --junit -").1;
+    assert!(junit.contains("it left no Record"), "{junit}");
 }
 
 #[test]

@@ -93,6 +93,10 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
         says(&format!("--start-at {soon} --rank 0/2 --precondition fill")).contains("cannot be used with")
     );
     assert!(says(&format!("--start-at {soon} --rank 0/2 --shared --overlap a b")).contains("one volume"));
+    assert!(says("--shared").contains("give --start-at TIME on each of them, or run `volproof fleet`"));
+    // Without the feature it says how to get it, with it how to begin.
+    let (code, _, said) = desk.volproof("fleet . --preset quick");
+    assert_eq!((code, said.contains("docs/fleet.md")), (2, true), "{said}");
     std::fs::write(desk.0.path().join("disk"), vec![1; 16 << 10]).unwrap();
     let few = desk.volproof(&format!(
         "run disk --rw randread --buffered --shared --clock-error 1ms --start-at {soon} --rank 0/5"

@@ -1,0 +1,369 @@
+//! `fleet`: this machine as one rank of a run on all machines that a launcher of MPI started it on.
+//!
+//! ```text
+//! muster    all ranks say which volproof they are; rank 0 reads the plan and hands it out
+//! ready     each rank surveys, guards, fills and tunes by itself; rank 0 learns the clocks and names a start two seconds ahead
+//! load      steps begin at planned times; nobody waits for a message
+//! gather    settings are put back, clocks are asked again, each rank keeps its Record, rank 0 adds them all up
+//! ```
+//!
+//! A rank that fails, is refused or falls silent ends the run on all machines (`fleet::link`).
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use super::measurement::Measurement;
+use super::pipeline::{Front, Options};
+use super::results::Results;
+use super::{Failure, fleet_start, plans, preconditioning, signals};
+use crate::cli::FleetRunArgs;
+use crate::device::Root;
+use crate::engine::{Headrooms, Timer};
+use crate::environment::Environment;
+use crate::exit::Exit;
+use crate::fit::AskedFits;
+use crate::fleet::link::{FleetLink, LinkEnd};
+use crate::fleet::message::FleetMessage;
+use crate::fleet::rank_clock::ClockStamp;
+use crate::fleet::{planned_times, volume};
+use crate::output::FileIdentity;
+use crate::plan::Plan;
+use crate::record::{ClockBasis, FleetRank, RankClock, Record, State};
+use crate::ui::Ui;
+use crate::unit::Nanos;
+
+/// Time from the message that names the start to the start.
+const AHEAD: Nanos = Nanos::seconds(2);
+/// The clock of rank 0, which all others are held against.
+const OWN_CLOCK: RankClock = RankClock {
+    basis: ClockBasis::Exchange,
+    offset_ns: 0,
+    monotonic_offset_ns: Some(0),
+    error_ns: Some(Nanos(0)),
+};
+
+/// `fleet`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run; of this machine or of another one.
+pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
+    let interrupts = signals()?;
+    let link = begin(args, interrupts.clone())?;
+    take_part(args, link, &interrupts)
+}
+
+/// Variables by which a launcher of MPI tells a program that it is a rank: PMIx (Open MPI, Slurm), PMI (MPICH, Slurm).
+#[cfg(feature = "mpi")]
+const LAUNCHED: [&str; 3] = ["PMIX_RANK", "PMI_RANK", "OMPI_COMM_WORLD_RANK"];
+
+#[cfg(feature = "mpi")]
+fn begin(args: &FleetRunArgs, interrupts: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
+    if LAUNCHED.iter().all(|name| std::env::var_os(name).is_none()) {
+        return Err(Failure::input(
+            "`fleet` is started by a launcher of MPI, once on each machine: mpirun -np 4 --map-by node volproof fleet TARGET ..., or \
+             srun --mpi=pmix; without MPI give `volproof run` a --start-at (docs/fleet.md)",
+        ));
+    }
+    let limit = args.answer_within.into();
+    let begin = super::mpi_exchange::Mpi::begin;
+    FleetLink::start(begin, host(), limit, interrupts, ClockStamp::now).map_err(Failure::input)
+}
+
+#[cfg(not(feature = "mpi"))]
+fn begin(_: &FleetRunArgs, _: Arc<AtomicUsize>) -> Result<FleetLink, Failure> {
+    Err(Failure::input(
+        "this volproof is built without MPI: build it with `cargo build --release --features mpi`, which needs libopenmpi-dev and \
+         libclang-dev; without MPI, give `volproof run` a --start-at on each machine, and `volproof merge` the Records (docs/fleet.md)",
+    ))
+}
+
+/// The name of this machine.
+fn host() -> String {
+    Environment::read(&Root::system(), "", String::new()).hostname
+}
+
+/// From the first message to the last.
+pub(super) fn take_part(
+    args: &FleetRunArgs,
+    link: FleetLink,
+    interrupts: &Arc<AtomicUsize>,
+) -> Result<Exit, Failure> {
+    let place = link.place();
+    let member =
+        Member { args, link: &link, rank: place.rank, ranks: place.ranks, clocks: RefCell::default() };
+    let part = member.measure(interrupts).unwrap_or_else(|failure| {
+        member.give_up(&failure);
+        RankPart { record: None, exit: Err(failure), own: None, fleet: None }
+    });
+    let (exit, whole) = if place.rank == 0 { member.gather(part) } else { member.hand_in(part) };
+    link.leave(whole);
+    exit
+}
+
+/// This machine's part, once its load has ended.
+pub(super) struct RankPart {
+    /// The Record, where something was measured.
+    pub record: Option<Record>,
+    pub exit: Result<Exit, Failure>,
+    /// Where its own Record is kept.
+    pub own: Option<Results>,
+    /// On rank 0, the outputs of the fleet.
+    pub fleet: Option<Results>,
+}
+
+/// This machine in the fleet.
+pub(super) struct Member<'a> {
+    args: &'a FleetRunArgs,
+    pub link: &'a FleetLink,
+    rank: u32,
+    ranks: u32,
+    /// On rank 0, the clocks of the others before the run.
+    pub clocks: RefCell<BTreeMap<u32, RankClock>>,
+}
+
+impl Member<'_> {
+    /// All ranks but 0.
+    pub fn others(&self) -> std::ops::Range<u32> {
+        1..self.ranks
+    }
+
+    fn label(&self) -> String {
+        self.link.label(self.rank)
+    }
+
+    /// Tells the others that this machine cannot go on.
+    fn give_up(&self, failure: &Failure) {
+        let begun = ![Exit::WrongInput.code(), Exit::Refused.code()].contains(&failure.code);
+        let code = if begun { Exit::Invalid.code() } else { failure.code };
+        let reason = failure.message.lines().next().unwrap_or("it failed");
+        self.link.stop(format!("{}: {reason}", self.label()), code);
+    }
+
+    /// Another machine ended the run, or a signal this one. Rank 0 tells why, or who misses rank 0.
+    pub fn ended(&self, end: LinkEnd) -> Failure {
+        match end {
+            LinkEnd::Stopped(stop) => {
+                let tells = self.rank == 0 || self.link.is_lost(0);
+                let message = if tells {
+                    format!("{}\nthe run was ended on all machines", stop.text)
+                } else {
+                    String::new()
+                };
+                Failure { code: stop.code, message }
+            }
+            LinkEnd::Signal => Failure::new(Exit::Interrupted, format!("{} was interrupted", self.label())),
+            LinkEnd::Silence => Failure::new(
+                Exit::Failed,
+                "the exchange between the ranks has ended: see the launcher's messages",
+            ),
+        }
+    }
+
+    fn next(&self) -> Result<(u32, FleetMessage), Failure> {
+        self.link.next().map_err(|end| self.ended(end))
+    }
+
+    /// The options that have to be the same on all ranks, in words that are compared.
+    fn options(&self) -> String {
+        let FleetRunArgs { what, sharing, claim, .. } = self.args;
+        let plan = (&what.preset, &what.plan, &what.suite, &what.fit, what.continue_on_error, &what.step);
+        format!("{plan:?} {:?} {sharing:?} {:?}", what.file, claim.kind)
+    }
+
+    /// The plan that all ranks run, with the targets of this machine.
+    fn plan(&self) -> Result<(Plan, Option<AskedFits>), Failure> {
+        let what = &self.args.what;
+        if self.rank == 0 {
+            let (plan, asked) = plans::from_args(what)?;
+            if let Some(problem) = planned_times::problem(&plan) {
+                return Err(Failure::input(problem));
+            }
+            self.muster()?;
+            for rank in self.others() {
+                let order = FleetMessage::Order { plan: Box::new(plan.clone()), asked: asked.clone() };
+                self.link.send(rank, order);
+            }
+            return Ok((plan, asked));
+        }
+        let version = env!("CARGO_PKG_VERSION").into();
+        let host = host();
+        self.link.send(0, FleetMessage::Hello { version, host, options: self.options() });
+        let (plan, asked) = loop {
+            if let (_, FleetMessage::Order { plan, asked }) = self.next()? {
+                break (*plan, asked);
+            }
+        };
+        let others = plan.targets.len();
+        let plan =
+            Plan { overwrite: what.consent.overwrite.is_some(), ..plans::on_targets(plan, &what.targets) };
+        if plan.targets.len() != others {
+            let (own, theirs) = (plan.targets.len(), self.link.label(0));
+            return Err(Failure::input(format!(
+                "it names {own} targets, and {theirs} names {others}: name as many on each machine"
+            )));
+        }
+        Ok((plan, asked))
+    }
+
+    /// Waits until all ranks have begun, and refuses those that cannot be ranks of one run.
+    fn muster(&self) -> Result<(), Failure> {
+        let mut missing: BTreeSet<u32> = self.others().collect();
+        let (own_version, own_options) = (env!("CARGO_PKG_VERSION"), self.options());
+        while !missing.is_empty() {
+            let (rank, message) = self.next()?;
+            let FleetMessage::Hello { version, options, .. } = message else { continue };
+            let (label, own) = (self.link.label(rank), self.label());
+            if version != own_version {
+                return Err(Failure::input(format!(
+                    "{label} has volproof {version}, and {own} has volproof {own_version}: use one version on all machines"
+                )));
+            }
+            if options != own_options {
+                return Err(Failure::input(format!(
+                    "{label} was started with other options than {own}: only targets, consent and outputs may differ"
+                )));
+            }
+            missing.remove(&rank);
+        }
+        Ok(())
+    }
+
+    /// Everything from the plan to the end of the load, with all settings put back.
+    fn measure(&self, interrupts: &Arc<AtomicUsize>) -> Result<RankPart, Failure> {
+        let FleetRunArgs { what, claim, output, .. } = self.args;
+        let (plan, asked) = self.plan()?;
+        let volumes = fleet_start::volumes(self.args.sharing, &plan)?;
+        let clock = RankClock { error_ns: None, ..OWN_CLOCK };
+        let rank = FleetRank { rank: self.rank, ranks: self.ranks, volumes, start_unix_ns: 0, clock };
+        let options = Options {
+            rank: Some(rank),
+            asked: asked.map(|fits| AskedFits { judge_simulated: claim.judge_simulated, ..fits }),
+            destroy: what.consent.destroy.clone(),
+            overwrite_shared: what.consent.shared(),
+            tune: self.args.tune,
+            headrooms: Some(Headrooms::default()),
+            ..Options::default()
+        };
+        // An earlier run says nothing of the parts that other machines wrote.
+        let plan = preconditioning::add(plan, what.file.precondition, &options, &[])?;
+        let named = |path: &PathBuf| (format!("--plan {}", path.display()), FileIdentity::of(path));
+        let measurement = Measurement {
+            plan,
+            options,
+            claim: Cow::Borrowed(claim),
+            output,
+            cross: None,
+            inputs: what.plan.iter().map(named).collect(),
+        };
+        let (job, claimed, used) = measurement.check_input()?;
+        let mut own = Results::of_rank(output, self.rank, &used)?;
+        let fleet = (self.rank == 0).then(|| Results::open(output, "volproof-fleet", &used)).transpose()?;
+        if self.rank == 0 {
+            own.ui().say(&format!("{} machines, {}", self.ranks, job.announcement()));
+        }
+        let timer = Timer::choose(Path::new("/"));
+        self.link.in_load(true);
+        let mut front = RankFront { own, member: self };
+        let ended = job.promised(claimed).run(&timer, interrupts, &mut front);
+        let mut own = front.own;
+        self.link.in_load(false);
+        let exit = ended.exit();
+        let label = self.label();
+        match (&exit, &ended.record.state) {
+            (Err(failure), _) => self.give_up(failure),
+            (_, State::Failed(why)) => self.link.stop(format!("{label} failed: {why}"), Exit::Invalid.code()),
+            _ if self.link.signalled() => {
+                self.link.stop(format!("{label} was interrupted"), Exit::Invalid.code());
+            }
+            _ => {}
+        }
+        let measured = !ended.record.steps.is_empty();
+        if measured {
+            own.keep(&ended.record);
+        }
+        Ok(RankPart { record: measured.then_some(ended.record), exit, own: Some(own), fleet })
+    }
+
+    /// All ranks are ready: rank 0 asks for their clocks and names the start.
+    fn common_start(&self, record: &Record) -> Result<(i64, RankClock), Failure> {
+        let own = volume(record);
+        if self.rank != 0 {
+            self.link.send(0, FleetMessage::Ready { volume: own });
+            loop {
+                if let (_, FleetMessage::Start { start_unix_ns, clock }) = self.next()? {
+                    return Ok((start_unix_ns, clock));
+                }
+            }
+        }
+        let shared = self.args.sharing.shared || self.args.sharing.overlap;
+        let mut volumes = BTreeMap::from([(0, own)]);
+        while volumes.len() < self.ranks as usize {
+            if let (rank, FleetMessage::Ready { volume }) = self.next()? {
+                volumes.insert(rank, volume);
+            }
+        }
+        self.volumes_fit(&volumes, shared)?;
+        let mut clocks = BTreeMap::new();
+        for rank in self.others() {
+            let Some(clock) = self.link.clock(rank) else {
+                let label = self.link.label(rank);
+                return Err(Failure::new(Exit::Invalid, format!("{label} does not answer with its clock")));
+            };
+            clocks.insert(rank, clock);
+        }
+        let start_unix_ns = ClockStamp::now().unix_ns + AHEAD.0 as i64;
+        for (rank, clock) in &clocks {
+            self.link.send(*rank, FleetMessage::Start { start_unix_ns, clock: *clock });
+        }
+        self.clocks.replace(clocks);
+        Ok((start_unix_ns, OWN_CLOCK))
+    }
+
+    /// A shared volume is one on all machines, volumes of their own are not.
+    fn volumes_fit(&self, volumes: &BTreeMap<u32, Option<String>>, shared: bool) -> Result<(), Failure> {
+        let said =
+            |volume: &Option<String>| volume.clone().unwrap_or_else(|| "one without serial number".into());
+        for (rank, volume) in volumes {
+            let twin = volumes.range(..rank).find(|(_, other)| (*other == volume) != shared);
+            let Some((other, theirs)) = twin.filter(|_| shared || volume.is_some()) else { continue };
+            let (label, first) = (self.link.label(*rank), self.link.label(*other));
+            return Err(Failure::input(match shared {
+                true => format!(
+                    "{label} has the volume {}, and {first} {}: with --shared all machines name one volume",
+                    said(volume),
+                    said(theirs)
+                ),
+                false => format!("{first} and {label} both have the volume {}: add --shared", said(volume)),
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// The run of one rank, which asks its fleet when to begin.
+struct RankFront<'a> {
+    own: Results,
+    member: &'a Member<'a>,
+}
+
+impl Front for RankFront<'_> {
+    fn ui(&mut self) -> &mut Ui {
+        self.own.ui()
+    }
+
+    fn measured(&mut self, record: &Record) {
+        self.own.measured(record);
+    }
+
+    fn common_start(&mut self, record: &Record) -> Result<Option<(i64, RankClock)>, Failure> {
+        let link = self.member.link;
+        link.in_load(false);
+        let start = self.member.common_start(record);
+        link.in_load(true);
+        start.map(Some)
+    }
+}
