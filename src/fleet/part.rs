@@ -69,6 +69,7 @@ fn range(step: &Step, rank: &FleetRank, size: Bytes) -> Result<(Bytes, Bytes), S
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::{BlockSizes, Pattern, Precondition, PreconditionMethod};
     use crate::record::{ClockBasis, RankClock};
     use proptest::prelude::*;
 
@@ -98,13 +99,44 @@ mod tests {
     }
 
     #[test]
+    fn a_shared_volume_is_preconditioned_once_by_all_ranks_together() {
+        let pass = Step {
+            rw: Pattern::Write,
+            bs: BlockSizes::one(Bytes::mib(1)),
+            io_size: Some(Bytes::mib(40)),
+            ..Step::default()
+        };
+        let twice = Step { size: Some(Bytes::mib(40)), io_size: Some(Bytes::mib(80)), ..Step::default() };
+        let steps = vec![pass, twice, Step::default()];
+        let precondition =
+            Some(Precondition { method: PreconditionMethod::Fill, steps: 2, why: String::new() });
+        let plan = Plan { precondition, steps, ..Plan::none() };
+        for volumes in [FleetVolumes::Parts, FleetVolumes::Overlapping] {
+            let of = |i| of_rank(plan.clone(), &rank(i, 3, volumes), Some(Bytes::mib(100))).unwrap().steps;
+            let mut next = [0, 0];
+            let mut written = 0;
+            for steps in [of(0), of(1), of(2)] {
+                for (step, next) in steps.iter().zip(&mut next) {
+                    assert_eq!(step.offset.0, *next);
+                    *next += step.size.unwrap().0;
+                }
+                assert_eq!(steps[0].io_size, steps[0].size);
+                written += steps[1].io_size.unwrap().0;
+                assert_eq!(steps[2].size.is_some(), volumes == FleetVolumes::Parts);
+            }
+            assert_eq!(next, [Bytes::mib(40).0; 2]);
+            assert!((Bytes::mib(80).0..Bytes::mib(80).0 + 3 * 4096).contains(&written));
+        }
+    }
+
+    #[test]
     fn more_ranks_than_blocks_are_refused() {
         let of =
             |ranks, step| of_rank(plan(step), &rank(0, ranks, FleetVolumes::Parts), Some(Bytes::kib(16)));
         assert!(of(4, Step::default()).is_ok());
         let told = of(5, Step::default()).unwrap_err();
         assert!(told.contains("hold 4 blocks of 4 KiB, too few for 5 ranks"), "{told}");
-        let sequential = Step { rw: crate::plan::Pattern::Read, numjobs: 2, ..Step::default() };
+        let sequential = Step { rw: Pattern::Read, numjobs: 2, ..Step::default() };
         assert!(of(4, sequential).is_err(), "each job of each rank needs a block");
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::fleet_run::{Member, RankPart};
+use super::fleet_run::{FleetMember, RankPart};
 use super::{Failure, chain};
 use crate::exit::Exit;
 use crate::fleet::link::LinkEnd;
@@ -12,7 +12,7 @@ use crate::fleet::rank_clock::over_the_run;
 use crate::merge::{self, Gathering};
 use crate::record::{RankClock, Record};
 
-impl Member<'_> {
+impl FleetMember<'_> {
     /// A rank other than 0 gives its Record to rank 0 and waits to be dismissed; whether all ranks are still there.
     pub fn hand_in(&self, part: RankPart) -> (Result<Exit, Failure>, bool) {
         let RankPart { mut record, exit, mut own, .. } = part;

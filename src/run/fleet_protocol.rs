@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use super::Failure;
-use super::fleet_run::take_part;
+use super::fleet_run::{take_part, volumes_fit};
 use crate::cli::{Cli, CliCommand, FleetRunArgs};
 use crate::exit::Exit;
 use crate::fleet::exchange::{Exchange, threads};
@@ -139,6 +139,24 @@ fn ranks_that_cannot_be_of_one_run_are_refused_by_name() {
     assert_eq!(heard, format!("rank 0 (node0): {text}"));
     let (failure, _) = told_by(hello(own, "other"));
     assert!(failure.message.contains("was started with other options"), "{}", failure.message);
+}
+
+#[test]
+fn volumes_that_are_to_be_one_have_one_serial_number() {
+    let says = |volumes: [Option<&str>; 3], shared| {
+        let volumes = (0..3).zip(volumes.map(|v| v.map(String::from))).collect();
+        volumes_fit(&volumes, shared, &|rank| format!("rank {rank}")).err().map(|f| f.message)
+    };
+    let same = [Some("d-1"); 3];
+    assert_eq!(says(same, true), None);
+    assert_eq!(says([Some("d-1"), Some("d-2"), Some("d-3")], false), None);
+    assert_eq!(says([None; 3], true), None, "told in the verdict");
+    assert_eq!(says([None; 3], false), None);
+    let told = says([Some("d-1"), Some("d-1"), Some("d-2")], true).unwrap();
+    assert_eq!(told, "rank 2 has the volume d-2, and rank 0 d-1: with --shared all machines name one volume");
+    let told = says([Some("d-1"), None, Some("d-1")], true).unwrap();
+    assert!(told.starts_with("rank 1 has the volume one without serial number"), "{told}");
+    assert_eq!(says(same, false).unwrap(), "rank 0 and rank 1 both have the volume d-1: add --shared");
 }
 
 #[test]

@@ -30,7 +30,7 @@ use crate::fleet::link::{FleetLink, LinkEnd};
 use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::ClockStamp;
 use crate::fleet::{planned_times, volume};
-use crate::output::FileIdentity;
+use crate::output::{FileIdentity, screen};
 use crate::plan::Plan;
 use crate::record::{ClockBasis, FleetRank, RankClock, Record, State};
 use crate::ui::Ui;
@@ -94,7 +94,7 @@ pub(super) fn take_part(
 ) -> Result<Exit, Failure> {
     let place = link.place();
     let member =
-        Member { args, link: &link, rank: place.rank, ranks: place.ranks, clocks: RefCell::default() };
+        FleetMember { args, link: &link, rank: place.rank, ranks: place.ranks, clocks: RefCell::default() };
     let part = member.measure(interrupts).unwrap_or_else(|failure| {
         member.give_up(&failure);
         RankPart { record: None, exit: Err(failure), own: None, fleet: None }
@@ -116,7 +116,7 @@ pub(super) struct RankPart {
 }
 
 /// This machine in the fleet.
-pub(super) struct Member<'a> {
+pub(super) struct FleetMember<'a> {
     args: &'a FleetRunArgs,
     pub link: &'a FleetLink,
     rank: u32,
@@ -125,7 +125,7 @@ pub(super) struct Member<'a> {
     pub clocks: RefCell<BTreeMap<u32, RankClock>>,
 }
 
-impl Member<'_> {
+impl FleetMember<'_> {
     /// All ranks but 0.
     pub fn others(&self) -> std::ops::Range<u32> {
         1..self.ranks
@@ -281,6 +281,9 @@ impl Member<'_> {
             }
             _ => {}
         }
+        for file in &ended.kept {
+            screen::say(&format!("{label}: the test file stays: {}\n", file.display()));
+        }
         let measured = !ended.record.steps.is_empty();
         if measured {
             own.keep(&ended.record);
@@ -306,7 +309,7 @@ impl Member<'_> {
                 volumes.insert(rank, volume);
             }
         }
-        self.volumes_fit(&volumes, shared)?;
+        volumes_fit(&volumes, shared, &|rank| self.link.label(rank))?;
         let mut clocks = BTreeMap::new();
         for rank in self.others() {
             let Some(clock) = self.link.clock(rank) else {
@@ -322,32 +325,35 @@ impl Member<'_> {
         self.clocks.replace(clocks);
         Ok((start_unix_ns, OWN_CLOCK))
     }
+}
 
-    /// A shared volume is one on all machines, volumes of their own are not.
-    fn volumes_fit(&self, volumes: &BTreeMap<u32, Option<String>>, shared: bool) -> Result<(), Failure> {
-        let said =
-            |volume: &Option<String>| volume.clone().unwrap_or_else(|| "one without serial number".into());
-        for (rank, volume) in volumes {
-            let twin = volumes.range(..rank).find(|(_, other)| (*other == volume) != shared);
-            let Some((other, theirs)) = twin.filter(|_| shared || volume.is_some()) else { continue };
-            let (label, first) = (self.link.label(*rank), self.link.label(*other));
-            return Err(Failure::input(match shared {
-                true => format!(
-                    "{label} has the volume {}, and {first} {}: with --shared all machines name one volume",
-                    said(volume),
-                    said(theirs)
-                ),
-                false => format!("{first} and {label} both have the volume {}: add --shared", said(volume)),
-            }));
-        }
-        Ok(())
+/// Refuses volumes that are to be one and are not, and the other way round; `label` names a rank.
+pub(super) fn volumes_fit(
+    volumes: &BTreeMap<u32, Option<String>>,
+    shared: bool,
+    label: &dyn Fn(u32) -> String,
+) -> Result<(), Failure> {
+    let said = |volume: &Option<String>| volume.clone().unwrap_or_else(|| "one without serial number".into());
+    for (rank, volume) in volumes {
+        let twin = volumes.range(..rank).find(|(_, other)| (*other == volume) != shared);
+        let Some((other, theirs)) = twin.filter(|_| shared || volume.is_some()) else { continue };
+        let (this, first) = (label(*rank), label(*other));
+        return Err(Failure::input(match shared {
+            true => format!(
+                "{this} has the volume {}, and {first} {}: with --shared all machines name one volume",
+                said(volume),
+                said(theirs)
+            ),
+            false => format!("{first} and {this} both have the volume {}: add --shared", said(volume)),
+        }));
     }
+    Ok(())
 }
 
 /// The run of one rank, which asks its fleet when to begin.
 struct RankFront<'a> {
     own: Results,
-    member: &'a Member<'a>,
+    member: &'a FleetMember<'a>,
 }
 
 impl Front for RankFront<'_> {

@@ -1,7 +1,7 @@
 //! The verdict on a fleet. A shared volume is one volume: its promise is held against the sum of all machines. Own volumes are held each
 //! against their own promise, by the Record of their machine; the sum stands beside them and is held against nothing.
 
-use super::{claims_of, judged_anew, of, to_judge};
+use super::{claims_of, judged, of, to_judge};
 use crate::diagnose;
 use crate::doubt::Severity;
 use crate::record::{Claim, Claimed, Diagnosis, FLEET_BLOCKERS, Finding, Fleet, Outcome, Record, Verdict};
@@ -15,9 +15,13 @@ struct JudgedMachine {
 }
 
 /// Findings of each step and the verdict of the Record of a fleet.
-pub fn judged(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
+pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdict>) {
+    // The findings of a machine are those from its whole Record, of which the fleet keeps less.
     let machine = |m: &crate::record::FleetMachine| {
-        let (found, verdict) = judged_anew(&m.record);
+        let (found, verdict) = match fleet.volumes.is_shared() {
+            true => (m.record.diagnoses().unwrap_or_else(|| diagnose::of_record(&m.record)), None),
+            false => judged(&m.record),
+        };
         JudgedMachine { label: m.label(), found, verdict }
     };
     let machines: Vec<JudgedMachine> = fleet.machines.iter().map(machine).collect();

@@ -42,7 +42,7 @@ pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
 /// Findings of each step and the verdict by the rules, whatever the Record holds.
 pub fn judged_anew(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
     if let Some(fleet) = &record.fleet {
-        return fleet_verdict::judged(record, fleet);
+        return fleet_verdict::of_fleet(record, fleet);
     }
     let found = diagnose::of_record(record);
     let verdict = is_judged(record).then(|| of(record, &found, claims_of(record, &record.steps, &found)));

@@ -65,7 +65,7 @@ fn files_that_are_no_ranks_are_named() {
     assert!(says("merge r0.json x.json").contains("x.json is not a volproof Record"));
     std::fs::write(desk.0.path().join("dd.txt"), "1048576 bytes (1.0 MB, 1.0 MiB) copied, 0.5 s, 2.1 MB/s\n")
         .unwrap();
-    assert!(says("merge r0.json dd.txt").contains("dd.txt is a report of another tool"));
+    assert!(says("merge r0.json dd.txt").contains("dd.txt: it is a report of another tool"));
     assert_eq!(desk.volproof("merge r0.json r1.json -o fleet.json").0, 0);
     assert!(says("merge fleet.json r1.json").contains("it is the Record of a fleet"));
 }
