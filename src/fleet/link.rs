@@ -39,7 +39,7 @@ pub enum LinkEnd {
     Silence,
 }
 
-/// What the thread and its user share.
+/// State that the thread and its user share.
 struct LinkState {
     stop: Mutex<Option<FleetStop>>,
     lost: Mutex<Vec<u32>>,
