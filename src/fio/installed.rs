@@ -10,13 +10,16 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A call of fio that does not outlive us. fio's jobs leave its process group and its terminal (setsid(2)), so that SIGHUP and the end of fio's first process
-/// do not reach them: so fio ignores SIGHUP, and gets SIGTERM, which ends the jobs in order, when the thread that started it is gone.
+/// A call of fio that does not outlive us. fio's jobs leave its process group and its terminal (setsid(2)), so that SIGHUP, SIGQUIT and
+/// the end of fio's first process do not reach them: so fio ignores both signals, and gets SIGTERM, which ends the jobs in order, when the thread that
+/// started it is gone.
 pub fn command(fio: &Path) -> Command {
     let mut command = Command::new(fio);
     let prepare = || {
-        // SAFETY: SIGHUP is ignored, so that no handler of ours is called.
-        unsafe { libc::signal(libc::SIGHUP, libc::SIG_IGN) };
+        for signal in [libc::SIGHUP, libc::SIGQUIT] {
+            // SAFETY: the signal is ignored, so that no handler of ours is called.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
         // SAFETY: PR_SET_PDEATHSIG takes one number.
         match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
             0 => Ok(()),

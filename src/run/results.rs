@@ -234,7 +234,11 @@ impl Results {
     pub fn publish(mut self, ended: &Ended, after: fn(&Record) -> String) -> Result<Exit, Failure> {
         let record = &ended.record;
         if record.steps.is_empty() && record.state != State::Complete {
-            return ended.exit(); // Nothing was measured: an empty Record helps nobody.
+            // An empty Record helps nobody.
+            if record.state == State::Interrupted {
+                screen::say("volproof: interrupted before anything was measured\n");
+            }
+            return ended.exit();
         }
         let lost = self.deliver(record, &ended.kept, after);
         let exit = ended.exit()?;

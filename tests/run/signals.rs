@@ -122,6 +122,7 @@ fn ctrl_c_while_the_file_is_filled_takes_it_away() {
     send(&child, Signal::INT);
     let ran = finish(child, err, seen).ended(130);
     assert!(!ran.err.contains("panicked"), "{}", ran.err);
+    ran.says(&["interrupted before anything was measured"]);
     assert_eq!(Bench::names(&folder), Vec::<String>::new());
 }
 
@@ -135,9 +136,13 @@ fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
     bench.file("f.dat", 4);
     let line = "fio --name=j --filename=f.dat --rw=randread --ioengine=mmap --time_based --runtime=600";
     let line: Vec<&str> = line.split(' ').collect();
-    for (signal, code) in
-        [(Signal::HUP, Some(129)), (Signal::INT, Some(128)), (Signal::TERM, Some(128)), (Signal::KILL, None)]
-    {
+    for (signal, code) in [
+        (Signal::HUP, Some(129)),
+        (Signal::INT, Some(128)),
+        (Signal::TERM, Some(128)),
+        (Signal::QUIT, None),
+        (Signal::KILL, None),
+    ] {
         let child = bench.start(&line);
         let began = Instant::now();
         let (fio, job) = loop {
@@ -149,6 +154,10 @@ fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
             }
             std::thread::sleep(Duration::from_millis(20));
         };
+        if signal == Signal::QUIT {
+            // A terminal sends it to fio's first process as well, before it ends us.
+            kill_process(Pid::from_raw(fio.parse().unwrap()).unwrap(), signal).unwrap();
+        }
         send(&child, signal);
         // The pipes end when neither fio nor a job holds them any more.
         let ran = Ran::of(child.wait_with_output().unwrap());
