@@ -146,7 +146,7 @@ pub(super) fn place(root: &Root, path: &Path) -> std::io::Result<FilePlace> {
 }
 
 /// Filesystems that hold their files in memory.
-const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
+const IN_MEMORY: [&str; 3] = ["tmpfs", "ramfs", "devtmpfs"];
 /// Filesystems whose files lie on other machines.
 const REMOTE: [&str; 9] = ["nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "lustre", "9p", "fuse.sshfs"];
 

@@ -1,5 +1,7 @@
 //! The rules of files and folders: facts in, findings out. Pure functions; whoever calls them has looked.
 
+use std::io;
+
 use super::finding::{Code, GuardFinding, GuardSeverity};
 use super::rules::unseen;
 use crate::device::{FileFacts, FilePlace, FileUse};
@@ -118,6 +120,29 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
         ));
     }
     found
+}
+
+/// Whether a file made in a folder would show a disk; `writable` is the kernel's answer for this user.
+pub(super) fn new_file(place: &FilePlace, writable: io::Result<()>) -> Vec<GuardFinding> {
+    let path = place.path.display();
+    let refused = writable.err().map(|error| {
+        GuardFinding::refused(
+            Code::NoPermission,
+            "no file can be made here",
+            format!("writing to {path} fails: {error}"),
+            "Name a folder that you may write to.",
+        )
+    });
+    let memory = place.is_memory().then(|| {
+        GuardFinding::new(
+            GuardSeverity::Note,
+            Code::InMemory,
+            "a file here lies in memory",
+            format!("{path} is on {}", place.filesystem.as_deref().unwrap_or_default()),
+            "Name a folder on the volume: this one shows no disk.",
+        )
+    });
+    refused.into_iter().chain(memory).collect()
 }
 
 /// Whether a file of this size can be made in a folder.

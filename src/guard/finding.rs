@@ -54,6 +54,7 @@ pub enum Code {
     SharedSerial,
     CgroupLimit,
     OutputDisk,
+    InMemory,
 }
 
 impl Code {

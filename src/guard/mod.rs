@@ -29,6 +29,9 @@ use file_rules::Agreed;
 use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, Windows};
 use crate::unit::Bytes;
 
+/// No test file is smaller.
+const SMALLEST_FILE: Bytes = Bytes::mib(1);
+
 /// Why there is no clearance.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
@@ -225,7 +228,12 @@ pub fn check(
             let check = with_notes(root, outcome(target, Facts::File(facts), findings));
             Check { overwrites: Some(overwrites), file_use: Some(used), ..check }
         }
-        Facts::Folder(place) => with_notes(root, outcome(target, Facts::Folder(place), Vec::new())),
+        Facts::Folder(place) => {
+            let writable = rustix::fs::access(root.path(&place.path), rustix::fs::Access::WRITE_OK);
+            let mut findings = file_rules::new_file(&place, writable.map_err(io::Error::from));
+            findings.extend(file_rules::folder(&place, SMALLEST_FILE));
+            with_notes(root, outcome(target, Facts::Folder(place), findings))
+        }
     })
 }
 

@@ -82,6 +82,9 @@ fn before_writing(out: &mut String, check: &Check) {
 /// READY or REFUSED, and what a run would do here.
 fn verdict(check: &Check) -> String {
     if !check.ready {
+        if matches!(check.facts, Facts::Folder(_)) {
+            return format!("REFUSED: no test file can be made in {}.", check.target.display());
+        }
         let lost = check.findings.iter().any(|f| f.severity == GuardSeverity::Refused);
         let why = if lost { "" } else { " without its owner's consent" };
         return format!("REFUSED: a run may read {}, and may not write to it{why}.", check.target.display());

@@ -1,5 +1,6 @@
 //! The guard on files and folders: new files, existing ones, links, and the kinds of access that do not fit.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
@@ -9,6 +10,8 @@ use std::process::{Command, Stdio};
 use volproof::device::{Facts, Root};
 use volproof::guard::{Access, Clearance, Code, GuardError, GuardSeverity, check, clear};
 use volproof::unit::Bytes;
+
+use crate::attacks::Rig;
 
 fn create(folder: &Path, name: &str) -> Result<Clearance, GuardError> {
     clear(&Root::system(), folder, Access::Create { name, size: Bytes::mib(1), mode: 0o600 }, false)
@@ -225,4 +228,25 @@ fn a_folder_is_ready_and_nothing_in_it_is_overwritten() {
     let looked = check(&Root::system(), dir.path(), None, None).unwrap();
     assert!(looked.ready && looked.overwrites.is_none() && looked.consent.is_none());
     assert!(matches!(looked.facts, Facts::Folder(_)));
+}
+
+#[test]
+fn a_folder_that_takes_no_file_is_refused_and_memory_is_noted() {
+    let look = |path: &str| check(&Root::system(), Path::new(path), None, None).unwrap();
+    let codes = |path: &str| look(path).findings.iter().map(|f| f.code).collect::<Vec<_>>();
+    for path in ["/proc", "/sys"] {
+        assert!(!look(path).ready && codes(path).contains(&Code::NoSpace), "{path}: {:?}", codes(path));
+    }
+    assert_eq!(codes("/dev/shm"), [Code::InMemory]);
+    assert!(look("/dev/shm").ready);
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("image", 16);
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    let mount = rig.mount(&device);
+    let remount = ["mount", "-o", "remount,ro"].map(OsStr::new);
+    rig.make(&[&remount[..], &[mount.as_os_str()]].concat(), None);
+    let found = look(mount.to_str().unwrap());
+    assert!(!found.ready && found.findings[0].code == Code::NoPermission, "{:?}", found.findings);
+    assert!(found.findings[0].evidence.contains("Read-only file system"), "{:?}", found.findings);
 }
