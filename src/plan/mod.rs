@@ -45,7 +45,7 @@ pub use workload::{
     Arrival, CpuList, EngineKind, EngineWord, Fadvise, FileState, Pattern, Stride, SyncWrites, WordError,
 };
 
-use crate::unit::{Bytes, text};
+use crate::unit::{Bytes, Nanos, text};
 
 /// Everything that a run does, with its steps in order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -83,6 +83,8 @@ pub struct Plan {
 impl Plan {
     /// Bytes a second of the volume that forecasts speak of, since nobody knows the volume's own rate yet: the reader scales them.
     pub const FORECAST_RATE: Bytes = Bytes(100 << 20);
+    /// Time of a write that waits until it is durable, in forecasts.
+    pub const FORECAST_FLUSH: Nanos = Nanos::millis(1);
 
     /// A plan of these steps without targets, with the seed of all presets.
     pub fn new(name: &str, steps: Vec<Step>) -> Plan {

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::key::{Key, KeyPlace, Word, declare};
 use super::{
-    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Pattern,
+    Arrival, BlockSizes, BufferPattern, CpuList, Distribution, EngineKind, Fadvise, FileState, Pattern, Plan,
     Simulated, Start, Stride, SyncWrites,
 };
 use crate::sample::Direction;
@@ -140,6 +140,24 @@ impl Step {
     /// Whether an amount of I/O ends each job, unless the runtime ends it before.
     pub fn ends_by_amount(&self) -> bool {
         self.io_size.is_some()
+    }
+
+    /// Writes wait until they are durable, each or so many together.
+    pub fn waits_for_durability(&self) -> bool {
+        self.rw.changes_data() && (self.fsync > 0 || self.sync.is_some())
+    }
+
+    /// Bytes a second that a forecast says the step moves: its own rate, else what [`Plan::FORECAST_FLUSH`] and [`Plan::FORECAST_RATE`] allow.
+    pub fn forecast_rate(&self) -> f64 {
+        let most = Plan::FORECAST_RATE.0 as f64;
+        if let Some(rate) = self.arrivals_per_second() {
+            return rate * self.mean_block();
+        }
+        if !self.waits_for_durability() {
+            return most;
+        }
+        let waiting = self.depth_per_target() as f64 * f64::from(self.fsync.max(1)) * self.mean_block();
+        most.min(waiting / Plan::FORECAST_FLUSH.as_seconds())
     }
 
     /// Block sizes of a direction.

@@ -170,39 +170,49 @@ pub(super) fn answers(record: &Record, verdict: Option<&Verdict>) -> String {
     verdict.map(needs_table).unwrap_or_default() + &hours(record) + &figures_of_applications(record)
 }
 
+/// A latency with the share of the I/Os above it in each hour.
+struct HourColumn {
+    /// The latency in words.
+    head: String,
+    /// The share that is allowed.
+    most: f64,
+    /// The shares, 0 to 1.
+    shares: Vec<f64>,
+}
+
 /// The share of slow I/Os in each hour, for needs that every hour has to meet: the table of Aerospike's ACT. Nothing where no whole hour was
 /// measured.
 pub(super) fn hours(record: &Record) -> String {
     let mut out = String::new();
     for a in record.asked.iter().flat_map(|asked| &asked.applications) {
         let of_step = |name: &str| record.steps.iter().find(|s| s.name == name);
-        let columns: Vec<(String, f64, Vec<f64>)> = a
+        let columns: Vec<HourColumn> = a
             .needs
             .iter()
             .filter(|need| need.hourly)
             .filter_map(|need| match need.figure.kind {
                 FigureKind::Over(limit) => {
                     let shares = shares_by_hour(of_step(&need.step)?, need.figure, limit);
-                    Some((format!("> {limit}"), need.bound.value(), shares))
+                    Some(HourColumn { head: format!("> {limit}"), most: need.bound.value(), shares })
                 }
                 _ => None,
             })
             .collect();
-        let hours = columns.iter().map(|(.., shares)| shares.len()).min().unwrap_or(0);
+        let hours = columns.iter().map(|c| c.shares.len()).min().unwrap_or(0);
         if hours == 0 {
             continue;
         }
-        let row = |name: String, cell: &dyn Fn(&(String, f64, Vec<f64>)) -> f64| {
+        let row = |name: String, cell: &dyn Fn(&HourColumn) -> f64| {
             let cells = columns.iter().map(|column| format!("{:.2}", cell(column) * 100.0));
             std::iter::once(name).chain(cells).collect::<Vec<_>>()
         };
         let mut rows: Vec<Vec<String>> =
-            (0..hours).map(|hour| row((hour + 1).to_string(), &|(.., shares)| shares[hour])).collect();
-        rows.push(row("average".into(), &|(.., shares)| shares.iter().sum::<f64>() / shares.len() as f64));
-        rows.push(row("worst".into(), &|(.., shares)| shares.iter().copied().fold(0.0, f64::max)));
-        rows.push(row("limit".into(), &|(_, limit, _)| *limit));
+            (0..hours).map(|hour| row((hour + 1).to_string(), &|c| c.shares[hour])).collect();
+        rows.push(row("average".into(), &|c| c.shares.iter().sum::<f64>() / hours as f64));
+        rows.push(row("worst".into(), &|c| c.shares.iter().copied().fold(0.0, f64::max)));
+        rows.push(row("limit".into(), &|c| c.most));
         let heads: Vec<&str> =
-            std::iter::once("Hour").chain(columns.iter().map(|(head, ..)| head.as_str())).collect();
+            std::iter::once("Hour").chain(columns.iter().map(|c| c.head.as_str())).collect();
         out += &wrap("\n", &format!("{}: percent of its I/Os that took longer, in each hour", a.scaled()));
         out += &table(&heads, rows);
     }

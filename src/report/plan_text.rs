@@ -74,13 +74,19 @@ pub fn plan(
         out.push_str(&wrap("headroom ", &told));
     }
     let steps = plan.duration();
+    let rate = match plan.steps.iter().any(Step::waits_for_durability) {
+        true => {
+            format!("at 100 MiB/s, or {} for a write that waits until it is durable", Plan::FORECAST_FLUSH)
+        }
+        false => "at 100 MiB/s".to_string(),
+    };
     let writes = match fill {
         Some(fill) if plan.changes_data() => format!(
-            "{}: {fill} to fill, and {to_write} by the steps at 100 MiB/s; a faster volume is written more",
+            "{}: {fill} to fill, and {to_write} by the steps {rate}; a faster volume is written more",
             Bytes(fill.0 + to_write.0)
         ),
         None if plan.changes_data() => {
-            format!("{to_write} at 100 MiB/s in all; a faster volume is written more")
+            format!("{to_write} {rate} in all; a faster volume is written more")
         }
         Some(_) => "nothing after the fill".into(),
         None => "nothing".into(),

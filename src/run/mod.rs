@@ -57,7 +57,7 @@ use crate::report::headline::Headline;
 use crate::report::{csv, html, layout, plan_text, summary_text};
 use crate::result_file;
 use crate::tune::{Places, TuneError};
-use crate::unit::Bytes;
+use crate::unit::{Bytes, Nanos};
 use crate::verdict_command;
 use measurement::{Cross, Measurement, Words};
 use pipeline::Options;
@@ -294,19 +294,15 @@ fn point_files(file: &Path, folder: &Path) -> Result<Exit, Failure> {
 
 /// `plan`: whatever `run` refuses with the same arguments is refused here too, with the same exit code.
 fn plan(args: &RunArgs) -> Result<Exit, Failure> {
-    of_run(args)?.tell(|plan, surveyed| forecast(plan, surveyed))
+    of_run(args)?.tell(forecast)
 }
 
 /// The text of what a plan would do.
 fn forecast(plan: &Plan, surveyed: &[targets::Surveyed]) -> String {
     let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-    let writing: f64 = plan
-        .steps
-        .iter()
-        .filter(|s| s.rw.changes_data())
-        .map(|s| (s.ramp.0 + s.runtime.0) as f64 / 1e9)
-        .sum();
-    let writes = Bytes((writing * Plan::FORECAST_RATE.0 as f64) as u64 * surveyed.len().max(1) as u64);
+    let writing = plan.steps.iter().filter(|s| s.rw.changes_data());
+    let written: f64 = writing.map(|s| Nanos(s.ramp.0 + s.runtime.0).as_seconds() * s.forecast_rate()).sum();
+    let writes = Bytes(written as u64 * surveyed.len().max(1) as u64);
     let mut headrooms = Headrooms::default();
     let headrooms =
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();

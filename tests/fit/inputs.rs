@@ -49,6 +49,17 @@ fn every_application_is_shown_and_its_plan_is_sound() {
 }
 
 #[test]
+fn a_forecast_knows_that_durable_writes_wait() {
+    let dir = tempfile::tempdir().unwrap();
+    let (code, out, err) = volproof(dir.path(), &["fit", ".", "--for", "etcd", "--dry-run"]);
+    assert_eq!(code, Some(0), "{err}");
+    let told = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 300 s of a write of 2,300 bytes each millisecond.
+    let writes = "1 MiB to fill, and 658 MiB by the steps at 100 MiB/s, or 1.00 ms for a write that waits until it is durable";
+    assert!(told.contains(writes), "{out}");
+}
+
+#[test]
 fn memory_is_never_a_pass() {
     let shm = std::path::Path::new("/dev/shm");
     let Ok(dir) = tempfile::tempdir_in(shm) else {
