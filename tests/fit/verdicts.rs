@@ -76,6 +76,16 @@ fn rates_scale_with_their_parameter() {
 }
 
 #[test]
+fn several_jobs_share_the_rate_of_the_volume() {
+    let dir = tempfile::tempdir().unwrap();
+    for (device, expected) in [("iops-cap=20000", 1), ("iops-cap=39000", 1), ("iops-cap=41000", 0)] {
+        let device = format!("latency=200us,{device}");
+        let (code, record) = judged(dir.path(), "tikv", &device, &["--runtime", "60s"]);
+        assert_eq!(code, Some(expected), "{device}: {}", record["verdict"]["claims"][0]);
+    }
+}
+
+#[test]
 fn act_asks_for_a_day_and_judges_every_hour() {
     let dir = tempfile::tempdir().unwrap();
     let (code, record) = judged(dir.path(), "aerospike:x=0.01", "latency=500us", &["--runtime", "2h"]);
