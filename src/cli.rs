@@ -19,6 +19,7 @@ use crate::exit;
 use crate::explain::ExplainArgs;
 use crate::fit::Disturbance;
 use crate::fleet::RankOf;
+use crate::lint::LintArgs;
 use crate::machine::{RestoreArgs, TopoArgs, TuneArgs};
 use crate::plan::{PreconditionChoice, Simulated, StepOptions};
 use crate::promise::PromiseArgs;
@@ -111,6 +112,13 @@ const FIT_EXAMPLES: &str = "Examples:\n  \
     volproof fit /dev/vdb --for aerospike:x=30 --destroy SERIAL\n  \
     volproof fits etcd                                load, needs, sources";
 
+const LINT_EXAMPLES: &str = "Examples:\n  \
+    terraform show -json plan.out > plan.json; volproof lint plan.json\n  \
+    volproof lint k8s/*.yaml --github\n  \
+    helm template ./chart | volproof lint - --junit lint.xml\n  \
+    volproof lint plan.json --fit etcd:heavy --volume aws_ebs_volume.etcd\n\n\
+    Exit code 1: something is paid for and cannot be had, is refused, or misses --fit.";
+
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
@@ -169,6 +177,9 @@ pub enum CliCommand {
     Presets,
     /// The promise of a volume type, and the volumes that promise what is needed
     Promise(Box<PromiseArgs>),
+    /// Say what the volumes in Terraform plans and Kubernetes YAML promise, and what is paid for and cannot be had
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(Box<LintArgs>),
     /// CPUs and hardware queues of devices, and where workers would be placed
     Topo(TopoArgs),
     /// Set the kernel as a run does, and put it back on Ctrl-C

@@ -23,6 +23,7 @@ pub mod foreign;
 pub mod guard;
 pub mod hist;
 pub mod input;
+pub mod lint;
 pub mod machine;
 pub mod measure;
 pub mod merge;

@@ -12,22 +12,36 @@ use crate::unit::significant;
 use crate::verdict::figure;
 
 /// A test case: its name, its length in seconds, and what is wrong with it as element, type and message.
-struct TestCase {
-    name: String,
-    seconds: f64,
-    wrong: Option<(&'static str, &'static str, String)>,
-    said: String,
+pub struct TestCase {
+    /// The name.
+    pub name: String,
+    /// The length in seconds.
+    pub seconds: f64,
+    /// The element (`failure`, `error` or `skipped`), its type and its message.
+    pub wrong: Option<(&'static str, &'static str, String)>,
+    /// The text of the case.
+    pub said: String,
 }
 
-/// The file.
+/// A file of one suite.
+pub struct TestSuite {
+    /// The name.
+    pub name: String,
+    /// The end of the class of each case, behind `volproof.`.
+    pub class: String,
+    /// Attributes of the suite, each with a blank before it.
+    pub attributes: String,
+    /// The whole comes from a simulated device.
+    pub is_simulated: bool,
+    /// The cases.
+    pub cases: Vec<TestCase>,
+    /// The text of the suite.
+    pub said: String,
+}
+
+/// The file of a Record.
 pub fn junit(record: &Record) -> String {
-    let cases = cases(record);
-    let count =
-        |element: &str| cases.iter().filter(|c| c.wrong.as_ref().is_some_and(|w| w.0 == element)).count();
-    let seconds: f64 = record.steps.iter().map(|s| s.window_ns.as_seconds()).sum();
-    let counts =
-        format!("tests=\"{}\" failures=\"{}\" errors=\"{}\"", cases.len(), count("failure"), count("error"));
-    let suite = match record.targets.first() {
+    let name = match record.targets.first() {
         Some(target) => format!("{} on {}", record.title(), target.path.display()),
         None => record.title().to_string(),
     };
@@ -36,45 +50,69 @@ pub fn junit(record: &Record) -> String {
         record.started.as_ref().map(|t| format!(" timestamp=\"{}\"", attribute(t.trim_end_matches('Z'))));
     let host = Some(&record.environment.hostname).filter(|h| !h.is_empty());
     let host = host.map(|h| format!(" hostname=\"{}\"", attribute(h))).unwrap_or_default();
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"volproof\" {counts} time=\"{seconds:.3}\">\n  \
-         <testsuite name=\"{}\" {counts} skipped=\"{}\" time=\"{seconds:.3}\"{}{host}>\n",
-        attribute(&suite),
-        count("skipped"),
-        began.unwrap_or_default()
-    );
-    if record.is_simulated() {
-        out += "    <properties>\n      <property name=\"simulated\" value=\"true\"/>\n    </properties>\n";
+    TestSuite {
+        name,
+        class: record.title().into(),
+        attributes: began.unwrap_or_default() + &host,
+        is_simulated: record.is_simulated(),
+        cases: cases(record),
+        said: Headline::of(record).line(),
     }
-    for case in &cases {
+    .xml(record.steps.iter().map(|s| s.window_ns.as_seconds()).sum())
+}
+
+impl TestSuite {
+    /// The file, for a suite that took these seconds.
+    pub fn xml(&self, seconds: f64) -> String {
+        let count = |element: &str| {
+            self.cases.iter().filter(|c| c.wrong.as_ref().is_some_and(|w| w.0 == element)).count()
+        };
+        let counts = format!(
+            "tests=\"{}\" failures=\"{}\" errors=\"{}\"",
+            self.cases.len(),
+            count("failure"),
+            count("error")
+        );
+        let mut out = format!(
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"volproof\" {counts} time=\"{seconds:.3}\">\n  \
+             <testsuite name=\"{}\" {counts} skipped=\"{}\" time=\"{seconds:.3}\"{}>\n",
+            attribute(&self.name),
+            count("skipped"),
+            self.attributes
+        );
+        if self.is_simulated {
+            out +=
+                "    <properties>\n      <property name=\"simulated\" value=\"true\"/>\n    </properties>\n";
+        }
+        self.cases.iter().for_each(|case| case.write(&self.class, &mut out));
+        let _ = writeln!(out, "    <system-out>{}</system-out>", content(&self.said).trim_end());
+        out + "  </testsuite>\n</testsuites>\n"
+    }
+}
+
+impl TestCase {
+    fn write(&self, class: &str, out: &mut String) {
         let _ = writeln!(
             out,
             "    <testcase classname=\"volproof.{}\" name=\"{}\" time=\"{:.3}\">",
-            attribute(record.title()),
-            attribute(&case.name),
-            case.seconds
+            attribute(class),
+            attribute(&self.name),
+            self.seconds
         );
-        match &case.wrong {
+        let _ = match &self.wrong {
             Some(("skipped", _, message)) => {
-                let _ = writeln!(out, "      <skipped message=\"{}\"/>", attribute(message));
+                writeln!(out, "      <skipped message=\"{}\"/>", attribute(message))
             }
-            Some((element, kind, message)) => {
-                let _ = writeln!(
-                    out,
-                    "      <{element} message=\"{}\" type=\"{kind}\">{}</{element}>",
-                    attribute(message),
-                    content(&case.said)
-                );
-            }
-            None => {
-                let _ = writeln!(out, "      <system-out>{}</system-out>", content(&case.said));
-            }
-        }
-        out += "    </testcase>\n";
+            Some((element, kind, message)) => writeln!(
+                out,
+                "      <{element} message=\"{}\" type=\"{kind}\">{}</{element}>",
+                attribute(message),
+                content(&self.said)
+            ),
+            None => writeln!(out, "      <system-out>{}</system-out>", content(&self.said)),
+        };
+        *out += "    </testcase>\n";
     }
-    let said = content(&Headline::of(record).line());
-    let _ = writeln!(out, "    <system-out>{}</system-out>", said.trim_end());
-    out + "  </testsuite>\n</testsuites>\n"
 }
 
 fn cases(record: &Record) -> Vec<TestCase> {

@@ -15,6 +15,7 @@ mod fleet_protocol;
 mod fleet_run;
 mod fleet_start;
 mod leftover;
+mod lint_run;
 mod measurement;
 mod million;
 #[cfg(feature = "mpi")]
@@ -203,6 +204,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             print(&format!("{}\nSuites (volproof suite NAME TARGET)\n{suites}", list(presets)))
         }
         CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
+        CliCommand::Lint(args) => lint_run::main(&args),
         CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
         CliCommand::Tune(args) => {
             let seen = signals()?;

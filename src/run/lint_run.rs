@@ -1,0 +1,42 @@
+//! `lint`: the findings about declared volumes, where they are asked for.
+
+use super::{Failure, chain, deliver, input_of, output, print, show_text};
+use crate::exit::Exit;
+use crate::lint::{self, LintArgs};
+use crate::output::apart;
+
+/// `lint`.
+///
+/// # Errors
+/// Of input, and a file that cannot be written.
+pub fn main(args: &LintArgs) -> Result<Exit, Failure> {
+    let sheet = match &args.junit {
+        Some(path) => {
+            let sheet = output("--junit", path)?;
+            let inputs: Vec<_> = args.files.iter().chain(&args.catalog).map(|file| input_of(file)).collect();
+            apart(&[&sheet], &inputs)?;
+            Some(sheet)
+        }
+        None => None,
+    };
+    let takes_stdout = sheet.as_ref().is_some_and(|sheet| sheet.is_stdout());
+    if takes_stdout && (args.json || args.github) {
+        return Err(Failure::input("--junit - takes standard output: name a file with it"));
+    }
+    let answer = lint::answer(args).map_err(|e| Failure::input(chain(&e)))?;
+    if let Some(mut sheet) = sheet {
+        let xml = lint::junit(&answer);
+        deliver(&mut sheet, &|out| out.write_all(xml.as_bytes()))?;
+    }
+    match (takes_stdout, args.json) {
+        (true, _) => {}
+        (false, true) => drop(print(&format!("{:#}\n", lint::json(&answer)))?),
+        (false, false) => {
+            show_text(&lint::text(&answer))?;
+            if args.github {
+                print(&lint::github(&answer))?;
+            }
+        }
+    }
+    Ok(answer.exit())
+}
