@@ -6,8 +6,9 @@
 use super::{Confidence, DiagnosisCase, Finding};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, LoadGrid};
+use crate::stats::gaps::Stops;
 use crate::stats::moments::median;
-use crate::unit::{grouped, significant};
+use crate::unit::{Nanos, grouped, significant};
 
 /// Events told one by one; the others are counted.
 const TOLD: usize = 5;
@@ -63,29 +64,30 @@ fn lower_rate(case: &DiagnosisCase<'_>) -> String {
     )
 }
 
-/// Nothing completes for a part of each period, of a second at most: each second has its I/Os, and I/Os that come in between wait.
+/// Nothing completes for a part of each period, of a second at most or of a part of a second: each second has its I/Os, and I/Os that come
+/// in between wait.
 ///
 /// `likely`, as it is seen on the grid; the cause is told apart: a quota and a volume that stops look alike here.
 pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let step = case.run?.step;
-    let quota = LoadGrid::of(step.targets.iter().map(|t| &t.series)).quota()?;
-    let (silent, period) = (quota.silent_share, quota.period_seconds);
-    (silent >= MUCH).then(|| {
+    let Stops { silent_share: silent, period_seconds: period } =
+        LoadGrid::of(step.targets.iter().map(|t| &t.series)).stops()?;
+    Some(
         Finding::new(
             "on-off",
             Confidence::Likely,
             format!(
-                "The volume does nothing for {} % of the time: it stops for {} s in every {} s.",
+                "The volume does nothing for {} % of the time: it stops for about {} in every {} s.",
                 significant(100.0 * silent),
-                significant(silent * period),
+                Nanos((silent * period * 1e9) as u64),
                 significant(period)
             ),
             lower_rate(case),
         )
         .because("requests waited meanwhile; an I/O that comes at such a time waits for its end, which the percentiles of a load that waits for completions do not show")
         .number("silent_share", silent)
-        .number("period_seconds", period)
-    })
+        .number("period_seconds", period),
+    )
 }
 
 /// Less than half of the usual rate for a time.

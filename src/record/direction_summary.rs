@@ -208,7 +208,7 @@ impl DirectionSummary {
         let load = LoadGrid::of(series.iter().copied());
         let stalls = load.events().into_iter().filter(|e| e.lapse == Lapse::Stall);
         let stalled = stalls.map(|e| e.length_ns.as_seconds()).sum::<f64>() / window;
-        service.mark_stalls(stalled + load.quota().map_or(0.0, |q| q.silent_share));
+        service.mark_stalls(stalled + load.stops().map_or(0.0, |s| s.silent_share));
         Some(DirectionSummary {
             ios,
             bytes: Bytes(bytes),

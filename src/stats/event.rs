@@ -14,9 +14,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::burst::BurstSeen;
-use super::gaps::{Edges, Gaps, Quota};
+use super::gaps::{Edges, Gaps, Stops};
 use super::percentile::pooled;
 use super::rate::per_second;
+use super::short_stops::{FEWEST, has_dips, short_stops};
+use crate::hist::Sparse;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
@@ -79,6 +81,8 @@ pub struct LoadGrid {
     pub median_ns: f64,
     /// The latency of the shortest hundredth of the I/Os, likewise.
     pub quick_ns: f64,
+    /// Latencies of the I/Os of each second; empty where no bin lacks I/Os.
+    pub seconds: Vec<Sparse>,
 }
 
 impl LoadGrid {
@@ -115,6 +119,13 @@ impl LoadGrid {
             let quantile = |share| all.quantile(share).map_or(0.0, |ns| ns.0 as f64);
             (load.median_ns, load.quick_ns) = (quantile(0.5), quantile(0.01));
         }
+        if has_dips(&load.ios, &load.in_flight) {
+            let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
+            for stream in streams {
+                load.seconds.resize(load.seconds.len().max(stream.service.len()), Sparse::default());
+                load.seconds.iter_mut().zip(&stream.service).for_each(|(sum, second)| sum.merge(second));
+            }
+        }
         load
     }
 
@@ -138,11 +149,16 @@ impl LoadGrid {
         events
     }
 
-    /// The quota of the longest part of the run that one explains.
-    pub fn quota(&self) -> Option<Quota> {
+    /// Why the volume does nothing for a part of nearly each second: the quota of the longest part of the run that one explains, or stops
+    /// that are too short for [`LoadGrid::events`].
+    pub fn stops(&self) -> Option<Stops> {
         let parts =
             self.parts().into_iter().filter_map(|part| Some((part.len(), Gaps::of(self, part).quota()?)));
-        parts.max_by_key(|(bins, _)| *bins).map(|(_, quota)| quota)
+        let quota = parts.max_by_key(|(bins, _)| *bins).map(|(_, quota)| quota);
+        // Stalls that return are told one by one, and some of them may be shorter than others.
+        let return_often = || self.events().iter().filter(|e| e.lapse == Lapse::Stall).count() >= FEWEST;
+        let may_stop = || !self.seconds.is_empty() && !return_often();
+        quota.or_else(|| may_stop().then(|| short_stops(&self.ios, &self.in_flight, &self.seconds)).flatten())
     }
 
     /// The run before a fall from one level to another, and after it.
@@ -357,7 +373,7 @@ mod tests {
         let quota = |busy: usize, rate: u64, quick_ns: f64| {
             let mut l = load(|i| if i % 10 < busy { rate } else { 0 });
             (l.median_ns, l.quick_ns) = (quick_ns, quick_ns);
-            (l.quota().map(|q| (q.period_seconds, (q.silent_share * 10.0).round())), l.events().len())
+            (l.stops().map(|q| (q.period_seconds, (q.silent_share * 10.0).round())), l.events().len())
         };
         // 32 in flight at 1 ms do 3,200 in a bin.
         assert_eq!(quota(1, 400, 1e6), (Some((1.0, 9.0)), 0));

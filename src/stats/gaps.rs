@@ -16,7 +16,7 @@ const OFTEN: f64 = 0.02;
 /// A shorter gap than this, in bins, is left to the percentiles.
 const SHORTEST: f64 = 1.5;
 /// A device completes at once no more than this multiple of the requests in flight: those, and a few that it takes up again within the bin.
-const BATCH: f64 = 1.1;
+pub(super) const BATCH: f64 = 1.1;
 /// A batch completes within this many bins.
 const AT_ONCE: f64 = 2.0;
 /// The longest period of a quota, in bins: rates are promised by the second.
@@ -73,10 +73,10 @@ impl Cycle {
     }
 }
 
-/// A quota that comes several times a second, or once: the volume does nothing once it is used up.
+/// Times without completions that return so often that each second has its I/Os.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quota {
-    /// From one quota to the next, in seconds.
+pub struct Stops {
+    /// From one to the next, in seconds.
     pub period_seconds: f64,
     /// Share of the time without completions, 0 to 1.
     pub silent_share: f64,
@@ -163,10 +163,10 @@ impl Gaps {
     }
 
     /// The quota that explains gaps which the run has all the time.
-    pub fn quota(&self) -> Option<Quota> {
+    pub fn quota(&self) -> Option<Stops> {
         let often = self.silent_share() >= OFTEN && !self.is_slow_device() && self.is_quota();
         let period = median(&self.distances()).filter(|_| often)?;
-        Some(Quota { period_seconds: period / PER_SECOND as f64, silent_share: self.silent_share() })
+        Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share: self.silent_share() })
     }
 
     /// Whether in at least half of the cycles the device completed, at once, the requests in flight.

@@ -20,6 +20,7 @@ pub mod mean_latency;
 pub mod moments;
 pub mod percentile;
 pub mod rate;
+mod short_stops;
 pub mod spread;
 pub mod steady;
 pub mod warmup;

@@ -143,13 +143,13 @@ impl Judge<'_> {
         };
         // A load that waits for completions sends next to nothing in a time without delivery, which its mean therefore hides.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
-        let (lapses, quota) = (load.events(), load.quota());
+        let (lapses, stops) = (load.events(), load.stops());
         let lost =
             window::time_lost(&lapses, columns.len() as f64 / PER_SECOND as f64, self.claimed.tolerance);
-        let stops = quota.map(|q| {
+        let stops = stops.map(|s| {
             format!(
                 "the volume does nothing for {} % of the time, which it hides",
-                significant(100.0 * q.silent_share)
+                significant(100.0 * s.silent_share)
             )
         });
         let (outcome, reason) = match lost.or(stops).filter(|_| outcome == Outcome::Pass) {

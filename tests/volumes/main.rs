@@ -54,8 +54,9 @@ impl Volume {
     fn step(&self, i: usize) -> String {
         let lines =
             |keys: &str| keys.split(',').filter(|k| !k.trim().is_empty()).map(line).collect::<String>();
+        let reads = if self.load.contains("rw=") { "" } else { "rw = \"randread\"\n" };
         format!(
-            "[[step]]\nname = \"v{i}\"\nengine = \"null\"\nrw = \"randread\"\nbs = \"4k\"\nruntime = \"{}s\"\n{}[step.simulate]\n{}",
+            "[[step]]\nname = \"v{i}\"\nengine = \"null\"\n{reads}bs = \"4k\"\nruntime = \"{}s\"\n{}[step.simulate]\n{}",
             self.seconds,
             lines(&self.load),
             lines(&self.device)

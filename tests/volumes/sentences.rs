@@ -45,7 +45,7 @@ pub fn random(rng: &mut Xoshiro256PlusPlus, i: usize) -> Volume {
 }
 
 /// A contradiction within a judgement; none where there is none.
-fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
+pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
     let reason = said.claim["reason"].as_str().unwrap_or_default();
     let outcome = said.outcome();
     let (measured, limit) = (said.number("measured"), said.number("limit"));
