@@ -135,6 +135,7 @@ const RULES: &[(About, FindingRule)] = &[
 pub fn of_record(record: &Record) -> Vec<Diagnosis> {
     let mut all: Vec<Diagnosis> = record.steps.iter().map(|step| of_step(record, step)).collect();
     cap::across_blocks(record, &mut all);
+    throttle::no_more_at_depth(record, &mut all);
     all
 }
 

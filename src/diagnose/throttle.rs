@@ -8,6 +8,7 @@
 
 use super::cap::megabytes;
 use super::{Confidence, DiagnosisCase, Finding, Modes, Summary};
+use crate::record::{Diagnosis, Record, StepRecord};
 use crate::unit::{Nanos, grouped, significant};
 
 /// Refill periods that throttles are known to use, in seconds: QEMU and the kernel 100 ms, Firecracker and Cloud Hypervisor 100 ms to 1 s
@@ -98,7 +99,11 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     if let Some(p) = s.period.filter(|p| multiple(p.as_seconds(), b.period)) {
         independent = true;
-        evidence.push(format!("the rate repeats itself every {p}"));
+        // A quota that is no whole number of I/Os comes out even after several periods.
+        let times = (p.as_seconds() / b.period).round();
+        let periods =
+            if times > 1.0 { format!(", which is {times:.0} of these periods") } else { String::new() };
+        evidence.push(format!("the rate repeats itself every {p}{periods}"));
     }
     if let Some(teeth) = comb(s, &b) {
         independent = true;
@@ -271,6 +276,24 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
         .because(format!("{} in flight, {} each, {}/s", significant(n), Nanos(mean as u64), rate(x)))
         .number("mean_latency_ms", mean / 1e6),
     )
+}
+
+/// Takes `one-at-a-time` back where a deeper step of the same load did no more: the latency was not what held the rate.
+pub fn no_more_at_depth(record: &Record, all: &mut [Diagnosis]) {
+    let asked = |step: &StepRecord| step.in_flight_asked.get().unwrap_or(1.0);
+    for (step, diagnosis) in record.steps.iter().zip(all) {
+        let load = record.conditions(step);
+        let no_more = |deeper: &StepRecord| {
+            let other = record.conditions(deeper);
+            asked(deeper) >= 2.0 * asked(step)
+                && (other.rw == load.rw && other.block == load.block)
+                && deeper.iops() > 0.0
+                && deeper.iops() <= (1.0 + AT_PROMISE) * step.iops()
+        };
+        if diagnosis.find("one-at-a-time").is_some() && record.steps.iter().any(no_more) {
+            diagnosis.findings.retain(|f| f.code != "one-at-a-time");
+        }
+    }
 }
 
 /// Whether the rate is that of the promise, and in words how far it is.

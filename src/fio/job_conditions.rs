@@ -107,7 +107,10 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
         engine: asked.engine().to_string().into(),
         polling: (POLLING.iter().any(on) || POLLING.contains(&asked.engine())).into(),
         iodepth: positive(asked.int("iodepth")).into(),
-        direct: asked.direct().into(),
+        direct: match asked.engine() {
+            "mmap" => Known::assumed(false, "the engine mmap writes to and reads from memory"),
+            _ => asked.direct().into(),
+        },
         targets: places.map(|t| t.split(':').map(PathBuf::from).collect()).into(),
         // Without names fio gives each job files of its own.
         own_files: (files.is_none() || files.is_some_and(|f| f.contains("$jobnum"))).into(),

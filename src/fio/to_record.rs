@@ -35,6 +35,11 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
         let job = run.job();
         let mut step = step(output, run, &job, found.len() == 1);
         step.name = names.unused(&job.name, job.host.as_deref());
+        let told = step.reported.as_ref();
+        if let Some(n) = told.and_then(|told| verifying_reads(&told.conditions, &job)) {
+            let note = format!("{}: {n} reads that verified what was written are left out", step.name);
+            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
+        }
         // The jobs of a group ran together.
         if group != Some(job.group) {
             record.together.push(Together { steps: Vec::new(), evidence: Evidence::default() });
@@ -74,11 +79,24 @@ fn empty(output: &Output, form: ReportForm) -> Record {
     Record::of_report(report, started)
 }
 
+/// How many reads a job made that only writes: fio reads its blocks back to verify them, after the writes or between them, and its rate
+/// counts for the writes alone.
+fn verifying_reads(conditions: &Conditions, job: &OutputRow) -> Option<u64> {
+    let word = conditions.rw.as_ref()?.split(':').next()?.to_string();
+    let reads = job.directions[Direction::Read].as_ref()?.ios.filter(|n| *n > 0)?;
+    let writes = job.directions[Direction::Write].as_ref()?.ios.unwrap_or(0);
+    (["write", "randwrite"].contains(&word.as_str()) && writes > 0).then_some(reads)
+}
+
 /// The step of a run in a report. `alone`: it is the only one, so that the disk's counters are its own.
 fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) -> ReportedStep {
     let conditions = job_conditions::of(output, job);
     let block = conditions.single_block();
-    let of = |d: Direction| job.directions[d].as_ref().map(|s| figures(s, block, job.members));
+    let verifies = verifying_reads(&conditions, job).is_some();
+    let of = |d: Direction| {
+        let told = job.directions[d].as_ref().filter(|_| d != Direction::Read || !verifies);
+        told.map(|s| figures(s, block, job.members))
+    };
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
     ReportedStep {
         name: job.name.clone(),

@@ -114,10 +114,14 @@ pub fn against(v: &Verdict) -> String {
     format!("against {}{tolerance}{rest}", v.against)
 }
 
-/// The claim that is told first: of the gravest outcome the one furthest from its promise.
+/// The claim that is told first: of the gravest outcome the one that more time does not decide, and then the one furthest from its promise.
 pub fn gravest(v: &Verdict) -> Option<&Claim> {
     let of_outcome = v.claims.iter().filter(|c| Some(c.outcome) == v.outcome);
-    of_outcome.min_by(|a, b| a.room().total_cmp(&b.room()))
+    let first = |a: &&Claim, b: &&Claim| {
+        let by_time = a.more_seconds.is_some().cmp(&b.more_seconds.is_some());
+        by_time.then_with(|| a.room().total_cmp(&b.room()))
+    };
+    of_outcome.min_by(first)
 }
 
 /// A figure that names its unit.

@@ -19,6 +19,7 @@ pub fn markdown(record: &Record) -> String {
     let targets: Vec<String> = record.targets.iter().map(|t| t.path.display().to_string()).collect();
     let facts = [
         ("Judged", head.against.clone()),
+        ("Reason", head.undecided.clone()),
         ("Ended", head.ended.clone()),
         ("Plan", record.title().to_string()),
         ("Target", targets.join(", ")),

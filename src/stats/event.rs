@@ -18,7 +18,7 @@ use super::gaps::{Edges, Gaps, Stops};
 use super::percentile::pooled;
 use super::rate::per_second;
 use super::short_stops::{FEWEST, has_dips, short_stops};
-use crate::hist::Sparse;
+use crate::hist::StoredHistogram;
 use crate::sample::{Direction, GRID, PER_SECOND, Series};
 use crate::unit::Nanos;
 
@@ -82,7 +82,7 @@ pub struct LoadGrid {
     /// The latency of the shortest hundredth of the I/Os, likewise.
     pub quick_ns: f64,
     /// Latencies of the I/Os of each second; empty where no bin lacks I/Os.
-    pub seconds: Vec<Sparse>,
+    pub seconds: Vec<StoredHistogram>,
 }
 
 impl LoadGrid {
@@ -122,7 +122,7 @@ impl LoadGrid {
         if has_dips(&load.ios, &load.in_flight) {
             let streams = all.iter().flat_map(|s| Direction::ALL.into_iter().filter_map(|d| s.stream(d)));
             for stream in streams {
-                load.seconds.resize(load.seconds.len().max(stream.service.len()), Sparse::default());
+                load.seconds.resize(load.seconds.len().max(stream.service.len()), StoredHistogram::default());
                 load.seconds.iter_mut().zip(&stream.service).for_each(|(sum, second)| sum.merge(second));
             }
         }

@@ -10,7 +10,7 @@ use super::event::runs;
 use super::gaps::{BATCH, Stops};
 use super::moments::median;
 use super::percentile::pooled;
-use crate::hist::Sparse;
+use crate::hist::StoredHistogram;
 use crate::hist::bucket;
 use crate::sample::PER_SECOND;
 use crate::unit::Nanos;
@@ -31,6 +31,8 @@ const LONGEST: usize = 3;
 const DEVIATIONS: f64 = 2.0;
 /// This share of the requests in flight must have taken this share of the time that the dip lacks.
 const HELD: f64 = 0.6;
+/// They took at most this multiple of it beyond a usual I/O: single I/Os that hang for longer make no stop.
+const LONGER: f64 = 1.75;
 /// Usual I/Os (see [`QUANTILE`]) take at most this share of that time.
 const USUAL: f64 = 0.5;
 /// A bin with none of so many I/Os is no chance.
@@ -79,7 +81,7 @@ pub(super) fn has_dips(ios: &[u64], in_flight: &[f64]) -> bool {
 }
 
 /// Stops that return, with the median distance between them. `seconds` are histograms of all I/Os.
-pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[Sparse]) -> Option<Stops> {
+pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[StoredHistogram]) -> Option<Stops> {
     let all = pooled(seconds);
     let usual = all.quantile(QUANTILE)?.0 as f64;
     let holds_all = |dip: &Dip| {
@@ -91,8 +93,8 @@ pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[Sparse]) ->
         }
         // The requests that waited complete when the stop ends: in the last bin of the dip, or in the next one.
         let (first, last) = ((bins.end - 1) / SECOND, bins.end / SECOND);
-        let held =
-            (first..=last).filter_map(|s| seconds.get(s)).map(|h| longer(h, Nanos(from as u64))).sum::<u64>();
+        let as_long = Nanos(from as u64)..Nanos((LONGER * lasted + usual) as u64);
+        let held = (first..=last).filter_map(|s| seconds.get(s)).map(|h| within(h, &as_long)).sum::<u64>();
         usual <= USUAL * from && held as f64 >= HELD * requests
     };
     let stops: Vec<Dip> = dips(ios, in_flight).into_iter().filter(holds_all).collect();
@@ -104,10 +106,10 @@ pub(super) fn short_stops(ios: &[u64], in_flight: &[f64], seconds: &[Sparse]) ->
     Some(Stops { period_seconds: period / PER_SECOND as f64, silent_share })
 }
 
-/// I/Os that took a time or longer.
-fn longer(second: &Sparse, time: Nanos) -> u64 {
-    let edge = bucket(time.0);
-    second.buckets().filter(|(b, _)| *b >= edge).fold(0, |sum, (_, n)| sum.saturating_add(n))
+/// I/Os that took as long as that.
+fn within(second: &StoredHistogram, times: &Range<Nanos>) -> u64 {
+    let (from, to) = (bucket(times.start.0), bucket(times.end.0));
+    second.buckets().filter(|(b, _)| (from..=to).contains(b)).fold(0, |sum, (_, n)| sum.saturating_add(n))
 }
 
 #[cfg(test)]
@@ -118,7 +120,7 @@ mod tests {
     const SECONDS: usize = 60;
 
     /// A second with I/Os of two latencies.
-    fn second(quick: (u64, u64), slow: (u64, u64)) -> Sparse {
+    fn second(quick: (u64, u64), slow: (u64, u64)) -> StoredHistogram {
         let mut h = Histogram::new();
         for (n, ms) in [quick, slow] {
             h.record_n(Nanos::millis(ms), n);
@@ -126,7 +128,7 @@ mod tests {
         h.to_sparse()
     }
 
-    fn found(cycle: [u64; 10], seconds: Sparse) -> Option<(f64, f64)> {
+    fn found(cycle: [u64; 10], seconds: StoredHistogram) -> Option<(f64, f64)> {
         let ios: Vec<u64> = (0..10 * SECONDS).map(|i| cycle[i % 10]).collect();
         let in_flight = vec![32.0; ios.len()];
         assert!(has_dips(&ios, &in_flight));
@@ -144,6 +146,7 @@ mod tests {
         // The volume was slower for that time, or a few requests hung beside it.
         assert_eq!(found(one, second((9000, 3), (250, 13))), None);
         assert_eq!(found(one, second((9000, 3), (10, 76))), None);
+        assert_eq!(found(one, second((9000, 3), (32, 300))), None);
         // A deep queue takes as long at any time: only a bin without I/Os shows the stop.
         assert_eq!(found(one, second((9000, 60), (32, 140))), None);
         let empty = [1000, 1000, 1000, 0, 1000, 1000, 1000, 1000, 1000, 1000];

@@ -11,13 +11,15 @@ use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::level::{self, Answer};
-use crate::stats::little::{depth_needed, rate_reachable};
+use crate::stats::little::{depth_needed, in_flight, rate_reachable};
 use crate::unit::{Nanos, grouped, significant};
 
 /// A rate from a shorter run is not quoted.
 pub(super) const QUOTABLE: Nanos = Nanos::seconds(60);
 /// Length of a run that decides.
 pub(super) const ENOUGH: Nanos = Nanos::seconds(300);
+/// With less than this share of the requests in flight that were asked for, the load was not there to fill the queue.
+const BUSY: f64 = 0.5;
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
@@ -139,13 +141,27 @@ impl Judge<'_> {
             let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
             return Some(Reach { reason, command });
         }
+        let by_flushes = s.flushes.and_then(|f| Some((f.count? / s.ios?, f.mean_ns)));
+        // Requests in flight, I/Os and flushes together, of a load that never waits.
+        let flushing = by_flushes.map_or(0.0, |(each, mean)| each * mean);
+        let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
+        if let Some((busy, asked)) = busy.zip(s.asked).filter(|(busy, asked)| *busy < BUSY * asked) {
+            let reason = format!(
+                "only {} of {} requests were in flight on average: the load held itself back",
+                significant(busy),
+                significant(asked)
+            );
+            return Some(Reach { reason, command });
+        }
         let throttled = self.diagnosis.find("throttle").is_some();
         let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled))?;
-        let depth = s.in_flight?.round().max(1.0) as u64;
+        let own = Nanos(own.0.saturating_add(flushing as u64));
+        let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);
         (depth < needed).then(|| Reach {
             reason: format!(
-                "{depth} in flight at {own} each reach {} IOPS by Little's law; {} IOPS need {needed}",
+                "{depth} in flight at {own} each{} reach {} IOPS by Little's law; {} IOPS need {needed}",
+                if flushing > 0.0 { ", flushes included," } else { "" },
                 grouped(rate_reachable(depth, own).unwrap_or(0.0).round() as u64),
                 grouped(iops.round() as u64)
             ),

@@ -9,8 +9,11 @@ use crate::catalogue::volume_promise::AtBlock;
 use crate::diagnose::{Modes, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
-use crate::record::{Claimed, Conditions, Confidence, Diagnosis, Metric, Record, StepRecord, Untested};
+use crate::record::{
+    Claimed, Conditions, Confidence, Diagnosis, Finding, Metric, Record, StepRecord, Untested,
+};
 use crate::stats::little::{depth_needed, rate_reachable};
+use crate::stats::percentile::pooled;
 use crate::unit::{Bytes, Nanos, grouped};
 
 /// Where latencies show waiting, the volume's own latency is at most `TIMES_PROMISED` times the promised one, or `SLOWEST` where none is
@@ -27,6 +30,11 @@ const PLENTY_DEPTH: u64 = 256;
 const PLENTY_OF_LARGE: u64 = 32;
 /// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
 const HELD_BY_FEW: f64 = 1.25;
+/// A stop of the volume holds its I/Os as long as it lasts. Times without completions that take less than this share of the longest I/O are
+/// no such stops.
+const SHORTER: f64 = 0.8;
+/// Stalls and brown-outs that take less of the time do not explain why a step falls short.
+const MUCH: f64 = 0.05;
 /// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
 const FIRST_RUNG: u64 = 32;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
@@ -48,8 +56,11 @@ pub struct Reach {
 /// `None` when the step could have reached the rate.
 pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
     let (plan, step) = (judge.record.plan_step(&judge.step.name)?, judge.step);
-    if let Some(open) = &step.open_loop {
-        return (open.offered_per_second < promised.iops * (1.0 - judge.claimed.tolerance)).then(|| Reach {
+    // A rate shows without flushes between the I/Os.
+    let plan = &Step { fsync: 0, datasync: Step::default().datasync, ..plan.clone() };
+    let least = promised.iops * (1.0 - judge.claimed.tolerance);
+    if let Some(open) = step.open_loop.as_ref().filter(|open| open.offered_per_second < least) {
+        return Some(Reach {
             reason: format!(
                 "only {} I/Os a second were offered, {} are promised",
                 grouped(open.offered_per_second.round() as u64),
@@ -58,27 +69,72 @@ pub fn of(judge: &Judge<'_>, promised: &AtBlock) -> Option<Reach> {
             command: command(
                 judge.record,
                 judge.claimed,
-                &Step { rate_iops: None, rate_bw: None, ..deeper(plan, promised.iops, Nanos::millis(1), 0) },
+                &deeper(&unpaced(plan), promised.iops, Nanos::millis(1), 0),
+            ),
+        });
+    }
+    let depth = step.in_flight_asked.get()?.max(1.0) as u64;
+    let flushes = step.sync.as_ref().map_or(0.0, |s| s.iops);
+    if flushes > 0.0 && step.iops() + flushes >= least {
+        return Some(Reach {
+            reason: format!(
+                "{} I/Os and {} flushes a second are {} requests, and a volume may count each of them: leave the flushes out",
+                grouped(step.iops().round() as u64),
+                grouped(flushes.round() as u64),
+                grouped((step.iops() + flushes).round() as u64)
+            ),
+            command: command(
+                judge.record,
+                judge.claimed,
+                &deeper(plan, promised.iops, Nanos::millis(1), depth),
             ),
         });
     }
     if one_ceiling(judge) {
         return None;
     }
-    let depth = step.in_flight_asked.get()?.max(1.0) as u64;
     let OwnLatency { latency: own, decides } = own_latency(judge, depth, promised)?;
-    let needed = depth_needed(promised.iops, own);
+    let flushing = flushing(judge, depth);
+    let each = Nanos(own.0.saturating_add(flushing.0));
+    let needed = depth_needed(promised.iops, each);
     if depth >= needed {
         return None;
     }
+    let flushing = if flushing.0 > 0 { format!(" and {flushing} for flushes") } else { String::new() };
+    let decides_words = match decides > needed {
+        true => format!(" at that latency; {decides} in flight show whether they waited for each other"),
+        false => String::new(),
+    };
     Some(Reach {
         reason: format!(
-            "{depth} in flight at {own} each reach {} IOPS by Little's law; {} IOPS need {needed}",
-            grouped(rate_reachable(depth, own)?.round() as u64),
+            "{depth} in flight at {own}{flushing} each reach {} IOPS at most by Little's law; {} IOPS need {needed}{decides_words}",
+            grouped(rate_reachable(depth, each)?.round() as u64),
             grouped(promised.iops.round() as u64),
         ),
         command: command(judge.record, judge.claimed, &deeper(plan, promised.iops, own, decides)),
     })
+}
+
+/// The step without a rate of its own.
+fn unpaced(plan: &Step) -> Step {
+    Step { rate_iops: None, rate_bw: None, arrival: Step::default().arrival, ..plan.clone() }
+}
+
+/// How long a place in the queue is busy with flushes for each I/O: in a closed loop, all of its time that the I/O itself does not take.
+fn flushing(judge: &Judge<'_>, depth: u64) -> Nanos {
+    let step = judge.step;
+    let mean = Summary::of(judge.record, step).mean_ns;
+    match mean.filter(|_| step.sync.is_some() && step.open_loop.is_none() && step.iops() > 0.0) {
+        Some(mean) => Nanos((depth as f64 / step.iops() * 1e9 - mean).max(0.0) as u64),
+        None => Nanos(0),
+    }
+}
+
+/// The latency of an open loop before its I/Os fill the queue: of the shortest twentieth of its first second.
+fn before_the_queue_fills(step: &StepRecord) -> Option<Nanos> {
+    let streams = step.targets.iter().flat_map(|t| [&t.series.read, &t.series.write]).flatten();
+    step.open_loop.as_ref()?;
+    pooled(streams.filter_map(|stream| stream.service.first())).quantile(0.05)
 }
 
 /// Why more in flight would give no more, where the step or another one shows that.
@@ -133,10 +189,23 @@ fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
 /// delivery makes them slow: with more in flight the others go on beside them. `None` for any other step.
 pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
     const OTHERWISE: [&str; 5] = ["stall", "brown-out", "on-off", "burst", "drift"];
+    // Slow I/Os that fill a shallow queue leave times without any completion, which are shorter than themselves.
+    let of_slow = |f: &Finding| {
+        let figure = |name| f.numbers.get(name).copied().unwrap_or(0.0);
+        let length = match f.code.as_str() {
+            "on-off" => figure("silent_share") * figure("period_seconds"),
+            "stall" => figure("lost_seconds") / figure("events"),
+            _ => f64::INFINITY,
+        };
+        if f.numbers.get("lost_share").is_some_and(|share| *share < MUCH) {
+            return true;
+        }
+        s.max.is_some_and(|max| length < SHORTER * max.as_seconds())
+    };
     let (depth, mean, median) = (s.in_flight?, s.mean_ns?, s.near_quantile(0.5)?);
     let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < FIRST_RUNG as f64;
     let throttled = found.find("throttle").is_some_and(|f| f.confidence > Confidence::Possible);
-    let otherwise = OTHERWISE.iter().any(|code| found.find(code).is_some());
+    let otherwise = OTHERWISE.iter().filter_map(|code| found.find(code)).any(|f| !of_slow(f));
     (few && !throttled && !otherwise).then_some(Nanos(mean as u64))
 }
 
@@ -163,6 +232,7 @@ fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnL
     let alike =
         Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
     let plenty = plenty(judge.claimed, promised);
+    let measured = before_the_queue_fills(judge.step).map_or(measured, |first| first.min(measured));
     // The requests in flight gave at least the rate that was measured.
     let mean = Nanos((depth as f64 / judge.step.iops() * 1e9) as u64);
     Some(match alike && depth < plenty {
@@ -196,7 +266,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
     let plan = record.plan.steps.iter().find(|s| crate::diagnose::direction(s.rw).is_some())?;
     let d = crate::diagnose::direction(plan.rw)?;
     let first = claimed.promise.volumes.first()?;
-    let base = Step { rate_iops: None, rate_bw: None, ..plan.clone() };
+    let base = unpaced(plan);
     let (reason, step) = match metric {
         Metric::Percentile | Metric::SlowShare => return None,
         Metric::Latency => {

@@ -18,6 +18,8 @@ use crate::unit::{Nanos, significant};
 const MOST_SECONDS: f64 = 0.9;
 /// Share of the promise that a second must deliver to count as delivered: what providers promise by time is this.
 pub const DELIVERED: f64 = 0.90;
+/// A rate that rose by this share through the window goes on rising as far as anybody knows.
+const RISE: f64 = 0.02;
 /// A rate this much above everything that the type can give is not that type's.
 const BEYOND: f64 = 1.10;
 /// A rate this much above the promise is a burst, where the type bursts.
@@ -377,12 +379,19 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     let Some((low, high)) = levels(bins, changes).or_else(|| levels(bins, fifths)) else { return found };
     let answer = if low >= found.limit {
         Answer::Pass
-    } else if high < found.limit {
+    } else if high < found.limit && !rises(bins) {
         Answer::Fail
     } else {
         return found;
     };
     ClaimAnswer { answer, bounds: Some((low, high)), more_seconds: None, ..found }
+}
+
+/// The rate rose from fifth to fifth, by more than a rounding: where it ends is not seen.
+fn rises(bins: &[u64]) -> bool {
+    let fifths: Vec<u64> = bins.chunks_exact((bins.len() / ROUNDS).max(1)).map(|c| c.iter().sum()).collect();
+    let (first, last) = (fifths[0] as f64, fifths[fifths.len() - 1] as f64);
+    fifths.is_sorted() && last > (1.0 + RISE) * first
 }
 
 /// The lowest and the highest rate of ten seconds: bounds of a level that drifts.

@@ -57,7 +57,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
             took 446 us (median)
           - 64 in flight / (31.2 % x 2,052/s) = 100 ms: a quota of 205 I/Os each 100
             ms, a period that throttles use
-          - the rate repeats itself every 500 ms
+          - the rate repeats itself every 500 ms, which is 5 of these periods
           - one-second rates differ by 0.00 %
           - 2,052/s are 90.0 % of the promised 2,280 (volume IOPS)
           -> the rate is set by a throttle outside this machine, so more depth only
@@ -371,8 +371,8 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                     95 % bounds 7,272 and 7,274; the limit is 40,964
                     0.0 % of the seconds delivered at least 90 % of the promise (95
                     % bound: 0.0 %); the provider promises no share of time
-                    4 in flight at 550 us each reach 7,273 IOPS by Little's law;
-                    41,800 IOPS need 23
+                    4 in flight at 550 us each reach 7,273 IOPS at most by Little's
+                    law; 41,800 IOPS need 23
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1
                        --runtime 300s --simulate latency=500us,jitter=100us
                        --promise alibaba:cloud_essd.PL1 --volume-size 800GiB

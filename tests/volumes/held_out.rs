@@ -79,23 +79,23 @@ const TROUBLES: [Trouble; 11] = [
     Trouble::LoadsLazily,
 ];
 
-/// The load on a volume: its keys, how many jobs share the limits, and its block size relative to 4 KiB.
-fn load(draw: &mut Draw, share: &mut f64) -> (String, u64) {
+/// The keys of the load on a volume. A schedule that offers less than the volume can do lowers its share.
+fn load(draw: &mut Draw, share: &mut f64) -> String {
     let depth = draw.one_of(&[4u64, 8, 16, 32, 64]);
     match draw.below(8) {
         0 => {
             let jobs = 2 + draw.below(3);
-            (format!("iodepth={},numjobs={jobs}", depth.div_ceil(jobs)), jobs)
+            format!("iodepth={},numjobs={jobs}", depth.div_ceil(jobs))
         }
-        1 => (format!("iodepth={depth},rw=randrw,rwmixread={}", draw.one_of(&[3, 30, 50, 97])), 1),
+        1 => format!("iodepth={depth},rw=randrw,rwmixread={}", draw.one_of(&[3, 30, 50, 97])),
         2 => {
             let offered = draw.between(0.9, 1.3);
             *share = share.min(offered);
-            (format!("iodepth=64,rate-iops={:.1}", offered * PROMISED), 1)
+            format!("iodepth=64,rate-iops={:.1}", offered * PROMISED)
         }
         // A flush is one more I/O to the limit.
-        3 => (format!("iodepth={depth},rw=randwrite,fsync={}", draw.one_of(&[10, 100])), 1),
-        _ => (format!("iodepth={depth}"), 1),
+        3 => format!("iodepth={depth},rw=randwrite,fsync={}", draw.one_of(&[10, 100])),
+        _ => format!("iodepth={depth}"),
     }
 }
 
@@ -106,7 +106,7 @@ fn held_out(draw: &mut Draw, i: usize) -> HeldOut {
     let wide = draw.below(2) == 0;
     let able = if wide { draw.between(0.75, 1.1) } else { draw.between(0.96, 1.04) };
     let mut share = able;
-    let (mut keys, jobs) = load(draw, &mut share);
+    let mut keys = load(draw, &mut share);
     let trouble = draw.one_of(&TROUBLES);
     // While a quota is used up, a dead volume shows nowhere: dead ones get short periods.
     let period = match trouble {
@@ -117,7 +117,7 @@ fn held_out(draw: &mut Draw, i: usize) -> HeldOut {
         "latency={latency:.3}ms,jitter={:.3}ms,cap-period={period}",
         latency * draw.between(0.0, 1.0)
     );
-    let (mut dead, mut even, mut held) = (0.0, true, able * PROMISED / jobs as f64);
+    let (mut dead, mut even, mut held) = (0.0, true, able * PROMISED);
     match trouble {
         Trouble::None => {}
         Trouble::Drift => {

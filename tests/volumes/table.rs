@@ -262,6 +262,15 @@ fn uneven() -> Vec<Row> {
         format!("{},drift=0.05", cap(0.8)),
         May::NotPass,
     ));
+    // Where it ends is not seen in 90 s.
+    rows.push(row(
+        "rising all along".into(),
+        "plain",
+        90,
+        DEEP,
+        format!("{},rise-from=0.8,rise-for=200s", cap(1.0)),
+        May::Open,
+    ));
     rows.push(row(
         "falling above the promise".into(),
         "plain",
@@ -439,6 +448,30 @@ fn others() -> Vec<Row> {
     rows
 }
 
+/// Good volumes under loads that could not have reached the promise.
+fn held_back() -> Vec<Row> {
+    let invalid = |name: &str, load: &str, device: &str| Row {
+        volume: Volume::new(name, "plain", 120, load, device),
+        may: May::Invalid,
+    };
+    let good = "latency=20ms,iops-cap=404";
+    vec![
+        invalid("open loop of one slot", "iodepth=1,rate-iops=400", good),
+        invalid("open loop of four slots", "iodepth=4,rate-iops=480", good),
+        invalid("a flush for each write", "iodepth=2,rw=randwrite,fsync=1", "latency=3900us"),
+        invalid(
+            "flushes that the cap counts",
+            "iodepth=4,rw=randwrite,fsync=10",
+            "latency=2565us,jitter=564us,cap-period=10ms,iops-cap=396",
+        ),
+        invalid(
+            "slow I/Os that fill four slots",
+            "iodepth=4",
+            "latency=1ms,iops-cap=410,slow-share=0.1,slow-latency=300ms",
+        ),
+    ]
+}
+
 /// Findings that the volume does not show.
 fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
     let has = |code| said.finding(code).is_some();
@@ -463,10 +496,11 @@ fn invented(volume: &Volume, said: &Said) -> Option<&'static str> {
 
 #[test]
 fn every_volume_is_answered_as_it_delivered() {
-    let rows: Vec<Row> = [steady(), stalls(), in_turn(), returning(), uneven(), bursts(), others()]
-        .into_iter()
-        .flatten()
-        .collect();
+    let rows: Vec<Row> =
+        [steady(), stalls(), in_turn(), returning(), uneven(), bursts(), others(), held_back()]
+            .into_iter()
+            .flatten()
+            .collect();
     assert!(rows.len() >= 120, "{} volumes", rows.len());
     let said = judge(&rows.iter().map(|r| r.volume.clone()).collect::<Vec<_>>());
     let mut wrong = Vec::new();
