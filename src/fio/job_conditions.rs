@@ -156,9 +156,13 @@ fn options(output: &Output, job: &OutputRow) -> Asked {
 
 /// The rate and the pauses that the options ask for.
 fn pace(asked: &Asked, job: &OutputRow, block: Option<(Bytes, Bytes)>) -> Pace {
+    // Reads that verify what a job wrote have no rate of their own.
+    let only_writes = asked.choice("rw").is_some_and(|word| ["write", "randwrite"].contains(&word));
+    let of_load = |(d, _): &(Direction, &Stats)| !(only_writes && *d == Direction::Read);
     let rate_of = |name: &str| -> f64 {
         let rates = asked.ints(name);
-        let of_moved = job.moved().filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
+        let of_moved =
+            job.moved().filter(of_load).filter_map(|(d, _)| rates[(d as usize).min(2)].filter(|n| *n > 0));
         of_moved.map(|n| n as f64).sum()
     };
     let one_block = block.filter(|(low, high)| low == high).map(|(low, _)| low.0 as f64);
