@@ -1,10 +1,11 @@
 //! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
 
 use super::layout::{table, wrap};
+use super::plan_text;
 use super::text::compact;
 use crate::course::Forecast;
 use crate::plan::{AxisOption, Plan, Question, Sweep};
-use crate::record::{AxisBest, CapFit, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
+use crate::record::{AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
 use crate::unit::{Bytes, Nanos, significant};
 
 /// The time of a course in words.
@@ -28,11 +29,16 @@ fn writes(forecast: &Forecast) -> String {
 }
 
 /// A course before any I/O.
-pub fn plan(plan: &Plan, targets: &[(String, Bytes)], forecast: &Forecast, fill: Option<Bytes>) -> String {
+pub fn plan(
+    plan: &Plan,
+    targets: &[String],
+    promise: Option<&Claimed>,
+    forecast: &Forecast,
+    fill: Option<Bytes>,
+) -> String {
     let mut out = format!("plan {}\n", plan.name);
-    for (name, size) in targets {
-        out += &wrap("target   ", &format!("{name} ({size})"));
-    }
+    out.extend(targets.iter().map(|target| wrap("target   ", target)));
+    out.extend(promise.map(|claimed| plan_text::promised(claimed, &plan.steps)));
     if let Some(question) = &plan.question {
         out += &of_question(question);
     }

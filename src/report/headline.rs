@@ -7,7 +7,7 @@ use crate::record::{
     Claim, ClaimedNeed, DirectionSummary, Metric, Outcome, Record, State, StepRecord, Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::significant;
+use crate::unit::{Nanos, significant};
 use crate::verdict::{self, figure, figures};
 
 /// The head of every result.
@@ -226,9 +226,13 @@ pub fn measured(record: &Record) -> String {
     if let Some(answer) = &record.answer {
         return answer.sentence().to_string();
     }
+    let tests = || record.steps.iter().filter(|step| !record.plan.is_precondition(&step.name));
     let all: Vec<(&StepRecord, &DirectionSummary)> =
-        record.steps.iter().filter_map(|step| Some((step, whole(step)?))).collect();
+        tests().filter_map(|step| Some((step, whole(step)?))).collect();
     match all.as_slice() {
+        [] if tests().count() < record.steps.len() => {
+            "Nothing was measured: the run ended with its preconditioning.".into()
+        }
         [] => "Nothing was measured.".into(),
         // In a cross-check the steps are repeats, and the best of them is no result.
         _ if !record.cross_checks.is_empty() => "volproof and fio, measured in turns.".into(),
@@ -240,7 +244,17 @@ pub fn measured(record: &Record) -> String {
             let holds = latency.censored == 0 && !latency.unsettled.iter().any(|p| p == "99");
             let holds = holds || s.response_latency_ns.is_none();
             let p99 = latency.percentiles.get("99").filter(|_| holds);
-            let slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
+            let mut slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
+            // A volume that stands still for a part of the time holds few requests, each for long.
+            let mean = Nanos(latency.mean.round() as u64);
+            if p99.is_some_and(|p| *p < mean) {
+                slowest += &format!(", but {mean} on average");
+            }
+            // A write that is flushed is done when the flush is.
+            let flushes = step.sync.as_ref().map(|s| &s.service_latency_ns);
+            if let Some(p99) = flushes.and_then(|latency| latency.percentiles.get("99")) {
+                slowest = format!(", 99 % of the flushes within {p99}");
+            }
             format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
         }
         many => {

@@ -63,13 +63,35 @@ pub fn fitting_table(first: &'static str, names: &[String], columns: &[Column], 
     table(&heads, names.iter().enumerate().map(row).collect())
 }
 
+/// Units that stay on the line of their number.
+const UNITS: [&str; 24] = [
+    "%", "ns", "us", "µs", "ms", "s", "min", "h", "B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB",
+    "KB/s", "MB/s", "GB/s", "KiB/s", "MiB/s", "GiB/s", "IOPS",
+];
+
+/// The words of a text; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let unit = word.trim_end_matches([',', ';', ':', '.', ')']);
+        match words.last_mut().filter(|last| last.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(number) if UNITS.contains(&unit) => {
+                number.push(' ');
+                number.push_str(word);
+            }
+            _ => words.push(word.into()),
+        }
+    }
+    words
+}
+
 /// Breaks a line at blanks to the width of the screen; later lines are indented like the text of the first.
 pub fn wrap(lead: &str, text: &str) -> String {
     let indent = lead.chars().count();
     let width = screen::width().min(LONGEST_LINE);
     let mut out = String::from(lead);
     let mut column = indent;
-    for (i, word) in text.split(' ').enumerate() {
+    for (i, word) in words(text).iter().enumerate() {
         let n = word.chars().count();
         if i > 0 && column + 1 + n > width {
             out.push('\n');
@@ -97,6 +119,14 @@ mod tests {
         assert!(text.lines().all(|l| l.chars().count() <= screen::WIDTH));
         assert!(text.lines().nth(1).unwrap().starts_with("         word"));
         assert_eq!(wrap("- ", "a b"), "- a b\n");
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        let text = wrap("", &format!("{} (100 ms), 95 % of it", "x".repeat(screen::WIDTH - 4)));
+        assert_eq!(text.lines().nth(1), Some("(100 ms), 95 % of it"));
+        let words = words("holds 99 % of 4 KiB, 3 s; 20 IOPS. in ms");
+        assert_eq!(words, ["holds", "99 %", "of", "4 KiB,", "3 s;", "20 IOPS.", "in", "ms"]);
     }
 
     #[test]

@@ -92,12 +92,13 @@ pub fn markdown(record: &Record) -> String {
     if !doubts.is_empty() {
         out += "\nDoubts:\n\n";
     }
-    for (doubt, steps) in doubts {
+    for group in doubts {
+        let (doubt, steps) = (group.of, &group.steps);
         let of = if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) };
         out += &format!(
             "- {}{} ({}). {}\n",
             plain(&of),
-            plain(&doubt.message),
+            plain(&(doubt.message.clone() + &group.elsewhere())),
             doubt.code,
             plain(&doubt.advice)
         );

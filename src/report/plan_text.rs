@@ -1,9 +1,13 @@
 //! A plan as text, before any I/O: steps, bytes to write and time.
 
 use super::layout::{label, table, wrap};
+use crate::catalogue::promised_level::PromiseDirection;
+use crate::diagnose;
 use crate::plan::{Plan, Start, Step};
-use crate::record::Headroom;
+use crate::record::{Claimed, Headroom, Metric};
+use crate::stats::rate::MINUTE;
 use crate::unit::{Bytes, Nanos, significant};
+use crate::verdict::{self, PromisedRates, figure};
 
 /// When a step begins, in few characters: `with`, `after log +2s`.
 fn begins(step: &Step) -> String {
@@ -18,15 +22,15 @@ fn begins(step: &Step) -> String {
 /// A plan in words, before any I/O: `plan`.
 pub fn plan(
     plan: &Plan,
-    targets: &[(String, Bytes)],
+    targets: &[String],
+    promise: Option<&Claimed>,
     to_write: Bytes,
     fill: Option<Bytes>,
     headrooms: &[Option<Headroom>],
 ) -> String {
     let mut out = format!("plan {}\n", plan.name);
-    for (name, size) in targets {
-        out.push_str(&wrap("target   ", &format!("{name} ({size})")));
-    }
+    out.extend(targets.iter().map(|target| wrap("target   ", target)));
+    out.extend(promise.map(|claimed| promised(claimed, &plan.steps)));
     out.push('\n');
     let mut lines = Vec::new();
     // Only where some steps do not simply follow one another.
@@ -101,6 +105,30 @@ pub fn plan(
         None => format!("{} for the steps", steps.clock()),
     };
     out + &wrap("writes   ", &writes) + &wrap("time     ", &time)
+}
+
+/// The promise that the steps will be held against, for each block size and direction among them.
+pub fn promised(claimed: &Claimed, steps: &[Step]) -> String {
+    let rate = |step: &Step| {
+        let (block, direction) = (step.single_block()?, diagnose::direction(step.rw)?);
+        let rates = PromisedRates::of(claimed, block, direction)?;
+        let least = match rates.metric() {
+            Metric::Iops => format!("{} IOPS", figure(Metric::Iops, rates.least.iops)),
+            metric => figure(metric, rates.least.bytes),
+        };
+        let what = if direction == PromiseDirection::Read { "reads" } else { "writes" };
+        Some(format!("{least} for {what} of {block}"))
+    };
+    let mut rates: Vec<String> = Vec::new();
+    for told in steps.iter().filter_map(rate) {
+        if !rates.contains(&told) {
+            rates.push(told);
+        }
+    }
+    let rates = if rates.is_empty() { "nothing for these steps".into() } else { rates.join(", ") };
+    let short = steps.iter().any(|s| s.runtime.as_seconds() < MINUTE && !s.ends_by_amount());
+    let note = if short { "; steps of less than a minute decide nothing" } else { "" };
+    wrap("promise  ", &format!("{}: {rates}{note}", verdict::against(claimed)))
 }
 
 /// Time to fill a test file at [`Plan::FORECAST_RATE`]: how fast the volume is, is not known yet.

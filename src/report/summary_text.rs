@@ -6,7 +6,7 @@ use super::fit_text;
 use super::fleet_text;
 use super::headline::{Headline, gravest};
 use super::layout::{fitting_table, wrap};
-use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
+use super::text::{self, Remark, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
@@ -150,17 +150,17 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let at = |name: &'static str| move |row: &TableRow<'_>| percentile(&latency(row), name);
     let mut columns = vec![
         column("IOPS", 0, &|r| significant(r.summary.iops)),
-        column("+/- 95 %", 4, &spread),
+        column("+/- 95 %", 5, &spread),
         column("MB/s", 9, &|r| significant(r.summary.bytes_per_second / 1e6)),
         column("MiB/s", 1, &|r| significant(r.summary.bytes_per_second / (1 << 20) as f64)),
-        column("mean", 8, &|r| compact(crate::unit::Nanos(latency(r).mean.round() as u64))),
+        column("mean", 4, &|r| compact(crate::unit::Nanos(latency(r).mean.round() as u64))),
         column("p50", 3, &at("50")),
         column("p90", 12, &at("90")),
         column("p95", 13, &at("95")),
         column("p99", 2, &at("99")),
-        column("p99.9", 5, &at("99.9")),
+        column("p99.9", 6, &at("99.9")),
         column("p99.99", 10, &at("99.99")),
-        column("max", 6, &|r| compact(latency(r).max)),
+        column("max", 8, &|r| compact(latency(r).max)),
         column("I/Os", 14, &|r| grouped(r.summary.ios)),
     ];
     if let Some(v) = verdict.filter(|v| !v.claims.is_empty()) {
@@ -199,17 +199,19 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         }
     }
     let mut doubts = Vec::new();
-    for (doubt, steps) in grouped_doubts(&record.warnings) {
+    for group in grouped_doubts(&record.warnings) {
+        let doubt = group.of;
         let word = match doubt.severity {
             Severity::Blocker => "void",
             Severity::Warning => "doubt",
             Severity::Note => continue,
         };
-        let text = format!("{}{} [{}]; {}", place(&steps), doubt.message, doubt.code, doubt.advice);
+        let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
         doubts.push((doubt.severity, wrap(&label(word), &text)));
     }
-    let limits = limits(found).into_iter().map(|(f, steps)| {
-        let text = format!("{}{} [{}, {}]", place(&steps), f.headline, f.code, f.confidence.name());
+    let limits = limits(found).into_iter().map(|group| {
+        let f = group.of;
+        let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
         wrap(&label("limit"), &text)
     });
     let heavy = doubts.iter().filter(|(severity, _)| *severity == Severity::Blocker).count();
@@ -222,27 +224,14 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
     all
 }
 
-/// The first of several steps, and how many share the remark.
-fn place(steps: &[&str]) -> String {
-    match steps {
-        [] => String::new(),
-        [one] => format!("{one}: "),
-        [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
-    }
-}
-
 /// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.
-fn limits(found: &[Diagnosis]) -> Vec<(&Finding, Vec<&str>)> {
-    let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
+fn limits(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
     let told =
         |f: &&Finding| f.doubt.is_none() && f.confidence > Confidence::Possible && f.code != "one-at-a-time";
-    for finding in found.iter().flat_map(|d| &d.findings).filter(told) {
-        match groups.iter_mut().find(|(f, _)| f.code == finding.code) {
-            Some((_, steps)) => steps.push(&finding.step),
-            None => groups.push((finding, vec![&finding.step])),
-        }
-    }
-    groups.sort_by_key(|(f, _)| std::cmp::Reverse((f.blocks, f.confidence)));
+    let all = found.iter().flat_map(|d| &d.findings).filter(told);
+    let mut groups =
+        text::remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| Some(&f.step));
+    groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
     groups
 }
 

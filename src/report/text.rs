@@ -305,18 +305,65 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
     Some(format!("together with {others}{after}"))
 }
 
-/// Doubts, the gravest first, each with the steps that share it.
-pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<(&Doubt, Vec<&str>)> {
-    let mut groups: Vec<(&Doubt, Vec<&str>)> = Vec::new();
-    let mut places = HashMap::new();
-    for w in warnings {
-        let place = *places.entry((&w.code, &w.advice)).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push((w, Vec::new()));
-        }
-        groups[place].1.extend(w.step.as_deref());
+/// A remark on steps.
+pub struct Remark<'a, T> {
+    /// The doubt or finding.
+    pub of: &'a T,
+    /// The steps of which its sentence is true.
+    pub steps: Vec<&'a str>,
+    /// Further steps with a remark of its kind, whose figures are others.
+    pub others: usize,
+}
+
+impl<T> Remark<'_, T> {
+    /// The first of several steps, and how many share the remark; then the remark.
+    pub fn words(&self, remark: &str) -> String {
+        let place = match self.steps.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one}: "),
+            [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
+        };
+        format!("{place}{remark}{}", self.elsewhere())
     }
-    groups.sort_by_key(|(w, _)| std::cmp::Reverse(w.severity));
+
+    /// How many further steps have a remark of its kind; empty for none.
+    pub fn elsewhere(&self) -> String {
+        match self.others {
+            0 => String::new(),
+            1 => "; 1 more step has the same with other figures".into(),
+            n => format!("; {n} more steps have the same with other figures"),
+        }
+    }
+}
+
+/// Remarks of one kind are one, told in the sentence of the first; only steps with this very sentence are named with it.
+pub fn remarks<'a, T, K: std::hash::Hash + Eq>(
+    all: impl Iterator<Item = &'a T>,
+    kind: impl Fn(&'a T) -> K,
+    sentence: impl Fn(&'a T) -> &'a str,
+    step: impl Fn(&'a T) -> Option<&'a str>,
+) -> Vec<Remark<'a, T>> {
+    let mut groups: Vec<Remark<'a, T>> = Vec::new();
+    let mut places = HashMap::new();
+    for remark in all {
+        let place = *places.entry(kind(remark)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Remark { of: remark, steps: Vec::new(), others: 0 });
+        }
+        let group = &mut groups[place];
+        match sentence(group.of) == sentence(remark) {
+            true => group.steps.extend(step(remark)),
+            false => group.others += 1,
+        }
+    }
+    groups
+}
+
+/// The doubts of a Record, the gravest first.
+pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
+    let mut groups =
+        remarks(warnings.iter(), |w| (&w.code, &w.advice), |w| &w.message, |w| w.step.as_deref());
+    groups.sort_by_key(|group| std::cmp::Reverse(group.of.severity));
     groups
 }
 
@@ -327,18 +374,14 @@ pub fn doubts(warnings: &[Doubt]) -> String {
     }
     let groups = grouped_doubts(warnings);
     let mut out = String::from("\nDoubts\n");
-    for (w, steps) in groups {
+    for group in groups {
+        let w = group.of;
         let mark = match w.severity {
             Severity::Blocker => "!! ",
             Severity::Warning => " ! ",
             Severity::Note => "   ",
         };
-        let place = match steps.as_slice() {
-            [] => String::new(),
-            [one] => format!("{one}: "),
-            [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
-        };
-        out.push_str(&wrap(mark, &format!("{place}{} [{}]", w.message, w.code)));
+        out.push_str(&wrap(mark, &group.words(&format!("{} [{}]", w.message, w.code))));
         out.push_str(&wrap("     -> ", &w.advice));
     }
     out

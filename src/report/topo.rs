@@ -90,19 +90,18 @@ fn cpus(topology: &Topology) -> String {
 /// Which marks stand in the picture.
 #[derive(Default)]
 struct Marks {
-    worker: bool,
+    /// The first one drawn, as CPU and worker.
+    worker: Option<(u32, u32)>,
     offline: bool,
     barred: bool,
 }
 
 impl Marks {
     fn legend(&self) -> String {
-        let all = [
-            (self.worker, "3=w0: worker 0 is on CPU 3"),
-            (self.offline, "(3): offline"),
-            (self.barred, "[3]: isolated or not allowed"),
-        ];
-        let used: Vec<&str> = all.iter().filter(|(used, _)| *used).map(|(_, text)| *text).collect();
+        let worker = self.worker.map(|(cpu, n)| format!("{cpu}=w{n}: worker {n} is on CPU {cpu}"));
+        let offline = self.offline.then(|| "(3): offline".to_string());
+        let barred = self.barred.then(|| "[3]: isolated or not allowed".to_string());
+        let used: Vec<String> = [worker, offline, barred].into_iter().flatten().collect();
         if used.is_empty() { String::new() } else { format!("\n{}", wrap("", &used.join("; "))) }
     }
 }
@@ -144,7 +143,7 @@ fn queues(topology: &Topology, disk: &Disk, placement: Option<&Placement>, marks
             });
             cells.push(match worker {
                 Some(seat) => {
-                    marks.worker = true;
+                    marks.worker.get_or_insert((cpu, seat.worker));
                     format!("{cpu}=w{}", seat.worker)
                 }
                 None if !topology.cpus.online.contains(cpu) => {

@@ -172,9 +172,9 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         inputs: inputs.collect(),
     };
     if how.dry_run {
-        return measurement.tell(|plan, surveyed| {
-            let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
-            let text = course_text::plan(plan, &named, &forecast, targets::to_fill(surveyed));
+        return measurement.tell(|plan, surveyed, claimed| {
+            let named: Vec<_> = surveyed.iter().map(Surveyed::describe).collect();
+            let text = course_text::plan(plan, &named, claimed, &forecast, targets::to_fill(surveyed));
             text + &preconditioning::words(plan)
                 .map_or(String::new(), |words| layout::wrap("first    ", &words))
         });

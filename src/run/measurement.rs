@@ -105,9 +105,12 @@ impl Measurement<'_> {
     ///
     /// # Errors
     /// Those of [`Measurement::run`] before its first side effect.
-    pub fn tell(&self, text: impl FnOnce(&Plan, &[Surveyed]) -> String) -> Result<Exit, Failure> {
-        let CheckedMeasurement { job, .. } = self.check()?;
-        print(&text(job.plan(), job.surveyed()))?;
+    pub fn tell(
+        &self,
+        text: impl FnOnce(&Plan, &[Surveyed], Option<&Claimed>) -> String,
+    ) -> Result<Exit, Failure> {
+        let CheckedMeasurement { job, claimed, .. } = self.check()?;
+        print(&text(job.plan(), job.surveyed(), claimed.as_ref()))?;
         job.try_targets()?;
         Ok(Exit::Done)
     }

@@ -54,6 +54,7 @@ use crate::merge;
 use crate::output::{self, Content, FileIdentity, OutputFile, screen};
 use crate::plan::{PRESETS, Plan};
 use crate::promise;
+use crate::record::Claimed;
 use crate::report::headline::Headline;
 use crate::report::{csv, html, layout, plan_text, summary_text};
 use crate::result_file;
@@ -300,8 +301,8 @@ fn plan(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// The text of what a plan would do.
-fn forecast(plan: &Plan, surveyed: &[targets::Surveyed]) -> String {
-    let named: Vec<_> = surveyed.iter().map(|t| (t.describe(), t.size)).collect();
+fn forecast(plan: &Plan, surveyed: &[targets::Surveyed], claimed: Option<&Claimed>) -> String {
+    let named: Vec<_> = surveyed.iter().map(targets::Surveyed::describe).collect();
     let writing = plan.steps.iter().filter(|s| s.rw.changes_data());
     let written: f64 = writing.map(|s| Nanos(s.ramp.0 + s.runtime.0).as_seconds() * s.forecast_rate()).sum();
     let writes = Bytes(written as u64 * surveyed.len().max(1) as u64);
@@ -310,7 +311,7 @@ fn forecast(plan: &Plan, surveyed: &[targets::Surveyed]) -> String {
         plan.steps.iter().map(|s| headrooms.of(s, plan.targets_of(s).len(), &|| true)).collect::<Vec<_>>();
     let fill = targets::to_fill(surveyed);
     let first = preconditioning::words(plan).map_or(String::new(), |words| layout::wrap("first    ", &words));
-    plan_text::plan(plan, &named, writes, fill, &headrooms) + &first
+    plan_text::plan(plan, &named, claimed, writes, fill, &headrooms) + &first
 }
 
 fn show(args: &ShowArgs) -> Result<Exit, Failure> {

@@ -59,7 +59,7 @@ impl Surveyed {
             Some(_) if self.job_file.is_none() => {
                 format!("a new file in {}: {}", self.named.display(), self.why)
             }
-            _ => self.named.display().to_string(),
+            _ => format!("{} ({})", self.named.display(), self.size),
         }
     }
 }

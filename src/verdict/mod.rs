@@ -155,7 +155,8 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     }
 }
 
-fn against(claimed: &Claimed) -> String {
+/// The volumes whose promise is judged, in words: type and size of each, and their instance.
+pub fn against(claimed: &Claimed) -> String {
     let mut groups: Vec<(String, usize)> = Vec::new();
     for v in &claimed.promise.volumes {
         let text = format!("{}, {}", v.id, v.size());

@@ -85,20 +85,22 @@ const MOST_NAMED: usize = 12;
 pub fn doubts(record: &Record) -> Vec<DoubtCard> {
     grouped_doubts(&record.warnings)
         .into_iter()
-        .map(|(w, steps)| {
+        .map(|group| {
+            let w = group.of;
             let (class, word) = match w.severity {
                 Severity::Blocker => ("blocker", "Blocker"),
                 Severity::Warning => ("warning", "Warning"),
                 Severity::Note => ("note", "Note"),
             };
-            let steps = match steps.as_slice() {
+            let steps = match group.steps.as_slice() {
                 [] => "the whole run".into(),
                 [first, rest @ ..] if rest.len() >= MOST_NAMED => {
                     format!("{first} and {} more steps", rest.len())
                 }
                 few => few.join(", "),
             };
-            let (message, advice) = (micro(&w.message), micro(&w.advice));
+            let message = micro(&(w.message.clone() + &group.elsewhere()));
+            let advice = micro(&w.advice);
             let code = w.code.clone();
             DoubtCard { class, word, steps, message, advice, code }
         })

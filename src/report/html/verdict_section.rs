@@ -10,6 +10,7 @@ use crate::record::{
     Claim, Confidence, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
 };
 use crate::report::headline;
+use crate::report::text::{Remark, remarks};
 use crate::report::verdict_text::asks;
 use crate::unit::{grouped, micro, significant};
 use crate::verdict::{PromisedRates, figure};
@@ -67,6 +68,7 @@ pub struct Judged {
 }
 
 /// A finding as a card.
+#[derive(Clone)]
 pub struct FindingCard {
     /// Step that it is about.
     pub step: String,
@@ -243,19 +245,17 @@ pub fn limits(found: &[Diagnosis], together: bool) -> Limits {
     limits
 }
 
-/// The findings of a course: those of one kind have one card, which names its steps.
+/// The findings of a course: those of one kind have one card, which names the steps of which its sentence is true.
 fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
-    let mut kinds: Vec<(FindingCard, usize)> = Vec::new();
-    for card in all {
-        match kinds.iter_mut().find(|(kind, _)| kind.code == card.code && kind.confidence == card.confidence)
-        {
-            Some((_, others)) => *others += 1,
-            None => kinds.push((card, 0)),
-        }
-    }
-    let named = |(card, others): (FindingCard, usize)| match others {
-        0 => card,
-        n => FindingCard { step: format!("{} and {n} more steps", card.step), ..card },
+    let kind = |card: &FindingCard| (card.code.clone(), card.confidence);
+    let groups = remarks(all.iter(), kind, |card| &card.headline, |card| Some(&card.step));
+    let named = |group: Remark<'_, FindingCard>| {
+        let step = match group.steps.len() {
+            1 => group.of.step.clone(),
+            n => format!("{} and {} more steps", group.of.step, n - 1),
+        };
+        let headline = group.of.headline.trim_end_matches('.').to_string() + &group.elsewhere() + ".";
+        FindingCard { step, headline, ..group.of.clone() }
     };
-    kinds.into_iter().map(named).collect()
+    groups.into_iter().map(named).collect()
 }
