@@ -25,7 +25,7 @@
   const ask = () => {
     if (root.scrollWidth > innerWidth) say(`overflow: the page is ${root.scrollWidth} px wide in ${innerWidth}`);
     for (const e of document.querySelectorAll("body *")) {
-      if (e.closest(".wide, svg, .js-plotly-plot") || !e.getClientRects().length) continue;
+      if (e.closest(".wide, pre.columns, svg, .js-plotly-plot") || !e.getClientRects().length) continue;
       if (e.getBoundingClientRect().right > innerWidth + 0.5) say(`overflow: ${name(e)} ends at ${e.getBoundingClientRect().right}`);
     }
     let texts = 0;
@@ -50,7 +50,7 @@
       if (Math.abs(width - p.clientWidth) > 1) say(`overflow: chart ${p.id} is ${width} px wide in ${p.clientWidth}`);
       if (p.querySelector('[data-title*="hare"], [data-title*="loud"]')) say(`chart: ${p.id} offers to send its data away`);
     }
-    if (!plots.length) say("chart: there is none");
+    if (!plots.length && !document.querySelector(".drawn svg polyline")) say("chart: there is none");
     if (Number(root.dataset.drawn) !== plots.length) say(`chart: ${root.dataset.drawn} drawn, ${plots.length} places`);
     for (const e of document.querySelectorAll("svg[role=img]")) if (!e.getAttribute("aria-label")) say(`label: ${name(e)}`);
     // A gauge: what was measured lies on it, its figures do not overlap, and the word is not told by colour alone.
