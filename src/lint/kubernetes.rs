@@ -2,7 +2,7 @@
 //!
 //! A class may stand in another file than its claims. A claim whose class is in none of the files is told and skipped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::declared_volume::{DeclaredValue, DeclaredVolume, printable};
@@ -139,7 +139,7 @@ impl KubernetesObjects {
         let named = |claim: &VolumeClaim| {
             format!("PersistentVolume {}", claim.bound.as_deref().map(printable).unwrap_or_default())
         };
-        let bound: Vec<String> = self.claims.iter().filter(|c| c.bound.is_some()).map(named).collect();
+        let bound: HashSet<String> = self.claims.iter().filter(|c| c.bound.is_some()).map(named).collect();
         self.claims.iter().filter(|c| !bound.contains(&c.address)).map(|claim| self.of_claim(claim)).collect()
     }
 

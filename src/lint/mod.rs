@@ -39,7 +39,7 @@ use crate::input;
 use crate::suggested::{Suggested, applications};
 use crate::unit::Bytes;
 use kubernetes::KubernetesObjects;
-use terraform_plan::PlanDocument;
+use terraform_plan::{MOST_RESOURCES, PlanDocument};
 use volume_rules::LintedVolume;
 use yaml_node::YamlNode;
 
@@ -180,7 +180,9 @@ fn terraform(bytes: &[u8], number: usize, shown: &str) -> anyhow::Result<Terrafo
             "{shown} has another format version of Terraform's JSON than 0 and 1, which this program reads"
         );
     }
-    let (volumes, plan) = terraform_volumes::read(&document, number);
+    let Some((volumes, plan)) = terraform_volumes::read(&document, number) else {
+        bail!("{shown} has more than {MOST_RESOURCES} volumes, instances and attachments: give it in parts");
+    };
     Ok(Some((volumes, plan.skipped)))
 }
 

@@ -12,6 +12,9 @@ use serde_json::value::RawValue;
 
 use super::terraform_references::ModuleConfiguration;
 
+/// The most resources of known types in a file. Each takes some KiB with its promise.
+pub const MOST_RESOURCES: usize = 20_000;
+
 /// The whole file.
 #[derive(Deserialize)]
 pub(super) struct PlanDocument<'a> {
@@ -126,8 +129,8 @@ impl PlanDocument<'_> {
         self.planned_values.is_some() || self.values.is_some()
     }
 
-    /// The resources that `knows` wants.
-    pub fn plan(&self, knows: &dyn Fn(&str) -> bool) -> TerraformPlan {
+    /// The resources that `knows` wants; `None` where there are more than [`MOST_RESOURCES`].
+    pub fn plan(&self, knows: &dyn Fn(&str) -> bool) -> Option<TerraformPlan> {
         let mut plan = TerraformPlan::default();
         let expressions = self.configuration().map(ModuleConfiguration::expressions);
         let changes: HashMap<&str, &ResourceAction> = self
@@ -138,6 +141,9 @@ impl PlanDocument<'_> {
         let mut add = |resource: &StateResource, is_data: bool| {
             if !knows(&resource.kind) {
                 *plan.skipped.entry(resource.kind.to_string()).or_default() += 1;
+                return;
+            }
+            if plan.resources.len() > MOST_RESOURCES {
                 return;
             }
             let action = changes.get(resource.address.as_ref()).filter(|_| !is_data);
@@ -170,7 +176,7 @@ impl PlanDocument<'_> {
                 add(r, true)
             }
         });
-        plan
+        (plan.resources.len() <= MOST_RESOURCES).then_some(plan)
     }
 
     /// The configuration of the root module.

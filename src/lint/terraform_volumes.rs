@@ -14,10 +14,10 @@ use super::terraform_plan::{
 };
 use super::terraform_references::ModuleConfiguration;
 
-/// The volumes of a file, each with its instance, and the types of resources that were skipped.
-pub(super) fn read(document: &PlanDocument, file: usize) -> (Vec<DeclaredVolume>, TerraformPlan) {
+/// The volumes of a file, each with its instance, and the types of resources that were skipped; `None` where there are too many.
+pub(super) fn read(document: &PlanDocument, file: usize) -> Option<(Vec<DeclaredVolume>, TerraformPlan)> {
     let names = FieldNames::shipped();
-    let plan = document.plan(&|kind| names.knows(kind));
+    let plan = document.plan(&|kind| names.knows(kind))?;
     let attached = Attachments { names, plan: &plan, configuration: document.configuration() }.all();
     let mut volumes = Vec::new();
     for resource in plan.resources.iter().filter(|r| !r.is_data) {
@@ -39,7 +39,7 @@ pub(super) fn read(document: &PlanDocument, file: usize) -> (Vec<DeclaredVolume>
             }
         }
     }
-    (volumes, plan)
+    Some((volumes, plan))
 }
 
 /// The volume that the fields of a resource or block declare. `None` for a disk that is not declared at all, but left to an image.

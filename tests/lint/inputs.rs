@@ -51,6 +51,14 @@ fn deep_values_that_nobody_reads_are_passed_over() {
 }
 
 #[test]
+fn more_volumes_than_anybody_has_are_refused() {
+    let volume = r#"{"address":"aws_ebs_volume.v","mode":"managed","type":"aws_ebs_volume","values":{}}"#;
+    let all = vec![volume; 20_001].join(",");
+    let text = format!(r#"{{"format_version":"1.0","values":{{"root_module":{{"resources":[{all}]}}}}}}"#);
+    assert!(refused("a.json", &text).contains("give it in parts"));
+}
+
+#[test]
 fn options_that_cannot_be() {
     let run = |arguments: &[&str]| {
         let (code, out, err) = lint(&fixture(""), arguments);
