@@ -85,6 +85,17 @@ impl Default for ReportRow {
     }
 }
 
+/// The word for a simulated device: its figures are of no volume.
+const SIMULATED: &str = "SIMULATED";
+
+/// The description of a row. Every form of fio's reports has it, so that it says that a device was simulated.
+fn described(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Option<String> {
+    let simulated = parts.iter().any(|(step, _)| step.simulate.is_some());
+    let words = simulated.then_some(SIMULATED).into_iter().chain(row.description.as_deref());
+    let words: Vec<&str> = words.collect();
+    (!words.is_empty()).then(|| words.join(": "))
+}
+
 /// One row: a step, or all steps of a reporting group.
 pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
     let mut sums = PerDirection::<DirectionSum>::default();
@@ -122,7 +133,7 @@ pub fn row(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> OutputRow {
         error: row.error.as_ref().map_or(0, |e| e.0),
         error_text: row.error.as_ref().map(|e| e.1.clone()),
         options: row.options.clone(),
-        description: row.description.clone(),
+        description: described(row, parts),
         runtime: Some(Nanos::millis(runtime_ms)),
         cpu: Some(cpu),
         errors: row.continue_on_error.then_some(errors),

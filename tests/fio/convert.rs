@@ -225,6 +225,9 @@ fn a_record_becomes_every_form_of_fio() {
     assert!(
         folder.well(&["convert", "r.json", "--to", "normal"]).contains("sim: (groupid=0, jobs=1): err= 0")
     );
+    for form in ["json", "json+", "terse", "normal"] {
+        assert!(folder.well(&["convert", "r.json", "--to", form]).contains("SIMULATED"), "{form}");
+    }
     assert!(folder.well(&["convert", "r.json", "--to", "plan"]).contains("simulate"));
     assert!(folder.refused(&["convert", "r.json", "--to", "jobfile"]).contains("no simulated device"));
 }
