@@ -387,11 +387,13 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     ClaimAnswer { answer, bounds: Some((low, high)), more_seconds: None, ..found }
 }
 
-/// The rate rose from fifth to fifth, by more than a rounding: where it ends is not seen.
+/// The rate rose from fifth to fifth, and still after the first one, by more than a rounding: where it ends is not seen.
 fn rises(bins: &[u64]) -> bool {
     let fifths: Vec<u64> = bins.chunks_exact((bins.len() / ROUNDS).max(1)).map(|c| c.iter().sum()).collect();
-    let (first, last) = (fifths[0] as f64, fifths[fifths.len() - 1] as f64);
-    fifths.is_sorted() && last > (1.0 + RISE) * first
+    let last = fifths.last().map_or(0.0, |n| *n as f64);
+    let above =
+        |fifth: usize, share: f64| fifths.get(fifth).is_some_and(|n| last > (1.0 + share) * *n as f64);
+    fifths.is_sorted() && above(0, RISE) && above(1, RISE / 2.0)
 }
 
 /// The lowest and the highest rate of ten seconds: bounds of a level that drifts.
