@@ -99,6 +99,7 @@ fn a_rank_without_consent_ends_the_run_of_all_by_name() {
     assert!(failures[0].message.starts_with("rank 2 (node2): "), "{}", failures[0].message);
     assert!(failures[0].message.ends_with("the run was ended on all machines"), "{}", failures[0].message);
     assert_eq!(failures[1].message, "", "rank 0 tells");
+    assert!(failures[2].message.starts_with("rank 2 (node2): "), "{}", failures[2].message);
     assert!(failures[2].message.contains("--overwrite"), "{}", failures[2].message);
     assert!(records(folder.path(), "volproof-").is_empty());
     assert!(std::fs::read(folder.path().join("a")).unwrap().iter().all(|byte| *byte == 1));
@@ -135,7 +136,7 @@ fn ranks_that_cannot_be_of_one_run_are_refused_by_name() {
     let text = format!(
         "rank 1 (node1) has volproof 0.0.1, and rank 0 (node0) has volproof {own}: use one version on all machines"
     );
-    assert_eq!((failure.code, &failure.message), (2, &text));
+    assert_eq!((failure.code, failure.message), (2, format!("rank 0 (node0): {text}")));
     assert_eq!(heard, format!("rank 0 (node0): {text}"));
     let (failure, _) = told_by(hello(own, "other"));
     assert!(failure.message.contains("was started with other options"), "{}", failure.message);

@@ -100,6 +100,7 @@ pub(super) fn take_part(
         RankPart { record: None, exit: Err(failure), own: None, fleet: None }
     });
     let (exit, whole) = if place.rank == 0 { member.gather(part) } else { member.hand_in(part) };
+    let exit = exit.map_err(|failure| member.named(failure));
     link.leave(whole);
     exit
 }
@@ -135,6 +136,16 @@ impl FleetMember<'_> {
         self.link.label(self.rank)
     }
 
+    /// A failure of this machine with its name: all ranks print to one terminal.
+    fn named(&self, failure: Failure) -> Failure {
+        match self.link.stopped() {
+            Some(stop) if stop.rank == self.rank && !failure.message.is_empty() => {
+                Failure { message: format!("{}: {}", self.label(), failure.message), ..failure }
+            }
+            _ => failure,
+        }
+    }
+
     /// Tells the others that this machine cannot go on.
     fn give_up(&self, failure: &Failure) {
         let begun = ![Exit::WrongInput.code(), Exit::Refused.code()].contains(&failure.code);
@@ -155,7 +166,7 @@ impl FleetMember<'_> {
                 };
                 Failure { code: stop.code, message }
             }
-            LinkEnd::Signal => Failure::new(Exit::Interrupted, format!("{} was interrupted", self.label())),
+            LinkEnd::Signal => Failure::new(Exit::Interrupted, "interrupted before the load began"),
             LinkEnd::Silence => Failure::new(
                 Exit::Failed,
                 "the exchange between the ranks has ended: see the launcher's messages",
