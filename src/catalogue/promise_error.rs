@@ -62,6 +62,16 @@ pub enum PromiseError {
         /// The nearest full names.
         nearest: String,
     },
+    /// A provider was named in place of a type.
+    #[error(
+        "{provider} is a provider: name one of its types, such as {example}; `volproof promise --list {provider}` lists them"
+    )]
+    ProviderAlone {
+        /// The provider.
+        provider: String,
+        /// The full name of one of its types.
+        example: String,
+    },
     /// Several types have this name or are known by it.
     #[error("'{given}' may be several types: write {candidates} ('promise --search TEXT' lists them)")]
     Ambiguous {

@@ -84,6 +84,13 @@ impl Catalogue {
                 return Err(PromiseError::Ambiguous { given: given.into(), candidates: candidates(&meant) });
             }
         }
+        let sold = |v: &&Volume| v.provider.eq_ignore_ascii_case(given) && v.status == "current" && !v.local;
+        if let Some(example) = self.volumes.iter().find(sold) {
+            return Err(PromiseError::ProviderAlone {
+                provider: example.provider.clone(),
+                example: example.id(),
+            });
+        }
         let names = self.volumes.iter().filter(|v| provider.is_none_or(|p| v.provider == p)).flat_map(|v| {
             let id = v.id();
             std::iter::once(&v.kind).chain(&v.aliases).map(move |n| (n.clone(), id.clone()))
@@ -237,6 +244,7 @@ mod tests {
         assert!(found("alibaba:cloud_esd.PL1", None).contains("nearest is alibaba:cloud_essd.PL1"));
         assert!(found("aws:gp4", None).contains("aws:gp2") && found("aws:gp4", None).contains("aws:gp3"));
         assert!(found("alibab:gp3", None).contains("nearest is 'alibaba'"));
+        assert!(found("aws", None).contains("aws is a provider: name one of its types, such as aws:"));
         assert!(found("volume", None).contains("digitalocean:volume or hetzner:volume"));
         assert_eq!(
             found("ESSD", None),

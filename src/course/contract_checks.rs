@@ -129,7 +129,7 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
             "C7",
             "first touch",
             first_touch(finished),
-            "blocks that are still loaded from a snapshot are slow at their first read; an initialised volume has none",
+            "the first read of a block that is still in the snapshot is slow; an initialised volume has no such block",
             "Amazon EBS documentation, Initialize volumes; ThinkAhead, FAST 2026",
         ),
     ];

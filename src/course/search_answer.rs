@@ -95,6 +95,7 @@ impl LoadSearch {
             figure: self.figure,
             limit_ns: self.limit,
             unloaded_ns: unloaded.value_ns,
+            unloaded_spoilt_by: named(finished, "unloaded")?.spoilt_by.clone(),
             most_iops: most.map(|f| f.iops),
             holds_per_second: holds,
             refused_per_second: bracket.refused,
@@ -118,6 +119,12 @@ impl LoadSearch {
         let alone = answer.unloaded_ns.unwrap_or_default();
         let Some(holds) = answer.holds_per_second else {
             return match answer.refused_per_second {
+                _ if unloaded == TrialOutcome::Fails && !answer.unloaded_spoilt_by.is_empty() => format!(
+                    "Not decided whether a load has a {limit}: one request alone has a {} of {alone}, in a step that does not show what \
+                     the volume can do ({}).",
+                    self.figure,
+                    answer.unloaded_spoilt_by.join(", ")
+                ),
                 _ if unloaded == TrialOutcome::Fails => format!(
                     "No load has a {limit}: one request alone already has a {} of {alone}.",
                     self.figure
@@ -125,8 +132,11 @@ impl LoadSearch {
                 Some(refused) => {
                     let fails =
                         |t: &LoadTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
-                    let failed = answer.trials.iter().any(fails);
-                    let why = if failed { "already exceeds it" } else { "is not shown to keep it" };
+                    let why = match answer.trials.iter().find(|t| fails(t)) {
+                        None => "is not shown to keep it",
+                        Some(t) if t.spoilt_by.is_empty() => "already exceeds it",
+                        Some(_) => "exceeds it in a trial that does not show what the volume can do",
+                    };
                     format!("No load was found with a {limit}: {} IOPS {why}.", rate(refused))
                 }
                 None if answer.trials.is_empty() => "No load has been tried yet.".into(),

@@ -39,21 +39,29 @@ pub struct SloOptions {
     rest: OtherOptions,
 }
 
+/// A limit with its unit: a number alone would be seconds, where most people mean milliseconds.
+fn with_unit(text: &str) -> Result<Nanos, String> {
+    match text.trim().parse::<f64>() {
+        Ok(_) => Err(format!("{text} has no unit: write {text}ms or {text}s")),
+        Err(_) => text.parse().map_err(|e| format!("{e}")),
+    }
+}
+
 /// The limit: exactly one figure of the response time.
 #[derive(clap::Args, Clone, Debug)]
 #[group(required = true, multiple = false)]
 pub struct LimitOptions {
     /// 99 % of the I/Os respond within this time
-    #[arg(long, value_name = "TIME", help_heading = "Limit")]
+    #[arg(long, value_name = "TIME", value_parser = with_unit, help_heading = "Limit")]
     p99: Option<Nanos>,
     /// 99.9 % do
-    #[arg(long = "p99.9", value_name = "TIME", help_heading = "Limit")]
+    #[arg(long = "p99.9", value_name = "TIME", value_parser = with_unit, help_heading = "Limit")]
     p999: Option<Nanos>,
     /// Half of them do
-    #[arg(long, value_name = "TIME", help_heading = "Limit")]
+    #[arg(long, value_name = "TIME", value_parser = with_unit, help_heading = "Limit")]
     p50: Option<Nanos>,
     /// The mean is at most this
-    #[arg(long, value_name = "TIME", help_heading = "Limit")]
+    #[arg(long, value_name = "TIME", value_parser = with_unit, help_heading = "Limit")]
     mean: Option<Nanos>,
 }
 

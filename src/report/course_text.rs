@@ -110,7 +110,8 @@ fn of_answer(sweep: &SweepAnswer) -> String {
         out += &wrap(
             "depth    ",
             &format!(
-                "One request takes {} at the smallest depth; the most times that is depth {}.",
+                "{} IOPS, the most, times {}, the latency at the smallest depth, is depth {}: it would be enough if nothing ever queued.",
+                significant(one.most_iops),
                 Nanos(one.unloaded_ns.round() as u64),
                 significant(one.knee)
             ),

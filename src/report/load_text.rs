@@ -6,10 +6,14 @@ use crate::plan::{Arrival, LoadSearch};
 use crate::record::{LoadAnswer, LoadTrial, TrialOutcome};
 use crate::unit::{Nanos, significant};
 
+/// The limit of the search, as it was understood.
+pub fn limit(search: &LoadSearch) -> String {
+    wrap("limit    ", &format!("{} of the response time at most {}", search.figure, search.limit))
+}
+
 /// The plan of the search, for `plan`.
 pub fn question(search: &LoadSearch) -> String {
     let step = &search.base;
-    let limit = format!("{} of the response time at most {}", search.figure, search.limit);
     let load = format!(
         "{}, {}, {} arrivals, at most {} in flight; trials of {} after {} of ramp, confirmed for {}",
         step.rw,
@@ -20,7 +24,7 @@ pub fn question(search: &LoadSearch) -> String {
         step.ramp.exact(),
         search.confirm.exact()
     );
-    wrap("limit    ", &limit) + &wrap("load     ", &load)
+    limit(search) + &wrap("load     ", &load)
 }
 
 /// The answer: the trials as a table, and one sentence.
@@ -33,13 +37,11 @@ pub fn answer(load: &LoadAnswer) -> String {
         out += &table(&header, load.trials.iter().map(row).collect());
     }
     out.push('\n');
-    if let (Some(alone), Some(most)) = (load.unloaded_ns, load.most_iops) {
-        let closed = format!(
-            "One request alone has a {} of {alone}; the most of a closed loop is {} IOPS.",
-            load.figure,
-            significant(most)
-        );
-        out += &wrap("range    ", &closed);
+    if let Some(alone) = load.unloaded_ns {
+        let most = load.most_iops.map_or(String::new(), |most| {
+            format!("; the most of a closed loop is {} IOPS", significant(most))
+        });
+        out += &wrap("range    ", &format!("One request alone has a {} of {alone}{most}.", load.figure));
     }
     if let Some(depth) = &load.depth {
         let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", load.figure));

@@ -10,7 +10,7 @@ pub mod headline;
 pub mod html;
 pub mod junit;
 pub mod layout;
-mod load_text;
+pub mod load_text;
 pub mod markdown;
 pub mod openmetrics;
 pub mod plan_text;

@@ -18,7 +18,7 @@ use crate::output::FileIdentity;
 use crate::plan::{Plan, Question, ReferenceLatency, Step};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{CourseAnswer, Record, SuitePoint};
-use crate::report::{course_text, layout};
+use crate::report::{course_text, layout, load_text};
 use crate::topo::Topology;
 use crate::unit::{Bytes, Nanos};
 
@@ -163,6 +163,10 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
     let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
     let inputs =
         how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));
+    let limit = match &plan.question {
+        Some(Question::Load(search)) => load_text::limit(search),
+        _ => String::new(),
+    };
     let measurement = Measurement {
         plan,
         options,
@@ -179,5 +183,5 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
                 .map_or(String::new(), |words| layout::wrap("first    ", &words))
         });
     }
-    measurement.run(Words { before: course_text::before(&forecast), after: |_| String::new() })
+    measurement.run(Words { before: limit + &course_text::before(&forecast), after: |_| String::new() })
 }

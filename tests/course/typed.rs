@@ -205,6 +205,7 @@ fn a_load_search_that_cannot_be_is_refused_with_the_way_out() {
     for (arguments, says) in [
         (&["slo"][..], "--p99 <TIME>"),
         (&["slo", "--p99", "1ms", "--mean", "1ms"], "cannot be used with"),
+        (&["slo", "--p99", "1"], "1 has no unit: write 1ms or 1s"),
         (&["slo", "--p99", "10ns"], "below what any clock here can show"),
         (&["slo", "--p99", "1ms", "--runtime", "5s"], "give --runtime 10s or more"),
         (&["slo", "--p99", "1ms", "--confirm", "5s"], "--confirm is shorter than a trial"),

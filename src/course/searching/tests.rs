@@ -9,7 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::*;
 use crate::hist::Histogram;
 use crate::plan::{Arrival, ResponseFigure};
-use crate::record::LoadAnswer;
+use crate::record::{LoadAnswer, Outcome};
 use crate::sample::Direction;
 
 /// A queue: requests wait in order for one of several servers, and for a token where there are credits.
@@ -219,6 +219,25 @@ fn a_limit_below_the_unloaded_latency_is_told_at_once() {
         play(&search(ResponseFigure::P99, 1.0), &mut QueuePlayed::new(4, 0.002, false, 1));
     assert_eq!((finished.len(), answer.holds_per_second), (1, None));
     assert!(answer.sentence.contains("one request alone already has a p99 of 2.0"), "{}", answer.sentence);
+}
+
+#[test]
+fn a_step_that_other_traffic_spoilt_refuses_no_load() {
+    let search = search(ResponseFigure::P99, 1.0);
+    let mut alone = QueuePlayed::new(4, 0.002, false, 1).play(&search.next(&[]).unwrap());
+    let answer = |alone: &FinishedStep| {
+        let Some(CourseAnswer::Load(answer)) = search.answer(std::slice::from_ref(alone), None) else {
+            panic!("no answer")
+        };
+        answer
+    };
+    assert_eq!(answer(&alone).outcome(), Outcome::Fail);
+    alone.spoilt_by = vec!["other-traffic".into()];
+    let spoilt = answer(&alone);
+    assert!(
+        spoilt.outcome() == Outcome::Inconclusive && spoilt.sentence.contains("other-traffic"),
+        "{spoilt:?}"
+    );
 }
 
 #[test]
