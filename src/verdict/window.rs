@@ -220,8 +220,12 @@ impl JudgedWindow {
             _ => Answer::Inconclusive,
         };
         if self.answer == Answer::Inconclusive && self.reasons.is_empty() {
-            let moved = a.whole.too_short.contains(&TooShort::NotSteady);
-            let why = if moved { "the rate moved while it was measured: " } else { "" };
+            let seen = |reason| a.whole.too_short.contains(&reason);
+            let why = match (seen(TooShort::NotSteady), seen(TooShort::LongMemory)) {
+                (true, _) => "the rate moved while it was measured: ".into(),
+                (_, true) => format!("{}: ", TooShort::LongMemory.text()),
+                _ => String::new(),
+            };
             self.reasons.push(match self.finding.more_seconds {
                 Some(s) => format!("{why}measure {} longer to decide", Nanos::seconds(s).clock()),
                 None => format!("{why}a longer run of this kind would not decide it within a week"),
@@ -363,8 +367,8 @@ impl Excess {
     }
 }
 
-/// A rate against a promise. Where the rate moved, or varies too slowly for an interval, its levels decide, if all of them lie on
-/// one side of the limit.
+/// A rate against a promise. Where the rate moved to other levels, these decide, if all of them lie on one side of the limit. A rate that varies
+/// slowly all the time has no levels: a part of the run says no more of the time after it than the run does.
 fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tolerance: f64) -> ClaimAnswer {
     let found = answer::rate(estimate, promised, tolerance);
     let moved = |r: &TooShort| matches!(r, TooShort::NotSteady | TooShort::LongMemory);
@@ -376,7 +380,9 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     }
     let changes = a.steadiness.changes.iter().map(|c| (c.at_seconds * PER_SECOND as f64) as usize);
     let fifths = (1..ROUNDS).map(|i| i * bins.len() / ROUNDS);
-    let Some((low, high)) = levels(bins, changes).or_else(|| levels(bins, fifths)) else { return found };
+    let slow = estimate.too_short.contains(&TooShort::LongMemory);
+    let of_fifths = || levels(bins, fifths).filter(|_| !slow);
+    let Some((low, high)) = levels(bins, changes).or_else(of_fifths) else { return found };
     let answer = if low >= found.limit {
         Answer::Pass
     } else if high < found.limit && !rises(bins) {
@@ -396,20 +402,13 @@ fn rises(bins: &[u64]) -> bool {
     fifths.is_sorted() && above(0, RISE) && above(1, RISE / 2.0)
 }
 
-/// The lowest and the highest rate of ten seconds: bounds of a level that drifts.
-fn extremes(bins: &[u64]) -> Option<(f64, f64)> {
-    let rates =
-        bins.chunks_exact(10 * PER_SECOND as usize).map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / 10.0);
-    rates.fold(None, |e, r| Some(e.map_or((r, r), |(low, high): (f64, f64)| (low.min(r), high.max(r)))))
-}
-
-/// The lowest and the highest bound of the parts between `edges`; `None` without edges, or where a part is too short for bounds.
+/// The lowest and the highest bound of the parts between `edges`; `None` without edges, or where a part is too short for bounds or varies too
+/// slowly.
 fn levels(bins: &[u64], edges: impl Iterator<Item = usize>) -> Option<(f64, f64)> {
     let edges: Vec<usize> = edges.filter(|e| *e < bins.len()).chain([bins.len()]).collect();
     let (mut low, mut high, mut from) = (f64::INFINITY, 0.0f64, 0);
     for &to in edges.iter().filter(|_| edges.len() > 1) {
-        let level = bins.get(from..to)?;
-        let (l, h) = Estimate::of(level)?.one_sided(ONE_SIDED).or_else(|| extremes(level))?;
+        let (l, h) = Estimate::of(bins.get(from..to)?)?.one_sided(ONE_SIDED)?;
         (low, high, from) = (low.min(l), high.max(h), to);
     }
     (edges.len() > 1).then_some((low, high))
