@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::load_limits::KEPT;
 use super::throttle::rate;
 use super::{Confidence, Diagnosis, DiagnosisCase, Finding};
 use crate::record::{Record, StepRecord};
@@ -103,6 +104,10 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let by_bytes = !p.binding.counts_ios();
     let (iops_cap, bytes_cap) = (p.iops_cap?, p.nearest_bytes(bytes));
     let share = bytes / bytes_cap;
+    // The load set the rate itself.
+    if s.offered.is_some_and(|offered| (x / offered - 1.0).abs() <= KEPT) {
+        return None;
+    }
     // Below the cap something else holds the run back, and above it the cap does not.
     if !by_bytes || !(NEAR_CAP..=1.0 + AT_CAP).contains(&share) || x > 0.9 * iops_cap {
         return None;

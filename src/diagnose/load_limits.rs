@@ -11,7 +11,7 @@ const FLUSHES: f64 = 0.2;
 /// From this share of the time on the rate is that of flushes.
 const WHOLE: f64 = 0.9;
 /// A rate this near to what was asked for is what was asked for.
-const KEPT: f64 = 0.03;
+pub(super) const KEPT: f64 = 0.03;
 /// Beyond this a rate misses what was asked for by more than a schedule does: a backlog may grow.
 const EXACT: f64 = 0.002;
 /// Samples whose spread is below this share of their mean are as even as a clock.

@@ -1,7 +1,9 @@
 //! The figures of a run from the report of another tool.
 
 use super::summary::{DeviceCounts, Flushes, ReadCounts, Summary};
+use crate::plan::Pattern;
 use crate::record::{Conditions, ReportedDevice, ReportedLatency, ReportedRequests, ReportedStep};
+use crate::sample::Direction;
 use crate::stats::little;
 use crate::unit::{Bytes, Nanos};
 
@@ -115,8 +117,10 @@ fn counts(r: &ReportedRequests) -> DeviceCounts {
 /// The disk's counters of the directions that the load has.
 fn device(d: &ReportedDevice, conditions: &Conditions) -> DeviceCounts {
     let (reads, writes) = (counts(&d.reads), counts(&d.writes));
-    if conditions.only_reads() {
-        return reads;
+    match conditions.pattern().map(Pattern::directions) {
+        Some([Direction::Read]) => return reads,
+        Some([Direction::Write]) => return writes,
+        _ => {}
     }
     DeviceCounts {
         ios: reads.ios + writes.ios,

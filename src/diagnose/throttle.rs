@@ -251,6 +251,11 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if n > super::FEW || asked > super::FEW || s.offered.is_some() || mean <= 0.0 || others {
         return None;
     }
+    // Where a throttle holds the rate, the latency does not.
+    let throttles = [bucket, at_the_promise].map(|rule| rule(case));
+    if throttles.iter().flatten().any(|f| f.confidence > Confidence::Possible) {
+        return None;
+    }
     let advice = match s.blocking {
         _ if s.on_windows => {
             "this shows latency, not what the volume can do: raise the number of outstanding I/Os (-o of DiskSpd) for its rate"

@@ -168,12 +168,17 @@ pub fn other_traffic(case: &DiagnosisCase<'_>) -> Option<Finding> {
     })
 }
 
-/// From a report: more requests than I/Os, which are too small to be split.
+/// The largest number of requests that an I/O of a size is split into.
+fn most_parts(block: Bytes) -> f64 {
+    (block.0 as f64 / UNSPLIT.0 as f64).max(1.0)
+}
+
+/// From a report: more requests than the I/Os can have been split into.
 fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
     let (device, ios) = (s.device?, s.ios?);
     let each = (device.ios + device.merges) / ios;
-    (each > MORE_REQUESTS && s.block? <= UNSPLIT && s.flushes.is_none()).then(|| {
+    (each > MORE_REQUESTS && each > most_parts(s.block?) && s.flushes.is_none()).then(|| {
         Finding::new(
             "other-traffic",
             Confidence::Likely,
@@ -181,7 +186,7 @@ fn of_counts(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "stop it (another job or process, a filesystem's journal), or take these figures as a lower bound",
         )
         .because(format!(
-            "the disk completed {} requests while {} I/Os were done, which are too small to be split",
+            "the disk completed {} requests while {} I/Os were done, which are too small to be split into so many",
             rate(device.ios),
             rate(ios)
         ))
@@ -202,7 +207,7 @@ pub fn splits(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let limit =
         case.run.and_then(|r| r.step.evidence.queues.iter().filter_map(|q| q.max_request_bytes).max());
     let explained = limit.is_some_and(|l| l < block);
-    (each > MORE_REQUESTS && block > UNSPLIT && (whole || explained)).then(|| {
+    (each > MORE_REQUESTS && each <= most_parts(block) && (whole || explained)).then(|| {
         let finding = Finding::new(
             "splits",
             if explained && whole { Confidence::Proven } else { Confidence::Likely },

@@ -33,6 +33,9 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     if let Some(engine) = c.engine.as_ref() {
         c.blocking = ONE_AT_A_TIME.contains(&engine.as_str()).into();
         c.null_engine = (engine == "null").into();
+        if engine == "mmap" {
+            c.direct = Known::assumed(false, "ioengine=mmap reads and writes memory");
+        }
     }
     if c.block.is_unknown() && job.option(output, &["bssplit", "bsrange", "blocksize_range"]).is_none() {
         c.block = match of_amounts(job) {

@@ -136,10 +136,12 @@ impl Judge<'_> {
         }
         let found = MeanLatency::of(&columns)?;
         let finding = answer::mean_latency(&found, promised, self.claimed.tolerance);
-        let (outcome, reason) = match finding.answer {
-            Answer::Pass => (Outcome::Pass, String::new()),
-            Answer::Fail => (Outcome::Fail, SLOW_ALONE.into()),
-            Answer::Inconclusive => (Outcome::Inconclusive, longer(&finding)),
+        let wait = self.cap_wait().filter(|_| finding.answer != Answer::Pass);
+        let (outcome, reason) = match (finding.answer, &wait) {
+            (_, Some(wait)) => (Outcome::Inconclusive, wait.reason.clone()),
+            (Answer::Pass, _) => (Outcome::Pass, String::new()),
+            (Answer::Fail, _) => (Outcome::Fail, SLOW_ALONE.into()),
+            (Answer::Inconclusive, _) => (Outcome::Inconclusive, longer(&finding)),
         };
         // A load that waits for completions sends next to nothing in a time without delivery, which its mean therefore hides.
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
@@ -159,6 +161,9 @@ impl Judge<'_> {
         let mut claim = self.claim(Metric::Latency, outcome, promised.0 as f64, finding, reason);
         claim.binding = "volume latency".into();
         claim.lapses = lapses;
+        if let Some(wait) = wait {
+            (claim.command, claim.more_seconds) = (wait.command, None);
+        }
         Some(self.valid(claim, None))
     }
 
@@ -326,7 +331,6 @@ pub fn fits_latency(claimed: &Claimed, c: &Conditions, depth_per_target: Option<
     let block = if basis("4 KiB") { Bytes::kib(4) } else { Bytes::kib(16) };
     let Some(pattern) = c.pattern() else { return false };
     depth_per_target == Some(1)
-        && c.offered().is_none()
         && c.single_block().is_some_and(|b| b <= block)
         && (!basis("random write") || pattern == Pattern::RandWrite)
         && pattern.directions().len() == 1

@@ -20,6 +20,9 @@ pub(super) const QUOTABLE: Nanos = Nanos::seconds(60);
 pub(super) const ENOUGH: Nanos = Nanos::seconds(300);
 /// With less than this share of the requests in flight that were asked for, the load was not there to fill the queue.
 const BUSY: f64 = 0.5;
+/// No network volume answers sooner, and memory copies so many bytes in a nanosecond.
+const FASTEST: Nanos = Nanos::micros(20);
+const COPIED: u64 = 4;
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
@@ -94,8 +97,23 @@ impl Judge<'_> {
         targets > 1 && self.claimed.promise.volumes.len() > 1
     }
 
+    /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, in words.
+    fn as_in_memory(&self, s: &Summary) -> Option<String> {
+        let copied = s.block.map_or(0, |block| block.0 / COPIED);
+        let shortest =
+            s.min.filter(|min| min.0 < FASTEST.0 + copied && self.conditions.direct.is_unknown())?;
+        let option = self.record.report.as_ref()?.program.direct_option();
+        Some(format!(
+            "the shortest I/O took {shortest}, as in memory, and the report does not show whether {option} was set: run it with {option}, and \
+             keep the command line with the report"
+        ))
+    }
+
     /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
     fn unless_it_stood_still(&self, told: &ReportedStep, s: &Summary) -> (Outcome, String) {
+        if let Some(reason) = self.as_in_memory(s) {
+            return (Outcome::Inconclusive, reason);
+        }
         let seconds = s.window.unwrap_or_default().as_seconds();
         let allowed = self.claimed.tolerance;
         // Where requests wait in a queue, all of them take long.
@@ -125,7 +143,10 @@ impl Judge<'_> {
         let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
             (true, false) => self.unless_it_stood_still(told, &s),
-            (false, false) => (Outcome::Fail, SLOW_ALONE.into()),
+            (false, false) => match self.cap_wait() {
+                Some(wait) => (Outcome::Inconclusive, wait.reason),
+                None => (Outcome::Fail, SLOW_ALONE.into()),
+            },
         };
         let mut claim =
             self.claim(Metric::Latency, outcome, promised, finding(measured, limit, None, None), reason);

@@ -8,6 +8,7 @@
 //! reasons; statistics are in [`crate::stats`].
 
 mod blocker;
+mod cap_wait;
 mod claim;
 mod claims_of_reports;
 mod each_target;
@@ -120,7 +121,16 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
     let promised = |c: &Claim| c.need.is_none();
     let tested: Vec<Metric> = claims.iter().filter(|c| promised(c) && deep(c)).map(|c| c.metric).collect();
-    claims.retain(|c| !promised(c) || c.metric == Metric::Latency || deep(c) || !tested.contains(&c.metric));
+    // Nor is one that was held at a rate for the latency's sake.
+    let shows_latency = |c: &Claim| promised(c) && c.metric == Metric::Latency;
+    let paced = record.steps.iter().filter(|s| s.open_loop.is_some()).map(|s| s.name.as_str());
+    let paced: HashSet<&str> =
+        paced.filter(|s| claims.iter().any(|c| shows_latency(c) && c.step == *s)).collect();
+    let of_pace =
+        |c: &Claim| paced.contains(c.step.as_str()) && c.blocker.as_deref() == Some("could-not-reach");
+    claims.retain(|c| {
+        !promised(c) || c.metric == Metric::Latency || !of_pace(c) && (deep(c) || !tested.contains(&c.metric))
+    });
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
     let claimed = to_judge(record);

@@ -3,6 +3,7 @@
 //! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that
 //! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
 
+use super::cap_wait::slow_enough;
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
@@ -286,6 +287,8 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             if !fits(&step) {
                 step.rw = Pattern::RandWrite;
             }
+            let d = crate::diagnose::direction(step.rw).unwrap_or(d);
+            step.rate_iops = slow_enough(claimed, Bytes::kib(4), d, promised);
             (format!("{promised} are promised ({basis}), and no step runs that"), step)
         }
         Metric::Iops | Metric::Throughput => {
@@ -327,7 +330,7 @@ fn distinct(mut words: Vec<String>) -> String {
 }
 
 /// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
-fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
+pub(super) fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
     let mut words = vec!["volproof".to_string(), "run".into()];
     words.extend(record.plan.targets_of(step).iter().map(|t| t.display().to_string()));
     // The step is measured for its time and not for an amount, and its threads may be more than the CPUs that were named.

@@ -210,3 +210,98 @@ fn a_mean_latency_that_stalls_do_not_enter_does_not_pass() {
         assert_eq!(ran.code, 5, "{}", ran.stdout);
     }
 }
+
+/// Outcome of the latency of a PL0 of 1 GiB, which is promised 1,812 IOPS and 500 us, with its reason and command.
+fn latency_alone(lab: &Lab, device: &str, more: &[&str]) -> [String; 3] {
+    let small = ["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "1GiB", "--judge-simulated"];
+    let load = ["run", "--offline", "--simulate", device, "--rw", "randwrite", "--iodepth", "1"];
+    let time = ["--runtime", "61s", "--json", "alone.json"];
+    let out = lab.volproof(&[&load[..], &time, &small, more].concat());
+    let record = Record::load(&lab.dir.path().join("alone.json"));
+    let record = record.unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&out.stderr)));
+    let verdict = serde_json::to_value(record.verdict.unwrap()).unwrap();
+    let claims = verdict["claims"].as_array().unwrap();
+    let found = claims.iter().find(|c| c["metric"] == "latency").unwrap();
+    ["outcome", "reason", "command"].map(|key| found[key].as_str().unwrap_or_default().into())
+}
+
+#[test]
+fn the_wait_for_an_iops_limit_is_no_latency_of_the_volume() {
+    let lab = Lab::new();
+    // At 1,812 IOPS one request at a time takes 552 us, however quick the volume is.
+    for (own, at_half) in [("100us", "pass"), ("540us", "fail")] {
+        let device = format!("latency={own},iops-cap=1812");
+        let [outcome, reason, command] = latency_alone(&lab, &device, &[]);
+        assert_eq!(outcome, "inconclusive", "{own}: {reason}");
+        assert!(reason.contains("the wait for the IOPS limit (1,812 IOPS are promised)"), "{reason}");
+        assert!(command.contains("--iodepth 1") && command.contains("--rate-iops 906"), "{command}");
+        let [outcome, reason, _] = latency_alone(&lab, &device, &["--rate-iops", "906"]);
+        assert_eq!(outcome, at_half, "{own}: {reason}");
+        // What the rate cannot show is told beside it, and spoils nothing.
+        let record = Record::load(&lab.dir.path().join("alone.json")).unwrap();
+        let claims = &record.verdict.as_ref().unwrap().claims;
+        assert_eq!(claims.len(), 1, "{claims:#?}");
+    }
+    // Far below its promised rate a volume is slow by itself.
+    assert_eq!(latency_alone(&lab, "latency=800us,iops-cap=1812", &[])[0], "fail");
+}
+
+#[test]
+fn a_rate_that_varies_too_slowly_for_an_interval_is_not_decided() {
+    let lab = Lab::new();
+    let step = random(60).replace("iodepth = 64", "iodepth = 16");
+    for (cap, wrong) in [(0.97, "pass"), (1.0, "fail")] {
+        for seed in 1..=10 {
+            let device =
+                format!("latency = \"2ms\"\niops_cap = {}\nnoise = 0.1\nnoise_memory = 0.99", cap * 2280.0);
+            let seed = seed.to_string();
+            let ran = lab.run(&[("randread", &step, &device)], &[&PL0[..], &["--seed", &seed]].concat());
+            let v = judged_but(&lab, &ran, |_| {});
+            let claim = claim(&v);
+            assert_ne!(claim["outcome"], wrong, "{cap} {seed}: {claim:#}");
+        }
+    }
+}
+
+#[test]
+fn a_rate_that_the_load_set_is_no_cap() {
+    let lab = Lab::new();
+    let load = "rw = \"read\"\nbs = \"1m\"\niodepth = 8\nrate-bw = \"100MiB\"\nruntime = \"60s\"";
+    let ran = lab.run(&[("read", load, "latency = \"1ms\"")], &PL0);
+    let v = judged_but(&lab, &ran, |_| {});
+    assert!(has(&v, "load-limited") && !has(&v, "bandwidth-cap"), "{v:#}");
+}
+
+/// fio's text of random writes with psync: the shortest, the mean and the longest latency are alike.
+fn text_of(engine: &str, latency_us: u32) -> String {
+    format!(
+        "w: (g=0): rw=randwrite, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine={engine}, iodepth=1\n\
+         fio-3.33\nStarting 1 process\n\n\
+         w: (groupid=0, jobs=1): err= 0: pid=3031: Sun Nov 22 19:32:14 2026\n\
+         \x20 write: IOPS=504, BW=2019KiB/s (2068kB/s)(122MiB/62008msec); 0 zone resets\n\
+         \x20   clat (usec): min={latency_us}, max=900, avg={latency_us}.40, stdev= 1.00\n\
+         \x20    lat (usec): min={latency_us}, max=900, avg={latency_us}.90, stdev= 1.00\n\
+         \x20  iops        : min=  480, max=  520, avg=504.96, stdev= 1.00, samples=122\n\
+         \x20    issued rwts: total=0,31306,0,0 short=0,0,0,0 dropped=0,0,0,0\n"
+    )
+}
+
+#[test]
+fn a_report_of_memory_does_not_pass() {
+    let lab = Lab::new();
+    let promise = ["--promise", "alibaba:cloud_essd.PL1", "--volume-size", "100GiB", "--offline"];
+    let latency = |text: String| {
+        let path = lab.dir.path().join("w.txt");
+        std::fs::write(&path, text).unwrap();
+        let (_, v) = lab.verdict(&path, &promise);
+        let claims = v["verdict"]["claims"].as_array().unwrap();
+        claims.iter().find(|c| c["metric"] == "latency").cloned().unwrap_or_else(|| panic!("{v:#}"))
+    };
+    let found = latency(text_of("psync", 6));
+    assert_eq!(found["outcome"], "inconclusive", "{found:#}");
+    assert!(found["reason"].as_str().unwrap().contains("as in memory"), "{found:#}");
+    let found = latency(text_of("psync", 150));
+    assert_eq!(found["outcome"], "pass", "{found:#}");
+    let found = latency(text_of("mmap", 150));
+    assert_eq!(found["blocker"], "buffered", "{found:#}");
+}
