@@ -1,7 +1,7 @@
 //! Files that a job names, through the pipeline as a second front end calls it: made, made longer, overwritten, left or taken away.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
