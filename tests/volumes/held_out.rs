@@ -178,6 +178,10 @@ fn held_out(draw: &mut Draw, i: usize) -> HeldOut {
             let (rate, until) = (draw.between(1.3, 3.0), draw.between(0.1, 0.9));
             let credits = (rate - 1.0) * held * until * f64::from(seconds);
             even = false;
+            // A schedule uses its credits up later, or never.
+            if keys.contains("rate-iops") {
+                share = f64::NAN;
+            }
             device = format!("{device},burst-iops={:.1},burst-ios={:.0}", rate * held, credits);
         }
         Trouble::LoadsLazily => {
