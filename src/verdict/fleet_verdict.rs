@@ -46,25 +46,32 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
 
 /// The findings of machines on a step, each code once.
 fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -> bool) -> Diagnosis {
-    let mut kinds: Vec<(Finding, Vec<&str>)> = Vec::new();
+    // A finding, the machines of which its sentence is true, and those with other figures.
+    let mut kinds: Vec<(Finding, Vec<&str>, Vec<&str>)> = Vec::new();
     for machine in machines {
         let own = machine.found.iter().filter(|d| d.step == step).flat_map(|d| &d.findings);
         for finding in own.filter(|f| told(f)) {
-            match kinds.iter_mut().find(|(f, _)| f.code == finding.code && f.confidence == finding.confidence)
-            {
-                Some((_, labels)) => labels.push(&machine.label),
-                None => kinds.push((finding.clone(), vec![&machine.label])),
+            let alike = |f: &Finding| f.code == finding.code && f.confidence == finding.confidence;
+            match kinds.iter_mut().find(|(f, ..)| alike(f)) {
+                Some((f, same, _)) if f.headline == finding.headline => same.push(&machine.label),
+                Some((.., others)) => others.push(&machine.label),
+                None => kinds.push((finding.clone(), vec![&machine.label], Vec::new())),
             }
         }
     }
-    let one = |(finding, labels): (Finding, Vec<&str>)| {
-        let who = match labels.as_slice() {
+    let one = |(finding, same, others): (Finding, Vec<&str>, Vec<&str>)| {
+        let who = match same.as_slice() {
             [one] => one.to_string(),
             many => format!("{} of {} machines", grouped(many.len() as u64), grouped(machines.len() as u64)),
         };
+        let mut headline = format!("{who}: {}", finding.headline);
+        if !others.is_empty() {
+            headline += &format!(" {} more with other figures.", grouped(others.len() as u64));
+        }
         let mut evidence = finding.evidence;
-        evidence.insert(0, format!("on {}; the figures are those of {}", labels.join(", "), labels[0]));
-        Finding { headline: format!("{who}: {}", finding.headline), evidence, ..finding }
+        let all = [same.as_slice(), &others].concat();
+        evidence.insert(0, format!("on {}; the figures are those of {}", all.join(", "), same[0]));
+        Finding { headline, evidence, ..finding }
     };
     Diagnosis { step: step.to_string(), findings: kinds.into_iter().map(one).collect() }
 }
