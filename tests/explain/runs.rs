@@ -7,7 +7,7 @@ use volproof::promise_options::PromiseOptions;
 #[test]
 fn the_published_report_with_the_promise_of_that_time() {
     let text = told(&["2.2.8-published.txt"], promised());
-    insta::assert_snapshot!(text, @r#"
+    insta::assert_snapshot!(text, @r"
     tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
       note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
                that they name
@@ -17,8 +17,9 @@ fn the_published_report_with_the_promise_of_that_time() {
                  13.0 s
       result     read: 20,126 IOPS, 82.4 MB/s (78.6 MiB/s): 262,144 I/Os in 13.0 s,
                  1 GiB moved
-      latency    read: lat mean 6.36 ms, clat half within 1.37 ms, 95 % within 79.4
-                 ms, 99 % within 81.4 ms, 99.9 % within 82.4 ms, lat longest 83.0 ms
+      latency    read: lat mean 6.36 ms, clat half within 1.37 ms, 95 % within
+                 79.4 ms, 99 % within 81.4 ms, 99.9 % within 82.4 ms, lat longest
+                 83.0 ms
       Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
                  holds, the queue was full all the time
 
@@ -87,7 +88,7 @@ fn the_published_report_with_the_promise_of_that_time() {
                        --volume-size 800GiB
       promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
       promised      throughput: min(80 + 0.5 x 800, 300) = 300 MBps
-    "#);
+    ");
     for fact in [
         "20,126 IOPS",
         "A token bucket of about 100 ms sets the rate",
@@ -105,7 +106,7 @@ fn the_published_report_with_the_promise_of_that_time() {
 
 #[test]
 fn the_published_report_alone_names_caps_of_its_time() {
-    insta::assert_snapshot!(told(&["2.2.8-published.txt"], PromiseOptions::default()), @r#"
+    insta::assert_snapshot!(told(&["2.2.8-published.txt"], PromiseOptions::default()), @r"
     tests/fixtures/fio/2.2.8-published.txt  fio-2.2.8, text, 2017-09-26 20:21:01
       note     KB, MB and GB of fio 2.x are 1024-based; figures here have the units
                that they name
@@ -115,8 +116,9 @@ fn the_published_report_alone_names_caps_of_its_time() {
                  13.0 s
       result     read: 20,126 IOPS, 82.4 MB/s (78.6 MiB/s): 262,144 I/Os in 13.0 s,
                  1 GiB moved
-      latency    read: lat mean 6.36 ms, clat half within 1.37 ms, 95 % within 79.4
-                 ms, 99 % within 81.4 ms, 99.9 % within 82.4 ms, lat longest 83.0 ms
+      latency    read: lat mean 6.36 ms, clat half within 1.37 ms, 95 % within
+                 79.4 ms, 99 % within 81.4 ms, 99.9 % within 82.4 ms, lat longest
+                 83.0 ms
       Little     20,126/s x 6.36 ms = 128 in flight, and 128 were asked for: the law
                  holds, the queue was full all the time
 
@@ -167,12 +169,12 @@ fn the_published_report_alone_names_caps_of_its_time() {
             --ramp_time=10 --randrepeat=0
           volproof run TARGET --rw randread --bs 4KiB --iodepth 1 --runtime 300s \
             --ramp 10s
-    "#);
+    ");
 }
 
 #[test]
 fn jobs_in_groups() {
-    insta::assert_snapshot!(told(&["3.33-groups.txt"], PromiseOptions::default()), @r#"
+    insta::assert_snapshot!(told(&["3.33-groups.txt"], PromiseOptions::default()), @r"
     tests/fixtures/fio/3.33-groups.txt  fio-3.33
 
     first
@@ -215,12 +217,13 @@ fn jobs_in_groups() {
     second
       tested     16 KiB sequential writes, 1 in flight (psync, iodepth 1, 1 job,
                  through the page cache), on data2, range 16 MiB, 0.19 s
-      result     write: 5,418 IOPS, 88.8 MB/s (84.7 MiB/s): 1,024 I/Os in 0.19 s, 16
-                 MiB moved
+      result     write: 5,418 IOPS, 88.8 MB/s (84.7 MiB/s): 1,024 I/Os in 0.19 s,
+                 16 MiB moved
       latency    flush: mean 719 us, half within 692 us, 95 % within 823 us, 99 %
                  within 3.85 ms, 99.9 % within 4.62 ms, longest 4.61 ms
-      latency    write: lat mean 5.04 us, clat half within 3.98 us, 95 % within 7.01
-                 us, 99 % within 31.4 us, 99.9 % within 67.1 us, lat longest 69.5 us
+      latency    write: lat mean 5.04 us, clat half within 3.98 us, 95 % within
+                 7.01 us, 99 % within 31.4 us, 99.9 % within 67.1 us, lat longest
+                 69.5 us
       Little     5,418/s x 5.04 us = 0.03 in flight, and 1 were asked for: flushes
                  took the rest of the time
       etcd       asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a
@@ -285,8 +288,8 @@ fn jobs_in_groups() {
       result     together 3,276,800 IOPS, 214,748 MB/s (204,800 MiB/s)
       latency    write: lat mean 330 ns, clat half within 27 ns, 95 % within 42 ns,
                  99 % within 47 ns, 99.9 % within 74 ns, lat longest 43.8 us
-      latency    trim: lat mean 40 ns, clat half within 20 ns, 95 % within 22 ns, 99
-                 % within 23 ns, 99.9 % within 25 ns, lat longest 15.0 us
+      latency    trim: lat mean 40 ns, clat half within 20 ns, 95 % within 22 ns,
+                 99 % within 23 ns, 99.9 % within 25 ns, lat longest 15.0 us
       Little     3,276,800/s x 185 ns = 0.61 in flight, and 1 were asked for: no
                  device was driven, the tool's own time is the rest
 
@@ -315,19 +318,19 @@ fn jobs_in_groups() {
     first      16,448     64.3   182us   224us   367us       3.00  2.00
     second      5,418     84.7  5.04us  3.98us  31.4us          -  0.19
     third   3,276,800  204,800   185ns       -       -          -  0.01
-    "#);
+    ");
 }
 
 #[test]
 fn sequential_clones_through_the_page_cache() {
-    insta::assert_snapshot!(told(&["3.33-clones.json"], PromiseOptions::default()), @r#"
+    insta::assert_snapshot!(told(&["3.33-clones.json"], PromiseOptions::default()), @r"
     tests/fixtures/fio/3.33-clones.json  fio-3.33
 
     scan
       tested     64 KiB sequential reads, 2 in flight (psync, iodepth 32, 2 jobs,
                  through the page cache), on data, range 32 MiB each, 0.08 s
-      result     read: 13,128 IOPS, 872 MB/s (831 MiB/s): 1,024 I/Os in 0.08 s, 64
-                 MiB moved
+      result     read: 13,128 IOPS, 872 MB/s (831 MiB/s): 1,024 I/Os in 0.08 s,
+                 64 MiB moved
       latency    read: mean 148 us, longest 8.92 ms
       Little     13,128/s x 148 us = 1.95 in flight, and 2 were asked for: the law
                  holds, the queue was full all the time
@@ -370,12 +373,12 @@ fn sequential_clones_through_the_page_cache() {
             --runtime=300 --ramp_time=10 --randrepeat=0
           volproof run data --rw read --bs 64KiB --iodepth 32 --numjobs 2 \
             --runtime 300s --ramp 10s
-    "#);
+    ");
 }
 
 #[test]
 fn a_queue_that_the_page_cache_empties() {
-    insta::assert_snapshot!(told(&["3.33-cached.json"], promised()), @r#"
+    insta::assert_snapshot!(told(&["3.33-cached.json"], promised()), @r"
     tests/fixtures/fio/3.33-cached.json  fio-3.33
 
     cached
@@ -383,8 +386,9 @@ fn a_queue_that_the_page_cache_empties() {
                  through the page cache), on data, range 32 MiB, 2.00 s
       result     read: 13,831 IOPS, 56.7 MB/s (54.0 MiB/s): 27,675 I/Os in 2.00 s,
                  108 MiB moved
-      latency    read: lat mean 1.15 ms, clat half within 807 us, 95 % within 3.13
-                 ms, 99 % within 4.42 ms, 99.9 % within 8.22 ms, lat longest 11.8 ms
+      latency    read: lat mean 1.15 ms, clat half within 807 us, 95 % within
+                 3.13 ms, 99 % within 4.42 ms, 99.9 % within 8.22 ms, lat longest
+                 11.8 ms
       Little     13,831/s x 1.15 ms = 16.0 in flight, and 16 were asked for: the law
                  holds, the queue was full all the time
 
@@ -442,7 +446,7 @@ fn a_queue_that_the_page_cache_empties() {
                        --volume-size 800GiB
       promised      IOPS: min(1200 + 30 x 800, 20000) = 20,000
       promised      throughput: min(80 + 0.5 x 800, 300) = 300 MBps
-    "#);
+    ");
 }
 
 #[test]

@@ -73,7 +73,7 @@ fn seventy_two_cpus() {
          55  nvme1q15          -> CPU 32     1,014 on CPU 32
          56  nvme1q16          -> CPU 34     1,015 on CPU 34
 
-    3=w0: worker 0 is on CPU 3
+    0=w0: worker 0 is on CPU 0
 
     Placement of 10 workers
       worker   0 on CPU 0     first on queue 0, own core, local node 0
@@ -112,7 +112,7 @@ fn one_queue() {
          35  virtio1-config    -> CPU 1      1 on CPU 1
          36  virtio1-req.0     -> CPU 1      140,214 on CPU 1
 
-    3=w0: worker 0 is on CPU 3
+    0=w0: worker 0 is on CPU 0
 
     Placement of 2 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -146,7 +146,7 @@ fn poll_queues() {
          25  nvme0q1           -> CPU 0      500 on CPU 0, 3 on CPU 1
          26  nvme0q2           -> CPU 2      700 on CPU 2
 
-    3=w0: worker 0 is on CPU 3
+    0=w0: worker 0 is on CPU 0
 
     Placement of 2 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -208,7 +208,7 @@ fn two_nodes() {
          85  nvme3q15          -> CPU 14     100 on CPU 14
          86  nvme3q16          -> CPU 15     100 on CPU 15
 
-    3=w0: worker 0 is on CPU 3
+    8=w0: worker 0 is on CPU 8
 
     Placement of 4 workers
       worker   0 on CPU 8     first on queue 8, own core, local node 1
@@ -250,7 +250,7 @@ fn container() {
          52  virtio3-req.2     -> CPU 2      21 on CPU 2
          53  virtio3-req.3     -> CPU 3      31 on CPU 3
 
-    3=w0: worker 0 is on CPU 3; [3]: isolated or not allowed
+    4=w0: worker 0 is on CPU 4; [3]: isolated or not allowed
 
     Placement of 4 workers
       worker   0 on CPU 4     first on queue 0, own core
@@ -307,7 +307,7 @@ fn multipath() {
          33  nvme0q3           -> CPU 2      15 on CPU 2
          34  nvme0q4           -> CPU 3      20 on CPU 3
 
-    3=w0: worker 0 is on CPU 3
+    0=w0: worker 0 is on CPU 0
 
     Placement of 4 workers
       worker   0 on CPU 0     first on queue 0, own core, local node 0
@@ -362,7 +362,7 @@ fn hybrid() {
         129  nvme0q9           -> CPU 16     50 on CPU 16
         130  nvme0q10          -> CPU 18     50 on CPU 18
 
-    3=w0: worker 0 is on CPU 3; (3): offline; [3]: isolated or not allowed
+    0=w0: worker 0 is on CPU 0; (3): offline; [3]: isolated or not allowed
 
     Placement of 9 workers
       worker   0 on CPU 0     first on queue 0, own core
@@ -454,7 +454,7 @@ fn nine_disks() {
 
     zram0: no hardware queues
 
-    3=w0: worker 0 is on CPU 3
+    0=w0: worker 0 is on CPU 0
 
     Placement of 4 workers
       worker   0 on CPU 0     vdb: first on queue 0, own core

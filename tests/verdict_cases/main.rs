@@ -19,12 +19,12 @@ fn exactly_at_the_promise_passes() {
     let lab = Lab::new();
     let ran = lab.run(&[("randread", &random(120), &capped(2280.0))], &PL0);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    insta::assert_snapshot!(ran.part("Verdict"), @r#"
+    insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
                     95 % bounds 2,280 and 2,280; the limit is 2,234
-                    100 % of the seconds delivered at least 90 % of the promise (95
-                    % bound: 97.5 %); the provider promises no share of time
+                    100 % of the seconds delivered at least 90 % of the promise
+                    (95 % bound: 97.5 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
@@ -39,7 +39,7 @@ fn exactly_at_the_promise_passes() {
                        alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
-    "#);
+    ");
     let (code, json) = lab.verdict(&ran.path, &[]);
     assert_eq!((code, &json["verdict"]["outcome"]), (0, &Value::from("pass")));
 }
@@ -49,14 +49,14 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
     let lab = Lab::new();
     let ran = lab.run(&[("randread", &random(120), &capped(2052.0))], &PL0);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    insta::assert_snapshot!(ran.part("What limited it"), @r#"
+    insta::assert_snapshot!(ran.part("What limited it"), @r"
     What limited it
       randread: A token bucket of about 100 ms sets the rate, 2,052/s; without it
       the volume takes 446 us. [throttle, likely]
           - 31.2 % of the I/Os took 99.4 ms, 0.00 % lay in between, and the others
             took 446 us (median)
-          - 64 in flight / (31.2 % x 2,052/s) = 100 ms: a quota of 205 I/Os each 100
-            ms, a period that throttles use
+          - 64 in flight / (31.2 % x 2,052/s) = 100 ms: a quota of 205 I/Os each
+            100 ms, a period that throttles use
           - the rate repeats itself every 500 ms, which is 5 of these periods
           - one-second rates differ by 0.00 %
           - 2,052/s are 90.0 % of the promised 2,280 (volume IOPS)
@@ -67,8 +67,8 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
     Verdict  FAIL against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)
                     95 % bounds 2,052 and 2,052; the limit is 2,234
-                    100 % of the seconds delivered at least 90 % of the promise (95
-                    % bound: 97.5 %); the provider promises no share of time
+                    100 % of the seconds delivered at least 90 % of the promise
+                    (95 % bound: 97.5 %); the provider promises no share of time
                     volume cap: a throttle holds it at 2,052 IOPS (likely), which is
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
@@ -85,7 +85,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
                        alibaba:cloud_essd.PL0 --volume-size 40GiB --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
-    "#);
+    ");
     let (code, json) = lab.verdict(&ran.path, &[]);
     assert_eq!(code, 1);
     let throttle = finding(&json, "throttle");
@@ -146,7 +146,7 @@ fn large_blocks_are_judged_by_bytes() {
     let device = |bytes: &str| format!("latency = \"500us\"\nbytes_cap = \"{bytes}\"");
     let ran = lab.run(&[("large", large, &device("110MiB"))], &PL0);
     assert_eq!(ran.code, 0);
-    insta::assert_snapshot!(ran.part("What limited it"), @r#"
+    insta::assert_snapshot!(ran.part("What limited it"), @r"
     What limited it
       large: Bandwidth, not IOPS, is the limit at 256 KiB: 115 MB/s (110 MiB/s).
       [bandwidth-cap, likely]
@@ -158,8 +158,8 @@ fn large_blocks_are_judged_by_bytes() {
       volume takes 504 us. [throttle, likely]
           - 72.7 % of the I/Os took 99.6 ms to 100 ms, 0.00 % lay in between, and
             the others took 504 us (median)
-          - 32 in flight / (72.7 % x 440/s) = 100 ms: a quota of 44 I/Os each 100
-            ms, a period that throttles use
+          - 32 in flight / (72.7 % x 440/s) = 100 ms: a quota of 44 I/Os each
+            100 ms, a period that throttles use
           - one-second rates differ by 0.00 %
           - 115 MB/s (110 MiB/s) are 100 % of the promised 115 MB/s (110 MiB/s)
             (volume throughput)
@@ -171,8 +171,8 @@ fn large_blocks_are_judged_by_bytes() {
       PASS          throughput in large: 110 MiB/s, 100 % of 110 MiB/s (volume
                     throughput)
                     95 % bounds 110 MiB/s and 110 MiB/s; the limit is 108 MiB/s
-                    100 % of the seconds delivered at least 90 % of the promise (95
-                    % bound: 97.5 %); the provider promises no share of time
+                    100 % of the seconds delivered at least 90 % of the promise
+                    (95 % bound: 97.5 %); the provider promises no share of time
       not tested    IOPS: it shows below 49.4 KiB a block, and the steps used 256KiB
                     -> volproof run --rw randread --bs 4KiB --iodepth 32 --numjobs 1
                        --runtime 300s --ramp 1s --simulate
@@ -188,7 +188,7 @@ fn large_blocks_are_judged_by_bytes() {
                     684 GiB
       note          the provider's unit is in doubt (MB or MiB): only less than both
                     is a FAIL, only more than both a PASS
-    "#);
+    ");
     // The provider says MB: what lies between MB and MiB is left open, and only less than both fails.
     let ran = lab.run(&[("large", large, &device("110MB"))], &PL0);
     assert_eq!(ran.code, 5);
@@ -205,14 +205,14 @@ fn a_burst_is_told_apart_from_its_baseline() {
     let bursting = format!("{}\nburst_iops = 4560.0\nburst_ios = 45600", capped(2280.0));
     let ran = lab.run(&[("randread", &random(120).replace("\nramp = \"1s\"", ""), &bursting)], &PL0);
     assert_eq!(ran.code, 0);
-    insta::assert_snapshot!(ran.part("Verdict"), @r#"
+    insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
                     95 % bounds 2,280 and 2,280; the limit is 2,234
                     without the first 20.0 s, which brought 45,600 I/Os on top; the
                     whole window did 2,660
-                    100 % of the seconds delivered at least 90 % of the promise (95
-                    % bound: 97.0 %); the provider promises no share of time
+                    100 % of the seconds delivered at least 90 % of the promise
+                    (95 % bound: 97.0 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
                     4KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
@@ -229,7 +229,7 @@ fn a_burst_is_told_apart_from_its_baseline() {
                        --judge-simulated
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
-    "#);
+    ");
     let (_, json) = lab.verdict(&ran.path, &[]);
     let burst = finding(&json, "burst");
     for (name, expected) in [
@@ -365,12 +365,12 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     let shallow = "rw = \"randread\"\nbs = \"4k\"\niodepth = 4\nruntime = \"60s\"";
     let ran = lab.run(&[("shallow", shallow, "latency = \"500us\"\njitter = \"100us\"")], &PL1);
     assert_eq!(ran.code, 6, "{}", ran.stdout);
-    insta::assert_snapshot!(ran.part("Verdict"), @r#"
+    insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  INVALID against alibaba:cloud_essd.PL1, 800 GiB, tolerance 2 %
       INVALID       IOPS in shallow: 7,273, 17.4 % of 41,800 (volume IOPS)
                     95 % bounds 7,272 and 7,274; the limit is 40,964
-                    0.0 % of the seconds delivered at least 90 % of the promise (95
-                    % bound: 0.0 %); the provider promises no share of time
+                    0.0 % of the seconds delivered at least 90 % of the promise
+                    (95 % bound: 0.0 %); the provider promises no share of time
                     4 in flight at 550 us each reach 7,273 IOPS at most by Little's
                     law; 41,800 IOPS need 23
                     -> volproof run --rw randread --bs 4KiB --iodepth 64 --numjobs 1
@@ -391,7 +391,7 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                        --judge-simulated
       note          this size is promised 41,800 IOPS; the 50,000 of the type need
                     964 GiB
-    "#);
+    ");
     // At two depths the same rate: the depth is not the reason.
     let deep = "rw = \"randread\"\nbs = \"4k\"\niodepth = 16\nruntime = \"60s\"";
     let cap = "latency = \"500us\"\niops_cap = 3000";
