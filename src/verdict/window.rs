@@ -6,7 +6,7 @@
 
 use crate::catalogue::volume_promise::{AtBlock, Binding};
 use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
-use crate::sample::PER_SECOND;
+use crate::sample::{GRID, PER_SECOND};
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::{Event, LoadGrid};
 use crate::stats::level::{self as answer, Answer, ClaimAnswer, ONE_SIDED, TimeShare};
@@ -188,6 +188,7 @@ impl JudgedWindow {
             cut: None,
         };
         w.decide(judged, &a, most, terms);
+        w.look_outside_lapses(bins, judged, promised, terms.tolerance);
         w.look_at_cut(judged, &a, promised, terms);
         w.look_at_lapses(bins.len(), terms);
         w.look_at_seconds(judged, promised, terms);
@@ -230,6 +231,30 @@ impl JudgedWindow {
                 Some(s) => format!("{why}measure {} longer to decide", Nanos::seconds(s).clock()),
                 None => format!("{why}a longer run of this kind would not decide it within a week"),
             });
+        }
+    }
+
+    /// Stalls and brown-outs only lower a rate: one that misses the promise outside of them misses it.
+    fn look_outside_lapses(&mut self, bins: &[u64], judged: &[u64], promised: f64, tolerance: f64) {
+        if self.answer != Answer::Inconclusive || self.lapses.is_empty() || judged.len() < bins.len() {
+            return;
+        }
+        let lapsed = |i: usize| {
+            let at = i as u64 * GRID.0;
+            // Both ends lie within an interval.
+            self.lapses.iter().any(|e| {
+                at + 2 * GRID.0 > e.start_ns.0 && at < e.start_ns.0.saturating_add(e.length_ns.0) + GRID.0
+            })
+        };
+        let rest: Vec<u64> = bins.iter().enumerate().filter(|(i, _)| !lapsed(*i)).map(|(_, n)| *n).collect();
+        let missed = |e: Estimate| answer::rate(&e, promised, tolerance).answer == Answer::Fail;
+        if Estimate::of(&rest).is_some_and(missed) && !rises(&rest) {
+            self.answer = Answer::Fail;
+            (self.finding.bounds, self.finding.more_seconds) = (None, None);
+            self.reasons = vec![
+                "less than promised, also outside the times in which it delivered nothing or too little"
+                    .into(),
+            ];
         }
     }
 
@@ -382,7 +407,15 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     let fifths = (1..ROUNDS).map(|i| i * bins.len() / ROUNDS);
     let slow = estimate.too_short.contains(&TooShort::LongMemory);
     let of_fifths = || levels(bins, fifths).filter(|_| !slow);
-    let Some((low, high)) = levels(bins, changes).or_else(of_fifths) else { return found };
+    let Some((low, high)) = levels(bins, changes).or_else(of_fifths) else {
+        // What falls and was never as high as the limit is below it afterwards as well.
+        let missed = falls(bins) && highest(bins).is_some_and(|rate| rate < found.limit);
+        return if missed {
+            ClaimAnswer { answer: Answer::Fail, more_seconds: None, ..found }
+        } else {
+            found
+        };
+    };
     let answer = if low >= found.limit {
         Answer::Pass
     } else if high < found.limit && !rises(bins) {
@@ -393,9 +426,27 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
     ClaimAnswer { answer, bounds: Some((low, high)), more_seconds: None, ..found }
 }
 
+/// I/Os of each of so many parts of the run.
+fn in_parts(bins: &[u64], parts: usize) -> Vec<u64> {
+    bins.chunks_exact((bins.len() / parts).max(1)).map(|c| c.iter().sum()).collect()
+}
+
+/// The rate fell from tenth to tenth of the run, by more than a rounding. A rate that wanders falls through some fifths, and not through all tenths.
+fn falls(bins: &[u64]) -> bool {
+    let tenths = in_parts(bins, 2 * ROUNDS);
+    let ends = tenths.first().zip(tenths.last());
+    tenths.is_sorted_by(|a, b| a >= b) && ends.is_some_and(|(a, b)| *a as f64 > (1.0 + RISE) * *b as f64)
+}
+
+/// The highest rate of ten seconds.
+fn highest(bins: &[u64]) -> Option<f64> {
+    let tens = bins.chunks_exact(10 * PER_SECOND as usize);
+    tens.map(|c| c.iter().map(|&n| n as f64).sum::<f64>() / 10.0).reduce(f64::max)
+}
+
 /// The rate rose from fifth to fifth, and still after the first one, by more than a rounding: where it ends is not seen.
 fn rises(bins: &[u64]) -> bool {
-    let fifths: Vec<u64> = bins.chunks_exact((bins.len() / ROUNDS).max(1)).map(|c| c.iter().sum()).collect();
+    let fifths = in_parts(bins, ROUNDS);
     let last = fifths.last().map_or(0.0, |n| *n as f64);
     let above =
         |fifth: usize, share: f64| fifths.get(fifth).is_some_and(|n| last > (1.0 + share) * *n as f64);
