@@ -3,6 +3,7 @@
 //! Each second every rank tells rank 0 that it is there, and rank 0 tells every rank. Who is silent for longer than the limit is lost, and
 //! the run ends on all machines. The thread never waits inside the exchange: it looks for messages and sleeps, 50 ms while a load runs.
 
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -83,6 +84,8 @@ pub struct FleetLink {
     place: RankOf,
     errands: Sender<Errand>,
     heard: Receiver<(u32, FleetMessage)>,
+    /// What was heard when the run had to end already: for [`FleetLink::next_at_end`].
+    kept: RefCell<Option<(u32, FleetMessage)>>,
     state: Arc<LinkState>,
     thread: Option<JoinHandle<()>>,
 }
@@ -143,7 +146,7 @@ impl FleetLink {
         let thread = Some(thread.map_err(|e| format!("a thread could not be started: {e}"))?);
         let place =
             place.recv().map_err(|_| "the exchange between the ranks could not be started".to_string())??;
-        Ok(FleetLink { place, errands, heard, state, thread })
+        Ok(FleetLink { place, errands, heard, kept: RefCell::new(None), state, thread })
     }
 
     /// The rank of this machine.
@@ -205,6 +208,10 @@ impl FleetLink {
                 return Err(LinkEnd::Stopped(stop));
             }
             match self.heard.recv_timeout(Duration::from_millis(10)) {
+                // A rank says that the run ends before it says that it has ended.
+                Ok(heard) if self.stopped().is_some() => {
+                    self.kept.replace(Some(heard));
+                }
                 Ok(heard) => return Ok(heard),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(LinkEnd::Silence),
@@ -217,6 +224,9 @@ impl FleetLink {
     /// # Errors
     /// When `go_on` says no, or a signal came.
     pub fn next_at_end(&self, go_on: impl Fn() -> bool) -> Result<(u32, FleetMessage), LinkEnd> {
+        if let Some(heard) = self.kept.take() {
+            return Ok(heard);
+        }
         loop {
             match self.heard.recv_timeout(Duration::from_millis(10)) {
                 Ok(heard) => return Ok(heard),
