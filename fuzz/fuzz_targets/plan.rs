@@ -13,5 +13,5 @@ fuzz_target!(|source: &str| {
     }
     let json = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan, "{json}");
-    let _ = (plan.duration(), plan_text::plan(&plan, &[], Bytes(0), None, &[]));
+    let _ = (plan.duration(), plan_text::plan(&plan, &[], None, Bytes(0), None, &[]));
 });
