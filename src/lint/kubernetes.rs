@@ -26,6 +26,9 @@ struct VolumeClaim {
     findings: Vec<LintFinding>,
 }
 
+/// Where a claim says how much it asks for.
+const REQUEST: [&str; 4] = ["spec", "resources", "requests", "storage"];
+
 /// All objects of all files.
 #[derive(Default)]
 pub struct KubernetesObjects {
@@ -79,18 +82,25 @@ impl KubernetesObjects {
         }
     }
 
-    fn claim(&mut self, object: &YamlNode, file: usize) {
-        let (gib, findings) = size(object.at(&["spec", "resources", "requests", "storage"]));
-        self.claims.push(VolumeClaim {
-            address: format!("PersistentVolumeClaim {}", full_name(object)),
+    /// A volume as one object declares it, with its size at `request`.
+    fn declared(object: &YamlNode, file: usize, address: String, request: &[&str]) -> VolumeClaim {
+        let (gib, findings) = size(object.at(request));
+        VolumeClaim {
+            address,
             file,
             line: object.line,
             copies: 1,
             class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
-            bound: object.at(&["spec", "volumeName"]).and_then(YamlNode::text).map(str::to_string),
+            bound: None,
             gib,
             findings,
-        });
+        }
+    }
+
+    fn claim(&mut self, object: &YamlNode, file: usize) {
+        let address = format!("PersistentVolumeClaim {}", full_name(object));
+        let bound = object.at(&["spec", "volumeName"]).and_then(YamlNode::text).map(str::to_string);
+        self.claims.push(VolumeClaim { bound, ..Self::declared(object, file, address, &REQUEST) });
     }
 
     fn templates(&mut self, object: &YamlNode, file: usize) {
@@ -101,18 +111,10 @@ impl KubernetesObjects {
         let replicas = object.at(&["spec", "replicas"]).and_then(YamlNode::text);
         let replicas = replicas.and_then(|n| n.parse().ok()).unwrap_or(1);
         for template in templates {
-            let (gib, findings) = size(template.at(&["spec", "resources", "requests", "storage"]));
             let name = template.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or("unnamed");
-            self.claims.push(VolumeClaim {
-                address: format!("StatefulSet {}: {}", full_name(object), printable(name)),
-                file,
-                line: template.line,
-                copies: replicas,
-                class: class_of(template, "volume.beta.kubernetes.io/storage-class"),
-                bound: None,
-                gib,
-                findings,
-            });
+            let address = format!("StatefulSet {}: {}", full_name(object), printable(name));
+            let claim = Self::declared(template, file, address, &REQUEST);
+            self.claims.push(VolumeClaim { copies: replicas, ..claim });
         }
     }
 
@@ -121,17 +123,8 @@ impl KubernetesObjects {
         if driver.is_none_or(|name| FieldNames::shipped().driver(name).is_none()) {
             return self.skip("PersistentVolume of another driver");
         }
-        let (gib, findings) = size(object.at(&["spec", "capacity", "storage"]));
-        self.claims.push(VolumeClaim {
-            address: format!("PersistentVolume {}", full_name(object)),
-            file,
-            line: object.line,
-            copies: 1,
-            class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
-            bound: None,
-            gib,
-            findings,
-        });
+        let address = format!("PersistentVolume {}", full_name(object));
+        self.claims.push(Self::declared(object, file, address, &["spec", "capacity", "storage"]));
     }
 
     /// The volumes of all claims.
