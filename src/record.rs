@@ -19,6 +19,7 @@ mod known;
 mod load_answer;
 mod lookup;
 mod record_file;
+mod remark;
 mod reported;
 mod same_time;
 mod step_record;
@@ -61,6 +62,7 @@ pub use known::Known;
 pub use load_answer::{LoadAnswer, LoadDepth, LoadTrial, TrialOutcome};
 pub use lookup::{Company, LookupCell};
 pub use record_file::{RecordError, json_schema};
+pub use remark::{Remark, remarks};
 pub use reported::{
     Band, RateSpread, Report, ReportForm, ReportProgram, ReportedDevice, ReportedFailure, ReportedFigures,
     ReportedHost, ReportedLatency, ReportedRequests, ReportedStep, ReportedSync,

@@ -93,7 +93,7 @@ pub fn markdown(record: &Record) -> String {
         out += "\nDoubts:\n\n";
     }
     for group in doubts {
-        let (doubt, steps) = (group.of, &group.steps);
+        let (doubt, steps) = (group.of, &group.named);
         let of = if steps.is_empty() { String::new() } else { format!("{}: ", steps.join(", ")) };
         out += &format!(
             "- {}{} ({}). {}\n",

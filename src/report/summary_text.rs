@@ -6,12 +6,13 @@ use super::fit_text;
 use super::fleet_text;
 use super::headline::{Headline, gravest};
 use super::layout::{fitting_table, wrap};
-use super::text::{self, Remark, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
+use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
 use crate::record::{
-    Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, State, StepRecord, Verdict,
+    Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, Remark, State, StepRecord, Verdict,
+    remarks as grouped_remarks,
 };
 use crate::unit::{grouped, significant};
 use crate::verdict;
@@ -229,8 +230,7 @@ fn limits(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
     let told =
         |f: &&Finding| f.doubt.is_none() && f.confidence > Confidence::Possible && f.code != "one-at-a-time";
     let all = found.iter().flat_map(|d| &d.findings).filter(told);
-    let mut groups =
-        text::remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| Some(&f.step));
+    let mut groups = grouped_remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| &f.step);
     groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
     groups
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
-use crate::record::{DirectionSummary, LatencySummary, Record, State, StepRecord};
+use crate::record::{DirectionSummary, LatencySummary, Record, Remark, State, StepRecord, remarks};
 use crate::unit::{Nanos, grouped, significant};
 
 /// The whole Record.
@@ -305,64 +305,14 @@ pub fn together(record: &Record, step: &StepRecord) -> Option<String> {
     Some(format!("together with {others}{after}"))
 }
 
-/// A remark on steps.
-pub struct Remark<'a, T> {
-    /// The doubt or finding.
-    pub of: &'a T,
-    /// The steps of which its sentence is true.
-    pub steps: Vec<&'a str>,
-    /// Further steps with a remark of its kind, whose figures are others.
-    pub others: usize,
-}
-
-impl<T> Remark<'_, T> {
-    /// The first of several steps, and how many share the remark; then the remark.
-    pub fn words(&self, remark: &str) -> String {
-        let place = match self.steps.as_slice() {
-            [] => String::new(),
-            [one] => format!("{one}: "),
-            [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
-        };
-        format!("{place}{remark}{}", self.elsewhere())
-    }
-
-    /// How many further steps have a remark of its kind; empty for none.
-    pub fn elsewhere(&self) -> String {
-        match self.others {
-            0 => String::new(),
-            1 => "; 1 more step has the same with other figures".into(),
-            n => format!("; {n} more steps have the same with other figures"),
-        }
-    }
-}
-
-/// Remarks of one kind are one, told in the sentence of the first; only steps with this very sentence are named with it.
-pub fn remarks<'a, T, K: std::hash::Hash + Eq>(
-    all: impl Iterator<Item = &'a T>,
-    kind: impl Fn(&'a T) -> K,
-    sentence: impl Fn(&'a T) -> &'a str,
-    step: impl Fn(&'a T) -> Option<&'a str>,
-) -> Vec<Remark<'a, T>> {
-    let mut groups: Vec<Remark<'a, T>> = Vec::new();
-    let mut places = HashMap::new();
-    for remark in all {
-        let place = *places.entry(kind(remark)).or_insert(groups.len());
-        if place == groups.len() {
-            groups.push(Remark { of: remark, steps: Vec::new(), others: 0 });
-        }
-        let group = &mut groups[place];
-        match sentence(group.of) == sentence(remark) {
-            true => group.steps.extend(step(remark)),
-            false => group.others += 1,
-        }
-    }
-    groups
-}
-
 /// The doubts of a Record, the gravest first.
 pub fn grouped_doubts(warnings: &[Doubt]) -> Vec<Remark<'_, Doubt>> {
-    let mut groups =
-        remarks(warnings.iter(), |w| (&w.code, &w.advice), |w| &w.message, |w| w.step.as_deref());
+    let mut groups = remarks(
+        warnings.iter(),
+        |w| (&w.code, &w.advice),
+        |w| &w.message,
+        |w| w.step.as_deref().unwrap_or_default(),
+    );
     groups.sort_by_key(|group| std::cmp::Reverse(group.of.severity));
     groups
 }

@@ -4,7 +4,9 @@
 use super::{claims_of, judged, of, to_judge};
 use crate::diagnose;
 use crate::doubt::Severity;
-use crate::record::{Claim, Claimed, Diagnosis, FLEET_BLOCKERS, Finding, Fleet, Outcome, Record, Verdict};
+use crate::record::{
+    Claim, Claimed, Diagnosis, FLEET_BLOCKERS, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks,
+};
 use crate::unit::grouped;
 
 /// The findings and the verdict of one machine, with its name.
@@ -46,32 +48,27 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
 
 /// The findings of machines on a step, each code once.
 fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -> bool) -> Diagnosis {
-    // A finding, the machines of which its sentence is true, and those with other figures.
-    let mut kinds: Vec<(Finding, Vec<&str>, Vec<&str>)> = Vec::new();
-    for machine in machines {
-        let own = machine.found.iter().filter(|d| d.step == step).flat_map(|d| &d.findings);
-        for finding in own.filter(|f| told(f)) {
-            let alike = |f: &Finding| f.code == finding.code && f.confidence == finding.confidence;
-            match kinds.iter_mut().find(|(f, ..)| alike(f)) {
-                Some((f, same, _)) if f.headline == finding.headline => same.push(&machine.label),
-                Some((.., others)) => others.push(&machine.label),
-                None => kinds.push((finding.clone(), vec![&machine.label], Vec::new())),
-            }
-        }
-    }
-    let one = |(finding, same, others): (Finding, Vec<&str>, Vec<&str>)| {
-        let who = match same.as_slice() {
+    let of_step = machines.iter().flat_map(|m| m.found.iter().map(move |d| (m.label.as_str(), d)));
+    let all: Vec<(&str, &Finding)> = of_step
+        .filter(|(_, d)| d.step == step)
+        .flat_map(|(label, d)| d.findings.iter().map(move |f| (label, f)))
+        .filter(|(_, f)| told(f))
+        .collect();
+    let kinds =
+        remarks(all.iter(), |(_, f)| (&f.code, f.confidence.name()), |(_, f)| &f.headline, |(m, _)| m);
+    let one = |Remark { of: (_, finding), named, others }: Remark<'_, (&str, &Finding)>| {
+        let who = match named.as_slice() {
             [one] => one.to_string(),
             many => format!("{} of {} machines", grouped(many.len() as u64), grouped(machines.len() as u64)),
         };
-        let mut headline = format!("{who}: {}", finding.headline);
+        let mut finding = Finding { headline: format!("{who}: {}", finding.headline), ..(*finding).clone() };
         if !others.is_empty() {
-            headline += &format!(" {} more with other figures.", grouped(others.len() as u64));
+            finding.headline += &format!(" {} more with other figures.", grouped(others.len() as u64));
         }
-        let mut evidence = finding.evidence;
-        let all = [same.as_slice(), &others].concat();
-        evidence.insert(0, format!("on {}; the figures are those of {}", all.join(", "), same[0]));
-        Finding { headline, evidence, ..finding }
+        let all = [named.as_slice(), &others].concat();
+        let evidence = format!("on {}; the figures are those of {}", all.join(", "), named[0]);
+        finding.evidence.insert(0, evidence);
+        finding
     };
     Diagnosis { step: step.to_string(), findings: kinds.into_iter().map(one).collect() }
 }

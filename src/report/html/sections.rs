@@ -92,7 +92,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
                 Severity::Warning => ("warning", "Warning"),
                 Severity::Note => ("note", "Note"),
             };
-            let steps = match group.steps.as_slice() {
+            let steps = match group.named.as_slice() {
                 [] => "the whole run".into(),
                 [first, rest @ ..] if rest.len() >= MOST_NAMED => {
                     format!("{first} and {} more steps", rest.len())

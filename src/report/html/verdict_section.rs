@@ -7,10 +7,9 @@ use super::gauge::{self, Gauge};
 use super::sections::{self, VerdictLine};
 use crate::diagnose;
 use crate::record::{
-    Claim, Confidence, Diagnosis, Metric, NOTHING, Outcome, Record, State, Untested, Verdict,
+    Claim, Confidence, Diagnosis, Metric, NOTHING, Outcome, Record, Remark, State, Untested, Verdict, remarks,
 };
 use crate::report::headline;
-use crate::report::text::{Remark, remarks};
 use crate::report::verdict_text::asks;
 use crate::unit::{grouped, micro, significant};
 use crate::verdict::{PromisedRates, figure};
@@ -248,9 +247,9 @@ pub fn limits(found: &[Diagnosis], together: bool) -> Limits {
 /// The findings of a course: those of one kind have one card, which names the steps of which its sentence is true.
 fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
     let kind = |card: &FindingCard| (card.code.clone(), card.confidence);
-    let groups = remarks(all.iter(), kind, |card| &card.headline, |card| Some(&card.step));
+    let groups = remarks(all.iter(), kind, |card| &card.headline, |card| &card.step);
     let named = |group: Remark<'_, FindingCard>| {
-        let step = match group.steps.len() {
+        let step = match group.named.len() {
             1 => group.of.step.clone(),
             n => format!("{} and {} more steps", group.of.step, n - 1),
         };

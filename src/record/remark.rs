@@ -1,0 +1,72 @@
+//! Remarks of one kind as one: it is told in the sentence of the first, and names only those of whom this sentence is true.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Doubts or findings of one kind, on several steps or machines.
+pub struct Remark<'a, T> {
+    /// The first of them.
+    pub of: &'a T,
+    /// The steps or machines of which its sentence is true; none for a remark on the whole.
+    pub named: Vec<&'a str>,
+    /// Those with a remark of its kind whose figures are others.
+    pub others: Vec<&'a str>,
+}
+
+impl<T> Remark<'_, T> {
+    /// The first of several steps, and how many share the remark; then the remark.
+    pub fn words(&self, remark: &str) -> String {
+        let place = match self.named.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one}: "),
+            [first, rest @ ..] => format!("{first} and {} more: ", rest.len()),
+        };
+        format!("{place}{remark}{}", self.elsewhere())
+    }
+
+    /// How many further steps have a remark of its kind; empty for none.
+    pub fn elsewhere(&self) -> String {
+        match self.others.len() {
+            0 => String::new(),
+            1 => "; 1 more step has the same with other figures".into(),
+            n => format!("; {n} more steps have the same with other figures"),
+        }
+    }
+}
+
+/// Groups remarks by their kind, in order. `name` is the step or machine, empty for a remark on the whole.
+pub fn remarks<'a, T, K: Hash + Eq>(
+    all: impl Iterator<Item = &'a T>,
+    kind: impl Fn(&'a T) -> K,
+    sentence: impl Fn(&'a T) -> &'a str,
+    name: impl Fn(&'a T) -> &'a str,
+) -> Vec<Remark<'a, T>> {
+    let mut groups: Vec<Remark<'a, T>> = Vec::new();
+    let mut places = HashMap::new();
+    for remark in all {
+        let place = *places.entry(kind(remark)).or_insert(groups.len());
+        if place == groups.len() {
+            groups.push(Remark { of: remark, named: Vec::new(), others: Vec::new() });
+        }
+        let group = &mut groups[place];
+        match sentence(group.of) == sentence(remark) {
+            true => group.named.extend(Some(name(remark)).filter(|name| !name.is_empty())),
+            false => group.others.push(name(remark)),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_names_only_those_of_whom_it_is_true() {
+        let all = [("slow", "1 s", "a"), ("slow", "2 s", "b"), ("slow", "1 s", "c"), ("old", "1 s", "")];
+        let groups = remarks(all.iter(), |r| r.0, |r| r.1, |r| r.2);
+        let told: Vec<String> = groups.iter().map(|group| group.words(group.of.1)).collect();
+        assert_eq!(told, ["a and 1 more: 1 s; 1 more step has the same with other figures", "1 s"]);
+        assert_eq!(groups[0].others, ["b"]);
+    }
+}
