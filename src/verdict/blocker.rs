@@ -16,7 +16,8 @@ pub(super) const ONLY_SLOWS: [&str; 9] = [
     "too-few-instances",
 ];
 
-/// Code, message and advice of every blocker of a step, findings first.
+/// Code, message and advice of every blocker of a step: findings before doubts, and those that can only slow a run down last. That the target
+/// is no volume explains more than how busy the machine was.
 pub(super) fn of_figures<'a>(
     record: &'a Record,
     step: &'a StepRecord,
@@ -27,7 +28,10 @@ pub(super) fn of_figures<'a>(
     let doubts = record.warnings.iter().filter(of_step);
     let doubts = doubts.map(|w| (w.code.as_str(), w.message.as_str(), w.advice.as_str()));
     let findings = diagnosis.findings.iter().filter(|f| f.blocks);
-    findings.map(|f| (f.code.as_str(), f.headline.as_str(), f.advice.as_str())).chain(doubts)
+    let findings = findings.map(|f| (f.code.as_str(), f.headline.as_str(), f.advice.as_str()));
+    let mut all: Vec<_> = findings.chain(doubts).collect();
+    all.sort_by_key(|(code, ..)| ONLY_SLOWS.contains(code));
+    all.into_iter()
 }
 
 /// A blocker as the reason of a claim.
