@@ -59,13 +59,13 @@ pub struct PromiseArgs {
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "need_iops", "need_throughput"],
           help_heading = "Catalogue")]
     pub search: Option<String>,
-    /// Lists the smallest volume of each type that promises these IOPS
+    /// Lists the smallest volume of each type that promises these IOPS; throughput that is bought apart carries them at --bs, else at 4 KiB; --size is the least capacity
     #[arg(long, value_name = "N", help_heading = "Catalogue", value_parser = parse_need_iops,
-          conflicts_with_all = ["size", "iops", "throughput", "with"])]
+          conflicts_with_all = ["iops", "throughput", "with"])]
     pub need_iops: Option<u64>,
     /// Lists the smallest volume of each type that promises this throughput per second, such as 500MiB
     #[arg(long, value_name = "SIZE", help_heading = "Catalogue", value_parser = parse_need_throughput,
-          conflicts_with_all = ["size", "iops", "throughput", "with"])]
+          conflicts_with_all = ["iops", "throughput", "with"])]
     pub need_throughput: Option<Bytes>,
     /// Lists the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Catalogue", value_parser = Suggested(applications),
@@ -254,7 +254,7 @@ fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> 
         block: args.bs,
         instance: args.instance.clone(),
         at: args.at.clone(),
-        least_gib: None,
+        least_gib: args.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64),
     };
     let mut told = String::new();
     if let Some(applications) = &args.need_fit {
@@ -263,7 +263,6 @@ fn fitting(args: &PromiseArgs, catalogue: &Catalogue) -> anyhow::Result<String> 
             Some(asked.applications.iter().filter_map(AskedApplication::iops).sum()).filter(|n| *n > 0.0);
         need.bytes = Some(asked.applications.iter().filter_map(AskedApplication::throughput).sum())
             .filter(|n| *n > 0.0);
-        need.least_gib = args.size.map(|size| size.0 as f64 / Bytes::gib(1).0 as f64);
         told = report::needs_text(&asked);
         if need.iops.is_none() && need.bytes.is_none() {
             bail!("no rate is known to look volumes up by:\n{}", told.trim_end());
@@ -418,6 +417,8 @@ mod tests {
             1,964    100,000   1,102 MB/s  alibaba:cloud_essd.PL3
             5,000    100,000   2,000 MB/s  alibaba:elastic_ephemeral_disk_standard
         ");
+        let large = run("aws --need-iops 1000 --size 500GiB").unwrap();
+        assert!(large.contains("      500      1,500") && large.contains("aws:gp2"), "{large}");
         let text = run("--need-iops 100000 --need-throughput 500MiB").unwrap();
         assert!(text.lines().all(|l| l.chars().count() <= 80), "{text}");
         assert!(run("--need-iops 900000000").unwrap().starts_with("No volume type"));

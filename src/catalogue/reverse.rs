@@ -18,7 +18,7 @@ pub struct Need {
     pub iops: Option<f64>,
     /// Bytes per second.
     pub bytes: Option<f64>,
-    /// The block size of the I/Os. Without it the caps alone are compared.
+    /// The block size of the I/Os. Without it the caps are compared; throughput that is bought apart carries the IOPS at 4 KiB.
     pub block: Option<Bytes>,
     /// The instance that the volume is attached to.
     pub instance: Option<String>,
@@ -27,6 +27,9 @@ pub struct Need {
     /// The least capacity, in GiB.
     pub least_gib: Option<f64>,
 }
+
+/// Where throughput is bought apart from IOPS and no block size was named, it must carry the IOPS at this one.
+const NEEDED_BLOCK: Bytes = Bytes::kib(4);
 
 /// The smallest volume of one type that promises what is needed.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,7 +96,7 @@ impl Offer<'_> {
     fn smallest(&self) -> Option<Fit> {
         let v = self.v;
         let sells_iops = v.iops_hi.is_some() || v.iops_extra_hi.is_some();
-        let sells_throughput = v.throughput_hi.is_some() || v.extra_per_unit.is_some();
+        let sells_throughput = self.sells_throughput();
         let most = Bought {
             iops: sells_iops.then_some(Choice::Most),
             throughput: sells_throughput.then_some(Choice::Most),
@@ -123,6 +126,16 @@ impl Offer<'_> {
         Some(Fit { promise: self.promise(gib, bought)?, iops, throughput })
     }
 
+    fn sells_throughput(&self) -> bool {
+        self.v.throughput_hi.is_some() || self.v.extra_per_unit.is_some()
+    }
+
+    /// Bytes per second that the cap must allow, where no block size was named.
+    fn least_bytes(&self) -> Option<f64> {
+        let of_iops = self.need.iops.filter(|_| self.sells_throughput()).map(|n| n * NEEDED_BLOCK.0 as f64);
+        self.need.bytes.into_iter().chain(of_iops).reduce(f64::max)
+    }
+
     fn promise(&self, gib: f64, bought: Bought) -> Option<Promise> {
         let volume = VolumePromise::of(self.catalogue, self.v, gib, bought, None).ok()?;
         Some(Promise { volumes: vec![volume], instance: self.instance.clone(), block: self.need.block })
@@ -139,7 +152,8 @@ impl Offer<'_> {
                     None => {
                         let iops = p.iops_cap(*d).map_or(0.0, |c| c.value);
                         let bytes = p.bytes_cap(*d, *r).map_or(0.0, |c| c.value);
-                        self.need.iops.is_none_or(|n| iops >= n) && self.need.bytes.is_none_or(|n| bytes >= n)
+                        self.need.iops.is_none_or(|n| iops >= n)
+                            && self.least_bytes().is_none_or(|n| bytes >= n)
                     }
                 })
             })
@@ -191,6 +205,14 @@ mod tests {
         let large = Need { least_gib: Some(500.0), ..iops(16_000.0) };
         assert_eq!(fit(&large, "aws:gp3"), Some((500.0, Some(16_000.0), Some(125.0))));
         assert_eq!(fit(&Need { least_gib: Some(1e9), ..Need::default() }, "aws:gp3"), None);
+    }
+
+    #[test]
+    fn throughput_that_is_bought_apart_carries_the_iops() {
+        // 3,000 of 4 KiB are 12.3 MB/s; 1 MB/s can be bought.
+        assert_eq!(fit(&iops(3_000.0), "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(13.0))));
+        let of_16k = Need { block: Some(Bytes::kib(16)), ..iops(3_000.0) };
+        assert_eq!(fit(&of_16k, "azure:UltraSSD_LRS"), Some((4.0, Some(3_000.0), Some(50.0))));
     }
 
     #[test]

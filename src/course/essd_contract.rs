@@ -124,6 +124,7 @@ pub(super) fn suite(base: &Step, part: Bytes, whole: bool) -> Suite {
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
+        judge_simulated: false,
     }
 }
 
@@ -136,6 +137,7 @@ pub(super) fn cold(base: &Step, part: Bytes) -> Suite {
         reference: Vec::new(),
         notes: Vec::new(),
         left_out: Vec::new(),
+        judge_simulated: false,
     }
 }
 

@@ -119,6 +119,11 @@ impl FinishedStep {
         })
     }
 
+    /// Median of the latencies, of the direction in which it is longest.
+    pub fn median(&self) -> Option<Nanos> {
+        self.latencies.iter().filter_map(|(_, seconds)| pooled(seconds).quantile(0.5)).max()
+    }
+
     /// Mean service latency in nanoseconds.
     pub fn mean_ns(&self) -> f64 {
         self.service.mean().unwrap_or(0.0)

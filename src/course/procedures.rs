@@ -133,6 +133,7 @@ pub(super) fn suite(provider: &str, base: &Step, part: Bytes) -> Result<Suite, S
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
+        judge_simulated: false,
     })
 }
 

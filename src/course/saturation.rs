@@ -55,6 +55,7 @@ pub(super) fn suite(name: &str, base: &Step, range: &SuiteRange) -> Option<Suite
         reference: Vec::new(),
         notes: vec![format!("{} streams are {apart} apart", STREAMS[STREAMS.len() - 1])],
         left_out: Vec::new(),
+judge_simulated: false,
     })
 }
 

@@ -63,6 +63,14 @@ impl Searched {
     }
 }
 
+/// How one request alone stands to the limit.
+struct AloneSeen {
+    /// One after another breaks it.
+    fails: bool,
+    /// At the rate of the first trial, more than half of the responses are above it.
+    most_exceed: bool,
+}
+
 impl LoadSearch {
     /// The answer so far; none before the first step has finished.
     pub(super) fn load_answer(
@@ -109,27 +117,52 @@ impl LoadSearch {
         let end = Searched::of(&bracket, most);
         answer.notes = self.notes(&answer, most, end);
         answer.notes.extend(burst.filter(|_| within_burst).map(|b| b.note()));
-        answer.sentence = self.sentence(&answer, unloaded.outcome, end);
+        let alone = AloneSeen {
+            fails: unloaded.outcome == TrialOutcome::Fails,
+            most_exceed: named(finished, "load-1").is_some_and(|first| first.median() > Some(self.limit)),
+        };
+        if alone.fails && holds.is_some() {
+            answer.notes.push(format!(
+                "one request after another has a {} of {}, and fewer a second keep the limit: it is a limit of the rate that they wait for",
+                self.figure,
+                unloaded.value_ns.unwrap_or_default()
+            ));
+        }
+        answer.sentence = self.sentence(&answer, &alone, end);
         Some(answer)
     }
 
-    fn sentence(&self, answer: &LoadAnswer, unloaded: TrialOutcome, end: Searched) -> String {
+    fn sentence(&self, answer: &LoadAnswer, seen: &AloneSeen, end: Searched) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
         let rate = |r: f64| if r < 100.0 { significant(r) } else { grouped(r.round() as u64) };
         let alone = answer.unloaded_ns.unwrap_or_default();
         let Some(holds) = answer.holds_per_second else {
-            return match answer.refused_per_second {
-                _ if unloaded == TrialOutcome::Fails && !answer.unloaded_spoilt_by.is_empty() => format!(
-                    "Not decided whether a load has a {limit}: one request alone has a {} of {alone}, in a step that does not show what \
-                     the volume can do ({}).",
-                    self.figure,
-                    answer.unloaded_spoilt_by.join(", ")
-                ),
-                _ if unloaded == TrialOutcome::Fails => format!(
-                    "No load has a {limit}: one request alone already has a {} of {alone}.",
-                    self.figure
-                ),
-                Some(refused) => {
+            let first = answer.trials.first().filter(|t| t.outcome == TrialOutcome::Fails);
+            return match (answer.refused_per_second, first) {
+                (None, _) if seen.fails => {
+                    let why = match answer.unloaded_spoilt_by.as_slice() {
+                        [] => "and no lower rate was tried".to_string(),
+                        codes => format!(
+                            "in a step that does not show what the volume can do ({})",
+                            codes.join(", ")
+                        ),
+                    };
+                    format!(
+                        "Not decided whether a load has a {limit}: one request alone has a {} of {alone}, {why}.",
+                        self.figure
+                    )
+                }
+                (Some(refused), Some(first)) if seen.fails && first.spoilt_by.is_empty() => {
+                    // Where most requests keep the limit, a still lower load may.
+                    let word = if seen.most_exceed { "No load has" } else { "No load was found with" };
+                    let value = first.value_ns.unwrap_or(alone);
+                    format!(
+                        "{word} a {limit}: one request alone already has a {} of {value}, even at {} IOPS.",
+                        self.figure,
+                        rate(refused)
+                    )
+                }
+                (Some(refused), _) => {
                     let fails =
                         |t: &LoadTrial| t.offered_per_second == refused && t.outcome == TrialOutcome::Fails;
                     let why = match answer.trials.iter().find(|t| fails(t)) {
@@ -139,8 +172,8 @@ impl LoadSearch {
                     };
                     format!("No load was found with a {limit}: {} IOPS {why}.", rate(refused))
                 }
-                None if answer.trials.is_empty() => "No load has been tried yet.".into(),
-                None => "No load is decided: the search was not finished.".into(),
+                (None, _) if answer.trials.is_empty() => "No load has been tried yet.".into(),
+                (None, _) => "No load is decided: the search was not finished.".into(),
             };
         };
         let sure = match answer.confirmed_ns {

@@ -4,6 +4,8 @@
 //! and open loop"). The search is a bisection. A load holds when the whole confidence interval of its figure keeps the limit, and is
 //! refused when the whole interval breaks it. Trials are short until one of them is undecided. From then on each trial is as long as the
 //! percentile and the confirmation need, and a load that is still undecided is refused. So the load that is found has passed a long trial.
+//! Where one request after another breaks the limit, a limit of the rate may be what each of them waits for. The first trial then offers
+//! a fifth of that rate: if it breaks the limit too, the search ends.
 //! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
 
 use super::{Course, FinishedStep, Forecast};
@@ -29,6 +31,8 @@ pub(super) const LONGEST: Nanos = Nanos::seconds(3600);
 const LONGEST_CONFIRMATION: Nanos = Nanos::seconds(4 * 3600);
 /// A depth is enough for a load when its rate reaches this share of the load.
 const GIVES: f64 = 0.99;
+/// Where one request after another breaks the limit, the first trial offers this share of their rate.
+const SPACED: f64 = 0.2;
 /// The search ends after this many trials.
 const MOST_TRIALS: usize = 40;
 
@@ -72,15 +76,20 @@ impl Course for LoadSearch {
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
         let Some(unloaded) = named(finished, "unloaded") else { return Some(self.unloaded()) };
-        if self.held(unloaded).outcome == TrialOutcome::Fails {
-            return None;
-        }
-        let Some(most) = named(finished, "most") else { return Some(self.most()) };
         let trials = self.trials(finished);
         let spent = total(finished.iter().map(|f| f.step.ramp.0 + f.step.runtime.0));
         let left = self.budget.map_or(u64::MAX, |b| b.0.saturating_sub(spent));
         let fits = |time: Nanos| time.0.saturating_add(self.base.ramp.0) <= left;
         let trial = |rate, time| self.trial(format!("load-{}", trials.len() + 1), rate, time);
+        if self.held(unloaded).outcome == TrialOutcome::Fails {
+            let (rate, time) = self.spaced(unloaded);
+            match trials.first() {
+                None => return (rate > 0.0 && fits(time) && time <= LONGEST).then(|| trial(rate, time)),
+                Some(first) if first.outcome == TrialOutcome::Fails => return None,
+                Some(_) => {}
+            }
+        }
+        let Some(most) = named(finished, "most") else { return Some(self.most()) };
         match self.stand(&trials, most.iops) {
             Stand::Try(rate, time) => {
                 let long = self.confirmation(rate);
@@ -134,6 +143,12 @@ fn rounded(rate: f64) -> f64 {
 }
 
 impl LoadSearch {
+    /// Rate and time of the first trial, where one request after another breaks the limit.
+    pub(super) fn spaced(&self, unloaded: &FinishedStep) -> (f64, Nanos) {
+        let rate = rounded(unloaded.iops * SPACED);
+        (rate, self.length(rate))
+    }
+
     /// How the latencies of one direction stand to the limit.
     fn held_by(&self, seconds: &[StoredHistogram]) -> LimitSeen {
         let all = pooled(seconds);

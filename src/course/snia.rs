@@ -197,6 +197,7 @@ pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given
         reference: Vec::new(),
         notes,
         left_out: Vec::new(),
+        judge_simulated: false,
     })
 }
 

@@ -158,8 +158,15 @@ impl Suite {
                 (!runs.is_empty()).then(|| suite_point(format!("{}-{}", phase.name, step.name), &runs))
             })
             .collect();
-        let checks = self.checks(&finished, claimed);
+        let mut checks = self.checks(&finished, claimed);
         let mut notes = self.notes.clone();
+        let simulated = !self.judge_simulated && all.iter().any(|f| f.step.simulate.is_some());
+        if simulated && !checks.is_empty() {
+            checks.iter_mut().for_each(|check| check.outcome = Outcome::Invalid);
+            notes.push(
+                "the device was simulated, so that nothing is judged: --judge-simulated shows the outcomes that a volume would have".into(),
+            );
+        }
         notes.extend(self.left_out.iter().map(|what| format!("left out for lack of time: {what}")));
         notes.extend(snia::shown(self, &finished));
         let mut answer = SuiteAnswer {

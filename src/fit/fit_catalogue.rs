@@ -150,6 +150,11 @@ impl FitCatalogue {
         application.steps.iter().map(|name| self.step(name, scale)).collect()
     }
 
+    /// A load whose rate depends on no parameter; none where there is no such load.
+    pub fn plain_load(&self, name: &str) -> Option<Step> {
+        self.step(name, &BTreeMap::new()).ok()
+    }
+
     /// A load as a step, at these values of the parameters.
     ///
     /// # Errors

@@ -27,6 +27,9 @@ pub struct Suite {
     /// Parts that the time limit left out, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
+    /// Its checks are judged although the device is simulated.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub judge_simulated: bool,
 }
 
 /// A phase of a suite.

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::layout::{fitting_table, label, table, wrap};
 use super::verdict_text;
-use crate::fit::{Application, FigureKind, FitCatalogue, FitNeed, NeedBound, SelectionError};
+use crate::fit::{
+    Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, NeedBound, SelectionError,
+};
 use crate::output::screen;
 use crate::plan::Step;
 use crate::record::{Claim, ClaimedNeed, Record, StepRecord, Verdict};
@@ -19,11 +21,11 @@ pub fn list(catalogue: &FitCatalogue) -> String {
     let judged: String = judged.into_iter().map(line).collect();
     let profiles: String = profiles.into_iter().map(line).collect();
     let more = wrap(
-        "\n",
+        "",
         "`volproof fits APP` shows load, needs and sources; `volproof fit TARGET --for APP` tests them",
     );
     format!(
-        "Applications with a published need\n{judged}\nProfiles: nothing numeric was published, so figures and no PASS\n{profiles}{more}"
+        "Applications with a published need\n{judged}\nProfiles: nothing numeric was published, so figures and no PASS\n{profiles}\n{more}"
     )
 }
 
@@ -50,7 +52,8 @@ pub fn application(catalogue: &FitCatalogue, id: &str) -> Result<String, Selecti
         let times = times.map(|name| format!(" for each of {name}")).unwrap_or_default();
         let what = format!("{} {}{times} in {}", need.figure.words(), asked(need), need.step);
         let hourly = if need.hourly { ", in every hour" } else { "" };
-        out += &wrap(&format!("\n  {:13}", need.grade.name()), &format!("{what}{hourly}"));
+        out += "\n";
+        out += &wrap(&format!("  {:13}", need.grade.name()), &format!("{what}{hourly}"));
         let source =
             format!("source: {}; {}; confidence {}", need.source, need.as_of, need.confidence.name());
         out += &wrap(&" ".repeat(15), &source);
@@ -62,11 +65,11 @@ pub fn application(catalogue: &FitCatalogue, id: &str) -> Result<String, Selecti
         out += &wrap(&" ".repeat(15), &format!("a run shorter than {} is no PASS", least.clock()));
     }
     if let Some(ssd) = &a.ssd {
-        out += &wrap("\nclass    ", &format!("SSD; source: {}; {}", ssd.source, ssd.as_of));
+        out += "\n";
+        out += &wrap("class    ", &format!("SSD; source: {}; {}", ssd.source, ssd.as_of));
     }
-    for note in &a.notes {
-        out += &wrap("\nnote     ", note);
-    }
+    out += if a.notes.is_empty() { "" } else { "\n" };
+    out.extend(a.notes.iter().map(|note| wrap("note     ", note)));
     Ok(out)
 }
 
@@ -167,7 +170,31 @@ pub(super) fn needs(v: &Verdict) -> Vec<NeedLine<'_>> {
 
 /// The answers of `fit`: every need, and the figures of profiles.
 pub(super) fn answers(record: &Record, verdict: Option<&Verdict>) -> String {
-    verdict.map(needs_table).unwrap_or_default() + &hours(record) + &figures_of_applications(record)
+    verdict.map(needs_table).unwrap_or_default() + &figures_text(record)
+}
+
+/// Figures of an application beside its needs, or in place of them.
+pub(super) struct FiguresTable {
+    /// What it shows.
+    pub(super) title: String,
+    /// Heads of its columns.
+    pub(super) heads: Vec<String>,
+    /// Its rows.
+    pub(super) rows: Vec<Vec<String>>,
+}
+
+/// The tables of figures: slow I/Os by the hour, then those of profiles.
+pub(super) fn figures_tables(record: &Record) -> Vec<FiguresTable> {
+    hours(record).into_iter().chain(profiles(record)).collect()
+}
+
+/// The tables of figures as text.
+pub(super) fn figures_text(record: &Record) -> String {
+    let text = |t: FiguresTable| {
+        let heads: Vec<&str> = t.heads.iter().map(String::as_str).collect();
+        format!("\n{}{}", wrap("", &t.title), table(&heads, t.rows))
+    };
+    figures_tables(record).into_iter().map(text).collect()
 }
 
 /// A latency with the share of the I/Os above it in each hour.
@@ -182,8 +209,8 @@ struct HourColumn {
 
 /// The share of slow I/Os in each hour, for needs that every hour has to meet: the table of Aerospike's ACT. Nothing where no whole hour was
 /// measured.
-pub(super) fn hours(record: &Record) -> String {
-    let mut out = String::new();
+fn hours(record: &Record) -> Vec<FiguresTable> {
+    let mut tables = Vec::new();
     for a in record.asked.iter().flat_map(|asked| &asked.applications) {
         let of_step = |name: &str| record.steps.iter().find(|s| s.name == name);
         let columns: Vec<HourColumn> = a
@@ -211,12 +238,14 @@ pub(super) fn hours(record: &Record) -> String {
         rows.push(row("average".into(), &|c| c.shares.iter().sum::<f64>() / hours as f64));
         rows.push(row("worst".into(), &|c| c.shares.iter().copied().fold(0.0, f64::max)));
         rows.push(row("limit".into(), &|c| c.most));
-        let heads: Vec<&str> =
-            std::iter::once("Hour").chain(columns.iter().map(|c| c.head.as_str())).collect();
-        out += &wrap("\n", &format!("{}: percent of its I/Os that took longer, in each hour", a.scaled()));
-        out += &table(&heads, rows);
+        let heads = std::iter::once("Hour".into()).chain(columns.into_iter().map(|c| c.head));
+        tables.push(FiguresTable {
+            title: format!("{}: percent of its I/Os that took longer, in each hour", a.scaled()),
+            heads: heads.collect(),
+            rows,
+        });
     }
-    out
+    tables
 }
 
 /// The needs as a table, those of one application and grade under its name; nothing where none was judged.
@@ -254,18 +283,18 @@ fn needs_table(v: &Verdict) -> String {
     out
 }
 
-/// The figures of the applications that nothing was published for; nothing where there are none.
-pub(super) fn figures_of_applications(record: &Record) -> String {
-    let mut out = String::new();
-    for a in record.asked.iter().flat_map(|asked| &asked.applications).filter(|a| a.needs.is_empty()) {
+/// The figures of the applications that nothing was published for.
+fn profiles(record: &Record) -> Vec<FiguresTable> {
+    let of = |a: &AskedApplication| {
         let steps = record.steps.iter().filter_map(|s| Some((record.plan_step(&s.name)?, s)));
-        let rows: Vec<Vec<String>> =
-            steps.filter(|(_, s)| a.steps.contains(&s.name)).filter_map(row).collect();
-        out +=
-            &wrap("\n", &format!("{}: nothing numeric was published, so these figures are no PASS", a.name));
-        out += &table(&["Step", "ops/s", "mean", "p99 of flushes", "p99 of writes"], rows);
-    }
-    out
+        FiguresTable {
+            title: format!("{}: nothing numeric was published, so these figures are no PASS", a.name),
+            heads: ["Step", "ops/s", "mean", "p99 of flushes", "p99 of writes"].map(String::from).into(),
+            rows: steps.filter(|(_, s)| a.steps.contains(&s.name)).filter_map(row).collect(),
+        }
+    };
+    let asked = record.asked.iter().flat_map(|asked| &asked.applications);
+    asked.filter(|a| a.needs.is_empty()).map(of).filter(|t| !t.rows.is_empty()).collect()
 }
 
 /// One load of a profile. An operation is a pass over a file of a few blocks, as pg_test_fsync counts, or one I/O.

@@ -11,8 +11,8 @@ use super::verdict_text;
 use crate::doubt::Severity;
 use crate::output::screen;
 use crate::record::{
-    Confidence, Diagnosis, Finding, LatencySummary, Outcome, Record, Remark, State, StepRecord, Verdict,
-    remarks as grouped_remarks,
+    Confidence, CourseAnswer, Diagnosis, Finding, LatencySummary, Outcome, Record, Remark, State, StepRecord,
+    Verdict, remarks as grouped_remarks,
 };
 use crate::unit::{grouped, significant};
 use crate::verdict;
@@ -28,12 +28,7 @@ pub fn shown(record: &Record, details: bool) -> String {
         return summary(record);
     }
     let judged = if record.tests_a_volume() { verdict_text::of_record(record) } else { String::new() };
-    head(record)
-        + "\n"
-        + &text::record(record)
-        + &fit_text::hours(record)
-        + &fit_text::figures_of_applications(record)
-        + &judged
+    head(record) + "\n" + &text::record(record) + &fit_text::figures_text(record) + &judged
 }
 
 /// The short text.
@@ -44,6 +39,11 @@ pub fn summary(record: &Record) -> String {
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
+        if matches!(answer, CourseAnswer::Load(load) if load.trials.is_empty()) {
+            // A search that was ended before its first trial has its first steps to show.
+            out += "\n";
+            out += &steps(record, None);
+        }
         out += &super::course_text::answer(answer);
     } else if record.steps.iter().any(|s| s.directions().next().is_some()) {
         out += "\n";

@@ -116,6 +116,7 @@ fn of_name(
         smallest: unit.unwrap_or(Bytes(512)),
         queues: surveyed.iter().map(queues).max().unwrap_or(1),
     })?;
+    suite.judge_simulated = how.claim.judge_simulated;
     if let Some(path) = compared {
         suite.reference = reference(path)?;
     }

@@ -13,7 +13,7 @@ use crate::device::Root;
 use crate::engine::Timer;
 use crate::exit::Exit;
 use crate::output::{FileIdentity, screen};
-use crate::plan::Plan;
+use crate::plan::{Plan, Question};
 use crate::promise_options::{self, PromiseOptions};
 use crate::record::{Claimed, Record};
 
@@ -73,9 +73,10 @@ impl Measurement<'_> {
     /// Of input.
     pub fn check_input(&self) -> Result<(CheckedRun, Option<Claimed>, UsedFiles), Failure> {
         let claim = &self.claim;
-        if claim.kind.is_none()
-            && (claim.tolerance.is_some() || (claim.judge_simulated && self.options.asked.is_none()))
-        {
+        // Applications and suites have criteria of their own.
+        let has_criteria =
+            self.options.asked.is_some() || matches!(self.plan.question, Some(Question::Suite(_)));
+        if claim.kind.is_none() && (claim.tolerance.is_some() || (claim.judge_simulated && !has_criteria)) {
             let option = if claim.judge_simulated { "--judge-simulated" } else { "--tolerance" };
             return Err(Failure::input(format!(
                 "{option} has no effect without --promise TYPE: name the type, or leave it out"

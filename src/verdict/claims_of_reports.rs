@@ -24,7 +24,7 @@ const BUSY: f64 = 0.5;
 const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
-const STUDENT: f64 = 1.833;
+pub(super) const STUDENT: f64 = 1.833;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
 pub(super) const DEPENDENT: f64 = 10.0;
 

@@ -1,19 +1,102 @@
 //! The needs of applications, held against the report of another tool: counts and percentiles, and no samples.
 //!
-//! Only needs of flushes are judged: a report tells these apart whatever its job was called. Neighbouring flushes depend on each other, so
-//! that so many of them count as one, and a run too short to quote decides nothing.
+//! Two kinds of needs are judged. Those of flushes: a report tells these apart whatever its job was called; neighbouring flushes depend on
+//! each other, so that so many of them count as one. And rates of a load without flushes, where the report has the published pattern and
+//! block size. A run too short to quote decides nothing.
 
-use super::claims_of_reports::{DEPENDENT, ENOUGH, QUOTABLE, finding};
+use super::claims_of_reports::{DEPENDENT, ENOUGH, QUOTABLE, STUDENT, finding};
 use crate::diagnose::Summary;
-use crate::fit::{FigureKind, FitNeed};
-use crate::record::{Metric, ReportedStep};
+use crate::fit::{FigureKind, FitCatalogue, FitNeed};
+use crate::plan::Step;
+use crate::record::{Metric, ReportedFigures, ReportedStep};
 use crate::sample::Direction;
 use crate::stats::level::{Answer, ClaimAnswer, share_bounds};
 use crate::unit::{Nanos, significant};
 
-/// Whether a need can be judged by the flushes of a report.
+/// An I/O that takes this share of the run, or so much time without a sample of the rate, is a time in which nothing was delivered.
+const HOLE: f64 = 0.02;
+
+/// Whether a need can be judged by a report.
 pub(super) fn is_about(need: &FitNeed, told: &ReportedStep) -> bool {
-    need.figure.direction == Some(Direction::Sync) && told.sync.is_some()
+    match need.figure.direction {
+        Some(Direction::Sync) => told.sync.is_some(),
+        _ => published(need, told).is_some(),
+    }
+}
+
+/// The published load of a need for a rate, where the report is of that load.
+fn published(need: &FitNeed, told: &ReportedStep) -> Option<Step> {
+    let is_rate = matches!(need.figure.kind, FigureKind::Iops | FigureKind::Throughput);
+    let step = FitCatalogue::shipped().plain_load(&need.step).filter(|_| is_rate)?;
+    let open = step.fsync == 0 && step.sync.is_none() && step.arrivals_per_second().is_none();
+    let block = step.single_block()?;
+    let said = &told.conditions;
+    let same = said.pattern() == Some(step.rw) && said.block.get() == Some((block, block));
+    let mixed_alike = step.rw.directions().len() < 2 || said.reads_percent.get() == Some(step.rwmix);
+    (open && same && mixed_alike).then_some(step)
+}
+
+/// The rate of a need in a report of its load, with its answer.
+fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    let step = published(need, told)?;
+    let (metric, limit) = match need.figure.kind {
+        FigureKind::Iops => (Metric::Iops, need.bound.value()),
+        _ => (Metric::Throughput, need.bound.value()),
+    };
+    let of =
+        |f: &ReportedFigures| if metric == Metric::Iops { f.iops.get() } else { f.bytes_per_second.get() };
+    let value = match need.figure.direction {
+        Some(Direction::Read) => of(told.read.as_ref()?)?,
+        Some(Direction::Write) => of(told.write.as_ref()?)?,
+        Some(_) => return None,
+        None if metric == Metric::Iops => s.iops?,
+        None => s.bytes_per_second?,
+    };
+    let window = s.window?;
+    let bounds = s.samples.map(|(spread, n)| {
+        let half = STUDENT * spread * value / (n as f64 / DEPENDENT).max(1.0).sqrt();
+        ((value - half).max(0.0), value + half)
+    });
+    let unbound = if told.tells_spread() { (0.0, f64::INFINITY) } else { (value, value) };
+    let (low, high) = bounds.unwrap_or(unbound);
+    let mut found = finding(value, limit, bounds, None);
+    let depth = u64::from(step.iodepth) * u64::from(step.numjobs);
+    let waits = s.max.map_or(0.0, |max| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9);
+    let reason = if window < QUOTABLE {
+        found.more_seconds = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
+        too_short(value >= limit, window)
+    } else if low >= limit {
+        let still = waits > HOLE * window.as_seconds() || told.unsampled_share().is_some_and(|u| u > HOLE);
+        match s.direct == Some(true) || !step.direct {
+            false => "the report does not show that the I/O was direct, as published: the page cache may have answered".into(),
+            true if still => "the mean is met, but the volume may have delivered nothing for a part of the time".into(),
+            true => {
+                found.answer = Answer::Pass;
+                String::new()
+            }
+        }
+    } else if high < limit {
+        match (s.asked.filter(|asked| *asked < depth as f64), s.offered.is_some() || !s.pace_known) {
+            (Some(asked), _) => {
+                format!("{} requests in flight are less than the published {depth}", significant(asked))
+            }
+            (None, true) => "the report does not show that the load ran without a limit of its own".into(),
+            (None, false) => {
+                found.answer = Answer::Fail;
+                String::new()
+            }
+        }
+    } else {
+        found.more_seconds = Some(ENOUGH.0.max(window.0).div_ceil(1_000_000_000));
+        "the figure lies too near to the limit for what the report tells of its spread".into()
+    };
+    Some((metric, found, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))
+}
+
+/// Why a short run decides nothing.
+fn too_short(met: bool, window: Nanos) -> String {
+    let words = if met { "it was met" } else { "it was missed" };
+    format!("{words} for these {} s, which is too short to decide", significant(window.as_seconds()))
 }
 
 /// The figure of a need in a report, with its answer; nothing where the report does not tell it.
@@ -22,6 +105,9 @@ pub(super) fn answer(
     told: &ReportedStep,
     summary: &Summary,
 ) -> Option<(Metric, ClaimAnswer, Vec<String>)> {
+    if need.figure.direction != Some(Direction::Sync) {
+        return rate(need, told, summary);
+    }
     let sync = told.sync.as_ref()?;
     let (window, limit) = (summary.window?, need.bound.value());
     let count = sync.count.get().or(sync.latency.samples.get())? as f64;
@@ -51,8 +137,7 @@ pub(super) fn answer(
     let reason = if window < QUOTABLE {
         found.more_seconds = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
         let met = if metric.less_is_better() { value <= limit } else { value >= limit };
-        let words = if met { "it was met" } else { "it was missed" };
-        format!("{words} for these {} s, which is too short to decide", significant(window.as_seconds()))
+        too_short(met, window)
     } else if kept {
         found.answer = Answer::Pass;
         String::new()
@@ -60,7 +145,7 @@ pub(super) fn answer(
         found.answer = Answer::Fail;
         String::new()
     } else {
-        found.more_seconds = Some(Nanos(ENOUGH.0.max(window.0)).0.div_ceil(1_000_000_000));
+        found.more_seconds = Some(ENOUGH.0.max(window.0).div_ceil(1_000_000_000));
         "the figure lies too near to the limit for the percentiles that the report has".into()
     };
     Some((metric, found, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))

@@ -138,6 +138,9 @@ fn help_names_only_options_that_are_taken() {
 fn cold_reads_a_thousand_blocks_twice() {
     let dir = tempfile::tempdir().unwrap();
     let (code, out, err) = volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json"]);
+    assert!(code == Some(6) && out.contains("--judge-simulated shows"), "{out}\n{err}");
+    let (code, out, err) =
+        volproof(dir.path(), &["cold", "--simulate", "latency=1ms", "--json", "r.json", "--judge-simulated"]);
     assert_eq!(code, Some(0), "{err}");
     let says = "time     1 s for 2 steps\n\nNothing shows that blocks are still being loaded: ";
     let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -157,7 +160,7 @@ fn cold_reads_a_thousand_blocks_twice() {
 #[test]
 fn blocks_that_are_loaded_at_their_first_read_are_cold() {
     let dir = tempfile::tempdir().unwrap();
-    let cold = ["cold", "--simulate", "latency=1ms,first-touch=5ms"];
+    let cold = ["cold", "--simulate", "latency=1ms,first-touch=5ms", "--judge-simulated"];
     let (code, out, err) = volproof(dir.path(), &[&cold[..], &["--json", "r.json"]].concat());
     assert_eq!(code, Some(1), "{out}\n{err}");
     let words = out.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -19,7 +19,8 @@ fn the_contract_says_beforehand_what_it_will_do() {
 #[test]
 fn a_suite_of_rounds_prints_its_answer_and_show_prints_it_again() {
     let dir = tempfile::tempdir().unwrap();
-    let suite = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m"];
+    let suite =
+        ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m", "--judge-simulated"];
     let (code, out, err) =
         volproof(dir.path(), &[&suite[..], &["--json", "r.json", "--csv", "r.csv"]].concat());
     assert_eq!(code, Some(0), "{out}\n{err}");
@@ -37,7 +38,8 @@ fn a_suite_of_rounds_prints_its_answer_and_show_prints_it_again() {
 #[test]
 fn an_interrupted_suite_goes_on_where_it_stood() {
     let dir = tempfile::tempdir().unwrap();
-    let suite = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m"];
+    let suite =
+        ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "16m", "--judge-simulated"];
     let run = |more: &[&str]| volproof(dir.path(), &[&suite[..], more].concat());
     let (code, whole, err) = run(&["--json", "whole.json"]);
     assert_eq!(code, Some(0), "{err}");
@@ -55,7 +57,8 @@ fn an_interrupted_suite_goes_on_where_it_stood() {
     let resumed = Record::load(&dir.path().join("resumed.json")).unwrap();
     assert_eq!((resumed.steps.len(), resumed.resumed_after.len()), (all, 1));
     // Another range is another suite.
-    let other = ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "32m"];
+    let other =
+        ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "32m", "--judge-simulated"];
     let (code, _, err) = volproof(dir.path(), &[&other[..], &["--resume", "part.json"]].concat());
     assert!(code == Some(2) && err.contains("was"), "{err}");
 }

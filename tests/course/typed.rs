@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use volproof::record::{Record, State};
+
 /// Exit code, standard output and standard error of volproof in a folder.
 pub fn volproof(folder: &Path, arguments: &[&str]) -> (Option<i32>, String, String) {
     let out =
@@ -82,6 +84,12 @@ fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
                 job["read"]["iops"].as_f64().unwrap() > 400.0 && report["fio version"].is_string(),
                 "{report}"
             );
+            // What fio-plot draws besides: latencies with their spread, and their bands.
+            let read = &job["read"];
+            assert!(read["lat_ns"]["mean"].as_f64().unwrap() > 1e6, "{report}");
+            assert!(read["lat_ns"]["stddev"].is_number() && read["iops_stddev"].is_number(), "{report}");
+            assert!(read["clat_ns"]["percentile"]["99.000000"].is_number(), "{report}");
+            assert!(job["latency_ms"].is_object() && job["latency_us"].is_object(), "{report}");
             found.push(options[1..].join("-"));
         }
     }
@@ -89,7 +97,7 @@ fn the_points_of_a_sweep_become_the_files_that_fio_plot_reads() {
     assert_eq!(found, ["1-1", "1-1", "1-2", "1-2", "2-1", "2-1", "2-2", "2-2"]);
     let (code, _, err) = volproof(dir.path(), &plot);
     assert!(code == Some(2) && err.contains("name one with -o FOLDER"), "{err}");
-    let cold = ["cold", "--simulate", "latency=1ms", "-q", "--json", "c.json"];
+    let cold = ["cold", "--simulate", "latency=1ms", "--judge-simulated", "-q", "--json", "c.json"];
     volproof(dir.path(), &cold);
     let (code, _, err) = volproof(dir.path(), &["convert", "c.json", "--to", "fio-plot", "-o", "points"]);
     assert!(code == Some(2) && err.contains("only a sweep has points"), "{err}");
@@ -243,4 +251,58 @@ fn a_load_that_only_the_burst_of_the_type_carries_is_called_so() {
     let (code, out, err) = volproof(dir.path(), &[&slo[..], &promise[..4], &["--dry-run"]].concat());
     assert_eq!(code, Some(0), "{err}");
     assert!(out.split_whitespace().collect::<Vec<_>>().join(" ").contains("confirmed for 2"), "{out}");
+}
+
+#[test]
+fn a_rate_limit_below_one_request_at_a_time_is_no_latency() {
+    let dir = tempfile::tempdir().unwrap();
+    let slo = ["slo", "--simulate", "latency=200us,iops-cap=300", "--p99", "1ms", "--json", "r.json"];
+    let (code, out, err) = volproof(dir.path(), &slo);
+    assert_eq!(code, Some(0), "{out}\n{err}");
+    let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("keeps a p99 of at most 1.00 ms (confirmed for"), "{out}");
+    assert!(words.contains("fewer a second keep the limit: it is a limit of the rate"), "{out}");
+}
+
+/// A Record of which only the first steps are left, as after an interruption.
+fn cut(folder: &Path, from: &str, to: &str, steps: usize) {
+    let mut part = Record::load(&folder.join(from)).unwrap();
+    part.steps.truncate(steps);
+    part.state = State::Interrupted;
+    std::fs::write(folder.join(to), serde_json::to_vec(&part).unwrap()).unwrap();
+}
+
+#[test]
+fn an_interrupted_search_or_sweep_goes_on_where_it_stood() {
+    let dir = tempfile::tempdir().unwrap();
+    let slo = ["slo", "--simulate", DEVICE, "--p99", "5ms", "--confirm", "60s"];
+    let sweep = ["sweep", "--simulate", DEVICE, "--iodepth", "1..16", "--runtime", "10s"];
+    for course in [&slo[..], &sweep[..]] {
+        let run = |more: &[&str]| volproof(dir.path(), &[course, more].concat());
+        let (code, _, err) = run(&["--json", "whole.json", "-q"]);
+        assert_eq!(code, Some(0), "{err}");
+        let whole = Record::load(&dir.path().join("whole.json")).unwrap();
+        for steps in [1, 2, whole.steps.len() - 1] {
+            cut(dir.path(), "whole.json", "part.json", steps);
+            let (code, _, err) = run(&["--resume", "part.json", "--json", "resumed.json", "-q"]);
+            assert_eq!(code, Some(0), "{err}");
+            let resumed = Record::load(&dir.path().join("resumed.json")).unwrap();
+            assert_eq!(resumed.answer, whole.answer, "{course:?} after {steps} steps");
+            assert_eq!(resumed.steps.len(), whole.steps.len());
+        }
+    }
+}
+
+#[test]
+fn an_interrupted_search_shows_what_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let slo = ["slo", "--simulate", DEVICE, "--p99", "5ms", "--confirm", "60s", "--json", "whole.json", "-q"];
+    let (code, _, err) = volproof(dir.path(), &slo);
+    assert_eq!(code, Some(0), "{err}");
+    cut(dir.path(), "whole.json", "part.json", 2);
+    let (_, out, _) = volproof(dir.path(), &["show", "part.json"]);
+    assert!(out.contains("\nunloaded") && out.contains("\nmost"), "{out}");
+    cut(dir.path(), "whole.json", "part.json", 4);
+    let (_, out, _) = volproof(dir.path(), &["show", "part.json"]);
+    assert!(out.contains("\nload-2") && out.contains("Each load"), "{out}");
 }

@@ -347,3 +347,50 @@ fn the_vendors_report_has_the_same_verdict() {
         assert_eq!(verdict(10, 2_376_000, 3_000_000, 2_000_000), "INCONCLUSIVE", "{application}");
     }
 }
+
+/// The verdict of `verdict --fit` on a report of fio's random reads at a depth, over five minutes, whose rate hardly varied.
+fn of_reads(folder: &Path, application: &str, iops: u64, depth: u32, more: &str) -> (String, String) {
+    let (seconds, kib) = (300, 4);
+    let (ios, rate) = (iops * seconds, iops * kib * 1024);
+    let mean = u64::from(depth) * 1_000_000_000 / iops;
+    let latency = format!(r#"{{"min":90000,"max":40000000,"mean":{mean}.0,"stddev":5000.0,"N":{ios}}}"#);
+    let text = format!(
+        r#"{{"fio version":"fio-3.33","timestamp":1555600000,"time":"Thu Apr 18 15:06:40 2019",
+        "global options":{{"rw":"randread","ioengine":"libaio","bs":"4k","iodepth":"{depth}","runtime":"300","time_based":"1","filename":"/dev/vdb"{more}}},
+        "jobs":[{{"jobname":"r","groupid":0,"error":0,"elapsed":{seconds},"job options":{{"name":"r"}},
+        "read":{{"io_bytes":{bytes},"bw_bytes":{rate},"iops":{iops}.0,"runtime":300000,"total_ios":{ios},
+          "lat_ns":{latency},"clat_ns":{latency},
+          "bw_min":{low},"bw_max":{high},"bw_agg":100.0,"bw_mean":{bw}.0,"bw_dev":10.0,"bw_samples":600,
+          "iops_min":{iops},"iops_max":{iops},"iops_mean":{iops}.0,"iops_stddev":2.0,"iops_samples":600}},
+        "write":{{"io_bytes":0,"total_ios":0,"runtime":0}},
+        "trim":{{"io_bytes":0,"total_ios":0,"runtime":0}},
+        "usr_cpu":1.0,"sys_cpu":3.0,"ctx":1000,"job_runtime":300000}}]}}"#,
+        bytes = rate * seconds,
+        bw = rate / 1024,
+        low = rate / 1024 - 20,
+        high = rate / 1024 + 20,
+    );
+    std::fs::write(folder.join("reads.json"), text).unwrap();
+    let (_, out, err) = volproof(folder, &["verdict", "reads.json", "--fit", application]);
+    let word = out.split_whitespace().next().unwrap_or_else(|| panic!("{err}")).to_string();
+    (word, out.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+#[test]
+fn rates_of_the_published_load_are_judged_from_reports() {
+    let dir = tempfile::tempdir().unwrap();
+    let of = |iops, depth, more: &str| of_reads(dir.path(), "gitaly", iops, depth, more);
+    let direct = r#","direct":"1""#;
+    // Gitaly: at least 8,000 reads a second.
+    assert_eq!(of(9000, 64, direct).0, "PASS");
+    assert_eq!(of(7000, 64, direct).0, "FAIL");
+    let (word, out) = of(7000, 8, direct);
+    assert!(
+        word == "INCONCLUSIVE" && out.contains("8 requests in flight are less than the published 64"),
+        "{out}"
+    );
+    let (word, out) = of(9000, 64, r#","direct":"0""#);
+    assert!(word != "PASS" && word != "FAIL", "{out}");
+    let (word, out) = of(7000, 64, &format!(r#"{direct},"rate_iops":"7000""#));
+    assert!(word != "PASS" && word != "FAIL", "{out}");
+}

@@ -217,25 +217,50 @@ fn the_smallest_depth_gives_the_load_and_one_less_does_not() {
 fn a_limit_below_the_unloaded_latency_is_told_at_once() {
     let (answer, finished) =
         play(&search(ResponseFigure::P99, 1.0), &mut QueuePlayed::new(4, 0.002, false, 1));
-    assert_eq!((finished.len(), answer.holds_per_second), (1, None));
-    assert!(answer.sentence.contains("one request alone already has a p99 of 2.0"), "{}", answer.sentence);
+    assert_eq!((finished.len(), answer.holds_per_second, answer.outcome()), (2, None, Outcome::Fail));
+    assert!(
+        answer
+            .sentence
+            .contains("No load has a p99 of at most 1.00 ms: one request alone already has a p99 of 2.0"),
+        "{}",
+        answer.sentence
+    );
+}
+
+#[test]
+fn a_limit_of_the_rate_is_no_latency_of_one_request() {
+    // 100 a second, of which ten may come at once; one request takes 1 ms. One after another, each waits 10 ms.
+    let mut queue = QueuePlayed::new(16, 0.001, false, 5);
+    (queue.tokens, queue.level) = (Some((100.0, 10.0)), 10.0);
+    let (answer, finished) = play(&search(ResponseFigure::P99, 5.0), &mut queue);
+    assert!(answer.unloaded_ns > Some(Nanos(9_000_000)), "{answer:?}");
+    let holds = answer.holds_per_second.unwrap();
+    assert!((60.0..100.0).contains(&holds) && answer.outcome() == Outcome::Pass, "{answer:?}");
+    assert_eq!(finished[1].step.name, "load-1");
+    assert!(
+        answer.notes.iter().any(|n| n.contains("a limit of the rate that they wait for")),
+        "{:?}",
+        answer.notes
+    );
 }
 
 #[test]
 fn a_step_that_other_traffic_spoilt_refuses_no_load() {
     let search = search(ResponseFigure::P99, 1.0);
-    let mut alone = QueuePlayed::new(4, 0.002, false, 1).play(&search.next(&[]).unwrap());
-    let answer = |alone: &FinishedStep| {
-        let Some(CourseAnswer::Load(answer)) = search.answer(std::slice::from_ref(alone), None) else {
-            panic!("no answer")
-        };
+    let mut queue = QueuePlayed::new(4, 0.002, false, 1);
+    let mut finished = vec![queue.play(&search.next(&[]).unwrap())];
+    let answer = |finished: &[FinishedStep]| {
+        let Some(CourseAnswer::Load(answer)) = search.answer(finished, None) else { panic!("no answer") };
         answer
     };
-    assert_eq!(answer(&alone).outcome(), Outcome::Fail);
-    alone.spoilt_by = vec!["other-traffic".into()];
-    let spoilt = answer(&alone);
+    assert_eq!(answer(&finished).outcome(), Outcome::Inconclusive, "no lower rate was tried");
+    finished.push(queue.play(&search.next(&finished).unwrap()));
+    assert_eq!(answer(&finished).outcome(), Outcome::Fail);
+    finished[1].spoilt_by = vec!["other-traffic".into()];
+    let spoilt = answer(&finished);
     assert!(
-        spoilt.outcome() == Outcome::Inconclusive && spoilt.sentence.contains("other-traffic"),
+        spoilt.outcome() == Outcome::Inconclusive
+            && spoilt.sentence.contains("does not show what the volume can do"),
         "{spoilt:?}"
     );
 }

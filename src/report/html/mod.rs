@@ -23,6 +23,7 @@ use askama::Template;
 use crate::output::screen::visible;
 use crate::record::Record;
 use crate::report::crosscheck_text;
+use crate::report::fit_text::{FiguresTable, figures_tables};
 use crate::verdict;
 use course_section::CourseSection;
 use fleet_section::{FleetTable, MACHINE_HEADS};
@@ -56,6 +57,8 @@ struct ReportPage<'a> {
     /// The answer of a course.
     course: Option<CourseSection>,
     limits: Limits,
+    /// Figures of applications, beside their needs or in place of them.
+    figures: Vec<FiguresTable>,
     heads: [&'static str; 8],
     /// The machines of a fleet, by step.
     fleet: Vec<FleetTable>,
@@ -140,6 +143,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         course: course_section::of(record),
         limits: verdict_section::limits(&found, record.answer.is_some()),
+        figures: figures_tables(record),
         heads: LATENCY_HEADS,
         fleet: fleet_section::tables(record, verdict.as_ref()),
         machine_heads: MACHINE_HEADS,
