@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 
 use super::declared_volume::{DeclaredValue, DeclaredVolume, printable};
-use super::field_names::FieldNames;
+use super::field_names::{FieldNames, InTreePlugin};
 use super::lint_finding::{LintFinding, LintGrade};
 use super::quantity::{Quantity, QuantitySuffix};
 use super::storage_class::StorageClass;
@@ -20,6 +20,8 @@ struct VolumeClaim {
     line: usize,
     copies: u64,
     class: Option<String>,
+    /// Its VolumeAttributesClass.
+    attributes: Option<String>,
     /// The PersistentVolume that it is bound to.
     bound: Option<String>,
     gib: DeclaredValue<f64>,
@@ -35,6 +37,8 @@ pub struct KubernetesObjects {
     claims: Vec<VolumeClaim>,
     /// Classes of the drivers that lint knows.
     pub classes: Vec<StorageClass>,
+    /// VolumeAttributesClasses of these drivers.
+    pub attributes: Vec<StorageClass>,
     /// Classes of other provisioners, by name.
     foreign_classes: Vec<String>,
     /// Kinds of objects that were skipped and how many there are.
@@ -58,6 +62,7 @@ impl KubernetesObjects {
                 }
             }
             ("StorageClass", _) => self.class(object, file),
+            ("VolumeAttributesClass", _) => self.attributes_class(object, file),
             ("PersistentVolumeClaim", _) => self.claim(object, file),
             ("PersistentVolume", _) => self.volume(object, file),
             ("StatefulSet", _) => self.templates(object, file),
@@ -82,6 +87,17 @@ impl KubernetesObjects {
         }
     }
 
+    fn attributes_class(&mut self, object: &YamlNode, file: usize) {
+        let name = object.at(&["metadata", "name"]).and_then(YamlNode::text).unwrap_or_default().to_string();
+        let driver = object.get("driverName").and_then(YamlNode::text).unwrap_or_default();
+        match FieldNames::shipped().driver(driver) {
+            Some(driver) => {
+                self.attributes.push(StorageClass::read_attributes(object, driver, name, file));
+            }
+            None => self.skip("VolumeAttributesClass of another driver"),
+        }
+    }
+
     /// A volume as one object declares it, with its size at `request`.
     fn declared(object: &YamlNode, file: usize, address: String, request: &[&str]) -> VolumeClaim {
         let (gib, findings) = size(object.at(request));
@@ -91,6 +107,11 @@ impl KubernetesObjects {
             line: object.line,
             copies: 1,
             class: class_of(object, "volume.beta.kubernetes.io/storage-class"),
+            attributes: object
+                .at(&["spec", "volumeAttributesClassName"])
+                .and_then(YamlNode::text)
+                .filter(|name| !name.is_empty())
+                .map(str::to_string),
             bound: None,
             gib,
             findings,
@@ -119,8 +140,11 @@ impl KubernetesObjects {
     }
 
     fn volume(&mut self, object: &YamlNode, file: usize) {
+        let names = FieldNames::shipped();
         let driver = object.at(&["spec", "csi", "driver"]).and_then(YamlNode::text);
-        if driver.is_none_or(|name| FieldNames::shipped().driver(name).is_none()) {
+        let of_plugin = |plugin: &InTreePlugin| object.at(&["spec", &plugin.volume]).is_some();
+        let in_tree = names.drivers.iter().filter_map(|d| d.in_tree.as_ref()).any(of_plugin);
+        if !in_tree && driver.is_none_or(|name| names.driver(name).is_none()) {
             return self.skip("PersistentVolume of another driver");
         }
         let address = format!("PersistentVolume {}", full_name(object));
@@ -143,7 +167,12 @@ impl KubernetesObjects {
             ..DeclaredVolume::default()
         };
         let of_class = |class: &StorageClass| {
-            let mut volume = class.volume(claim.gib.clone());
+            let named = |name: &String| self.attributes.iter().find(|a| a.name == *name);
+            let mut volume = class.volume(claim.gib.clone(), claim.attributes.as_ref().and_then(named));
+            if claim.attributes.as_ref().is_some_and(|name| named(name).is_none()) {
+                volume.kind =
+                    DeclaredValue::Unknown("may be another by a VolumeAttributesClass that no file declares");
+            }
             // A line is one of the claim's file.
             if class.file != claim.file {
                 (volume.iops.line, volume.throughput.line) = (None, None);

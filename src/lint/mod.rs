@@ -113,12 +113,35 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
         Some(applications) => Some(applications.parse::<FitRequest>()?.select(FitCatalogue::shipped())?.0),
         None => None,
     };
+    let read = |path: &PathBuf| {
+        let shown = input::named(path).display().to_string();
+        let bytes = input::read(path).with_context(|| format!("cannot read {shown}"))?;
+        Ok((shown, bytes))
+    };
+    of_contents(args, args.files.iter().map(read), &catalogue, fit)
+}
+
+/// The findings about one file with these bytes.
+///
+/// # Errors
+/// The bytes are neither a plan nor objects of Kubernetes.
+pub fn of_bytes(bytes: &[u8]) -> anyhow::Result<LintAnswer> {
+    let args = LintArgs { files: vec!["file".into()], ..LintArgs::default() };
+    of_contents(&args, std::iter::once(Ok(("file".into(), bytes.to_vec()))), Catalogue::shipped(), None)
+}
+
+/// The findings about files, each with its name for people and its bytes.
+fn of_contents(
+    args: &LintArgs,
+    contents: impl Iterator<Item = anyhow::Result<(String, Vec<u8>)>>,
+    catalogue: &Catalogue,
+    fit: Option<AskedFits>,
+) -> anyhow::Result<LintAnswer> {
     let mut declared = Vec::new();
     let mut skipped: BTreeMap<String, u64> = BTreeMap::new();
     let mut objects = KubernetesObjects::default();
-    for (number, path) in args.files.iter().enumerate() {
-        let shown = input::named(path).display().to_string();
-        let bytes = input::read(path).with_context(|| format!("cannot read {shown}"))?;
+    for (number, content) in contents.enumerate() {
+        let (shown, bytes) = content?;
         let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
         if first == Some(&b'{')
             && let Some((volumes, others)) = terraform(&bytes, number, &shown)?
@@ -134,8 +157,8 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
     declared.extend(objects.volumes());
     declared.sort_by_key(|v| v.file);
     let mut volumes: Vec<LintedVolume> =
-        declared.into_iter().map(|volume| LintedVolume::of(&catalogue, volume)).collect();
-    volume_group::sums_on_instances(&catalogue, &mut volumes);
+        declared.into_iter().map(|volume| LintedVolume::of(catalogue, volume)).collect();
+    volume_group::sums_on_instances(catalogue, &mut volumes);
     if let Some(asked) = &fit {
         let named = |name: &&String| !volumes.iter().any(|v| v.declared.address.contains(name.as_str()));
         if let Some(name) = args.volume.iter().find(named) {
@@ -146,7 +169,8 @@ pub fn answer(args: &LintArgs) -> anyhow::Result<LintAnswer> {
         }
     }
     objects.skipped.into_iter().for_each(|(kind, n)| *skipped.entry(kind).or_default() += n);
-    let classes = objects.classes.into_iter().flat_map(|class| {
+    let all = objects.classes.into_iter().chain(objects.attributes);
+    let classes = all.flat_map(|class| {
         let (name, file) = (class.name, class.file);
         class.findings.into_iter().map(move |finding| (declared_volume::printable(&name), file, finding))
     });

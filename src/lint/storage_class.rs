@@ -27,11 +27,47 @@ pub struct StorageClass {
     iops_per_gib: BoughtField,
     throughput: BoughtField,
     raised: bool,
+    caching: Option<String>,
+    in_tree: bool,
 }
 
 impl StorageClass {
-    /// Reads the parameters of a class.
+    /// Reads the parameters of a StorageClass.
     pub fn read(object: &YamlNode, driver: &'static CsiDriver, name: String, file: usize) -> StorageClass {
+        let provisioner = object.get("provisioner").and_then(YamlNode::text);
+        let plugin = driver.in_tree.as_ref().filter(|plugin| provisioner == Some(&plugin.provisioner));
+        let kind =
+            driver.default_kind.clone().map_or(DeclaredValue::Unknown(TRIED_IN_TURN), DeclaredValue::Is);
+        let mut class = Self::empty(object, driver, name, file);
+        (class.kind, class.in_tree) = (kind, plugin.is_some());
+        // The driver is told to raise what such a class asks for.
+        class.raised = plugin.is_some();
+        if let Some(plugin) = plugin {
+            let text = format!(
+                "{} is a part of Kubernetes that version {} removed: {} makes the volume",
+                plugin.provisioner, plugin.removed, driver.name
+            );
+            class.find("in-tree", LintGrade::Note, text, Some(object.line));
+        }
+        class.with_parameters(object, |key| key)
+    }
+
+    /// Reads the parameters of a VolumeAttributesClass: what it leaves out stays as the StorageClass has it.
+    pub fn read_attributes(
+        object: &YamlNode,
+        driver: &'static CsiDriver,
+        name: String,
+        file: usize,
+    ) -> StorageClass {
+        let is = |name: &Option<String>, key: &str| name.as_ref().is_some_and(|name| driver.same(name, key));
+        Self::empty(object, driver, name, file).with_parameters(object, |key| match key {
+            key if is(&driver.modify_iops, key) => &driver.iops,
+            key if is(&driver.modify_throughput, key) => driver.throughput.as_deref().unwrap_or(key),
+            key => key,
+        })
+    }
+
+    fn empty(object: &YamlNode, driver: &'static CsiDriver, name: String, file: usize) -> StorageClass {
         let annotation = [
             "storageclass.kubernetes.io/is-default-class",
             "storageclass.beta.kubernetes.io/is-default-class",
@@ -39,24 +75,32 @@ impl StorageClass {
         let is_default = annotation
             .iter()
             .any(|key| object.at(&["metadata", "annotations", key]).and_then(YamlNode::text) == Some("true"));
-        let mut class = StorageClass {
+        StorageClass {
             name,
             is_default,
             file,
             findings: Vec::new(),
             driver,
-            kind: driver
-                .default_kind
-                .clone()
-                .map_or(DeclaredValue::Unknown(TRIED_IN_TURN), DeclaredValue::Is),
+            kind: DeclaredValue::Absent,
             iops: BoughtField::default(),
             iops_per_gib: BoughtField::default(),
             throughput: BoughtField::default(),
             raised: false,
-        };
+            caching: None,
+            in_tree: false,
+        }
+    }
+
+    /// With the parameters of an object, each under the name that a StorageClass has for it.
+    fn with_parameters<'k>(
+        mut self,
+        object: &'k YamlNode,
+        name: impl Fn(&'k str) -> &'k str,
+    ) -> StorageClass {
+        let class = &mut self;
         let mut level = DeclaredValue::Absent;
         for (key, node) in object.get("parameters").map_or(&[][..], YamlNode::entries) {
-            class.parameter(key, node, &mut level);
+            class.parameter(name(key), node, &mut level);
         }
         class.kind = with_level(std::mem::take(&mut class.kind), level);
         if class.iops.figure.known().is_some() && class.iops_per_gib.figure.known().is_some() {
@@ -66,7 +110,7 @@ impl StorageClass {
             class.iops.figure = DeclaredValue::Unknown("is refused beside IOPS for each GiB");
             class.iops_per_gib.figure = DeclaredValue::Absent;
         }
-        class
+        self
     }
 
     fn find(&mut self, code: &'static str, grade: LintGrade, text: String, line: Option<usize>) {
@@ -103,6 +147,8 @@ impl StorageClass {
             self.iops_per_gib = self.whole(driver.iops_per_gib.as_deref().unwrap_or(key), value, line);
         } else if is(&driver.raise) {
             self.raised = value.eq_ignore_ascii_case("true");
+        } else if is(&driver.caching) {
+            self.caching = (!value.is_empty()).then(|| value.to_string());
         } else if is(&driver.throughput) {
             self.throughput = self.rate(driver.throughput.as_deref().unwrap_or(key), value, line);
         } else {
@@ -114,7 +160,8 @@ impl StorageClass {
     fn other(&mut self, key: &str, line: Option<usize>) {
         let driver = self.driver;
         let begins = |prefix: &String| key.to_ascii_lowercase().starts_with(&prefix.to_ascii_lowercase());
-        let known = driver.names().any(|name| driver.same(name, key));
+        let of_plugin = driver.in_tree.iter().filter(|_| self.in_tree).flat_map(|p| &p.parameters);
+        let known = driver.names().chain(of_plugin.map(String::as_str)).any(|name| driver.same(name, key));
         if known || key.starts_with("csi.storage.k8s.io/") || driver.prefixes.iter().any(begins) {
             return;
         }
@@ -180,9 +227,15 @@ impl StorageClass {
         BoughtField { name: name.into(), figure, computed: false, line }
     }
 
-    /// The volume that a claim of this size gets.
-    pub fn volume(&self, gib: DeclaredValue<f64>) -> DeclaredVolume {
+    /// The volume that a claim of this size gets, with the figures of its VolumeAttributesClass.
+    pub fn volume(&self, gib: DeclaredValue<f64>, attributes: Option<&StorageClass>) -> DeclaredVolume {
         let driver = self.driver;
+        let attributes = attributes.filter(|a| a.driver.name == driver.name);
+        let kind = attributes.map(|a| &a.kind).filter(|kind| **kind != DeclaredValue::Absent);
+        let kind = kind.unwrap_or(&self.kind);
+        let set = |field: fn(&StorageClass) -> &BoughtField| {
+            attributes.map(field).filter(|field| field.figure != DeclaredValue::Absent)
+        };
         let per_gib = match (&self.iops_per_gib.figure, &gib) {
             (DeclaredValue::Is(n), DeclaredValue::Is(gib)) => Some(n * gib),
             _ => None,
@@ -190,13 +243,14 @@ impl StorageClass {
         let mut volume = DeclaredVolume {
             copies: 1,
             provider: driver.provider.clone(),
-            kind: self.kind.clone(),
+            kind: kind.clone(),
             gib,
-            iops: match per_gib {
+            iops: match per_gib.filter(|_| set(|a| &a.iops).is_none()) {
                 Some(iops) => BoughtField { figure: DeclaredValue::Is(iops), ..self.iops_per_gib.clone() },
-                None => self.iops.clone(),
+                None => set(|a| &a.iops).unwrap_or(&self.iops).clone(),
             },
-            throughput: self.throughput.clone(),
+            throughput: set(|a| &a.throughput).unwrap_or(&self.throughput).clone(),
+            caching: self.caching.clone(),
             above: Some(driver.above),
             raised: self.raised,
             quiet: driver.quiet,
@@ -205,7 +259,7 @@ impl StorageClass {
         let bought = driver
             .defaults
             .iter()
-            .find(|d| self.kind.known().is_some_and(|k| k.eq_ignore_ascii_case(&d.kind)));
+            .find(|d| volume.kind.known().is_some_and(|k| k.eq_ignore_ascii_case(&d.kind)));
         if let Some(bought) = bought {
             for (field, figure) in
                 [(&mut volume.iops, bought.iops), (&mut volume.throughput, bought.throughput)]

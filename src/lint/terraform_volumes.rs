@@ -74,6 +74,7 @@ fn volume(fields: &VolumeFields, view: FieldView) -> Option<DeclaredVolume> {
         iops: bought(&fields.iops),
         throughput: bought(&fields.throughput),
         above: Some(AboveMost::Refused),
+        caching: fields.caching.as_ref().and_then(|name| text(field(name)).known().cloned()),
         ..DeclaredVolume::default()
     })
 }
@@ -123,7 +124,8 @@ fn number(field: PlannedField) -> (DeclaredValue<f64>, bool) {
 
 fn declared(resource: &PlannedResource, fields: &InstanceFields) -> DeclaredInstance {
     let size = text(resource.view().field(&fields.size));
-    DeclaredInstance { address: printable(&resource.address), size: size.known().map(|s| last_part(s)) }
+    let size = size.known().map(|s| last_part(s));
+    DeclaredInstance { address: printable(&resource.address), size, caching: None }
 }
 
 /// The way from volumes to instances.
@@ -148,7 +150,10 @@ impl<'p> Attachments<'p> {
                 if let (Some(volume), Some(instance)) = (volume, instance)
                     && let Some(fields) = self.names.instances.iter().find(|i| i.resource == instance.kind)
                 {
-                    found.insert(volume.address.as_str(), declared(instance, fields));
+                    let caching = attachment.caching.as_ref().map(|name| text(resource.view().field(name)));
+                    let caching = caching.and_then(|c| c.known().cloned());
+                    let instance = DeclaredInstance { caching, ..declared(instance, fields) };
+                    found.insert(volume.address.as_str(), instance);
                 }
             }
             for fields in self.names.instances.iter().filter(|i| i.resource == resource.kind) {

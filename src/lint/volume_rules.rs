@@ -4,7 +4,7 @@
 //! sold stands in. A volume of which something is not known has no promise, and the reason.
 
 use super::declared_volume::{BoughtField, DeclaredValue, DeclaredVolume};
-use super::field_names::AboveMost;
+use super::field_names::{AboveMost, FieldNames};
 use super::lint_finding::{LintFinding, LintGrade};
 use crate::catalogue::entry::Volume;
 use crate::catalogue::instance::InstanceCap;
@@ -108,6 +108,7 @@ impl LintedVolume {
             gib = gib.max(size.1);
         }
         let volume = self.sold(catalogue, v, gib)?;
+        self.host_cache(v, gib);
         self.burst(&volume);
         let mut promise = Promise { volumes: vec![volume], instance: None, block: None };
         if !v.local
@@ -238,6 +239,27 @@ impl LintedVolume {
         );
         let line = field.line;
         self.find("not-sold-alone", LintGrade::Waste, text, line);
+    }
+
+    /// A host cache that the disk cannot have.
+    fn host_cache(&mut self, v: &Volume, gib: f64) {
+        let of_instance = self.declared.instance.as_ref().and_then(|i| i.caching.as_ref());
+        let asked = self.declared.caching.as_ref().or(of_instance);
+        if v.provider != "azure" || asked.is_none_or(|mode| mode.eq_ignore_ascii_case("none")) {
+            return;
+        }
+        let uncached = &FieldNames::shipped().uncached;
+        if uncached.kinds.contains(&v.kind) {
+            let text = format!("a host cache is asked for, and {} has none: the only mode is None", v.id());
+            self.find("host-cache", LintGrade::Refused, text, None);
+        } else if gib >= uncached.gib {
+            let text = format!(
+                "a host cache is asked for, and no disk of {} GiB or more has one: this one has {} GiB",
+                figure(uncached.gib),
+                figure(gib)
+            );
+            self.find("host-cache", LintGrade::Waste, text, None);
+        }
     }
 
     /// Figures that hold for as long as a bucket of credits lasts.

@@ -78,7 +78,7 @@ fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, Cla
     } else if high < limit {
         match (s.asked.filter(|asked| *asked < depth as f64), s.offered.is_some() || !s.pace_known) {
             (Some(asked), _) => {
-                format!("{} requests in flight are less than the published {depth}", significant(asked))
+                format!("{asked:.0} requests in flight are less than the published {depth}")
             }
             (None, true) => "the report does not show that the load ran without a limit of its own".into(),
             (None, false) => {

@@ -269,6 +269,7 @@ fn cut(folder: &Path, from: &str, to: &str, steps: usize) {
     let mut part = Record::load(&folder.join(from)).unwrap();
     part.steps.truncate(steps);
     part.state = State::Interrupted;
+    volproof::course::seal(&mut part);
     std::fs::write(folder.join(to), serde_json::to_vec(&part).unwrap()).unwrap();
 }
 
