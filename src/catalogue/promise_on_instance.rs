@@ -121,9 +121,9 @@ impl Promise {
         readings.into_iter().flatten().min_by(|a, b| a.bytes.total_cmp(&b.bytes))
     }
 
-    /// The IOPS cap of a direction, whatever the block size.
+    /// The IOPS cap of a direction, whatever the block size: that of random requests.
     pub fn iops_cap(&self, direction: PromiseDirection) -> Option<Cap> {
-        let sum: Option<f64> = self.volumes.iter().map(|v| v.level.iops.of(direction)).sum();
+        let sum: Option<f64> = self.volumes.iter().map(|v| v.random_iops(direction)).sum();
         let limit = self.instance.as_ref().and_then(|i| i.iops.of(direction));
         lesser(sum, Binding::VolumeIops, limit, Binding::InstanceIops)
     }
@@ -214,6 +214,15 @@ mod tests {
         );
         let local = promise("gcp:local-ssd", 375);
         assert!(at(&local, 4).is_some() && at(&local, 1024).is_none());
+    }
+
+    #[test]
+    fn small_random_requests_to_a_hard_disk_cost_as_much_as_large_ones() {
+        // 40 MiB/s for each TiB are 40 requests of 1 MiB, or of any smaller size.
+        let p = promise("aws:st1", 1024);
+        assert_eq!(p.iops_cap(PromiseDirection::Read).unwrap().value, 40.0);
+        assert_eq!((at(&p, 4).0, at(&p, 256).0, at(&p, 1024).0), (40.0, 40.0, 40.0));
+        assert_eq!(at(&promise("aws:gp2", 100), 4).0, 300.0);
     }
 
     #[test]

@@ -193,6 +193,12 @@ impl VolumePromise {
         notes.extend(
             v.throughput_range.map(|[lo, hi]| format!("throughput: a range without formula, {lo} to {hi}")),
         );
+        let large = v.io.iops_kib.is_some_and(|kib| Bytes::kib(kib) >= Bytes::mib(1));
+        notes.extend(large.then(|| {
+            "figures below 1 MiB are those of random requests, each of which costs as much throughput as one of 1 MiB; neighbours of a \
+             sequential load are merged first"
+                .to_string()
+        }));
         notes.extend(v.superseded_by.as_ref().map(|by| format!("superseded by {}:{by}", v.provider)));
         notes.extend(v.notes.clone());
         Ok(VolumePromise {
@@ -219,17 +225,39 @@ impl VolumePromise {
         })
     }
 
+    /// A smaller request costs as much throughput as one of this size, unless it is sequential and merged with its neighbours: so count types
+    /// that state their IOPS at 1 MiB.
+    pub fn charged_block(&self) -> Option<Bytes> {
+        (self.iops_block >= Bytes::mib(1)).then_some(self.iops_block)
+    }
+
+    /// IOPS of random requests of a direction, whatever their size: the cap, or what the throughput pays for where small ones cost as much as
+    /// large ones.
+    pub fn random_iops(&self, direction: PromiseDirection) -> Option<f64> {
+        let cap = self.level.iops.of(direction);
+        let Some((charged, throughput)) = self.charged_block().zip(self.level.throughput.of(direction))
+        else {
+            return cap;
+        };
+        let paid = throughput * self.unit.bytes_in(Reading::Likely) as f64 / charged.0 as f64;
+        cap.map(|cap| cap.min(paid))
+    }
+
     /// The law of block sizes: the promise of this volume at a block size.
     ///
     /// A published figure at this very block size takes precedence over the formulas. It holds for a volume with the
     /// table's largest IOPS, bounds a smaller volume from above, and says nothing of a volume beyond the table. Where only
     /// IOPS are published, nothing is promised above the block size at which they are stated. Where only throughput is
-    /// published, nothing is promised below the block size at which it is stated.
+    /// published, nothing is promised below the block size at which it is stated. Below [`VolumePromise::charged_block`] the promise is that of
+    /// random requests.
     pub fn at(&self, block: Bytes, direction: PromiseDirection, reading: Reading) -> Option<AtBlock> {
         let size = block.0 as f64;
         let unit = self.unit.bytes_in(reading) as f64;
         let counted = self.split.map_or(1, |split| block.0.div_ceil(split.0.max(1)).max(1)) as f64;
-        let by_iops = self.level.iops.of(direction).map(|cap| cap / counted);
+        let by_iops = match self.charged_block().filter(|charged| block < *charged) {
+            Some(_) => self.random_iops(direction),
+            None => self.level.iops.of(direction).map(|cap| cap / counted),
+        };
         let by_bytes = self.level.throughput.of(direction).map(|cap| cap * unit);
         let formula = match (by_iops, by_bytes) {
             (None, None) => return None,

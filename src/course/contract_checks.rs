@@ -129,7 +129,7 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
             "C7",
             "first touch",
             first_touch(finished),
-            "the first read of a block that is still in the snapshot is slow; an initialised volume has no such block",
+            "no block is slow at its first read, as one that is still in the snapshot is",
             "Amazon EBS documentation, Initialize volumes; ThinkAhead, FAST 2026",
         ),
     ];

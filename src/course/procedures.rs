@@ -158,7 +158,7 @@ pub(super) fn checks(suite: &Suite, finished: &Finished<'_>, claimed: Option<&Cl
             subject: format!("{} at {block}", rates.least.binding.words()),
             outcome,
             observed,
-            tests: format!("the type promises {promised} at {block}"),
+            tests: format!("the volume delivers {promised} at {block}"),
             source: claimed.promise.volumes.first().map(|v| v.id.clone()).unwrap_or_default(),
         })
     };

@@ -5,7 +5,7 @@ use super::reach::{self, Reach};
 use super::recommended_test::Shows;
 use super::window::{self, ClaimTerms, JudgedWindow};
 use crate::catalogue::promised_level;
-use crate::catalogue::volume_promise::{AtBlock, Binding, Reading};
+use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
 use crate::diagnose::{bins, direction};
 use crate::plan::Pattern;
 use crate::record::{Claim, Claimed, Conditions, Confidence, Diagnosis, Metric, Outcome, Record, StepRecord};
@@ -69,6 +69,11 @@ impl Judge<'_> {
         let pattern = self.conditions.pattern()?;
         let d = direction(pattern)?;
         let block = self.conditions.single_block()?;
+        // What a sequential load gets depends on how its requests are merged.
+        let merges = |v: &VolumePromise| v.charged_block().is_some_and(|charged| block < charged);
+        if !pattern.is_random() && self.claimed.promise.volumes.iter().any(merges) {
+            return None;
+        }
         let rates = PromisedRates::of(self.claimed, block, d)?;
         // Reads and writes that are promised apart do not add up.
         if pattern.directions().len() > 1
