@@ -4,6 +4,7 @@
 //! the fields of the providers' pages; the objects in the form of the drivers' pages. `data/lint.toml` names those pages. Nothing in them is real.
 
 mod cases;
+mod csi_drivers;
 mod inputs;
 mod outputs;
 mod secrets;
