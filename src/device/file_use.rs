@@ -7,6 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FlockOperation, StatxAttributes, StatxFlags};
 use rustix::process::{Flock, FlockType};
@@ -22,6 +23,9 @@ use super::{FileFacts, Opener, Root, hidden, ioctl};
 pub struct FileUse {
     /// Loop devices that show it as a disk.
     pub loops: Vec<String>,
+    /// Where it is mounted as a filesystem image, without a loop device.
+    #[serde(default)]
+    pub mount_points: Vec<PathBuf>,
     /// The kernel swaps to it.
     pub swap: bool,
     /// How many names lead to it.
@@ -48,6 +52,7 @@ impl FileUse {
         let target = stack.held(named, || Some(facts.place.path.clone()));
         let mut found = FileUse {
             loops: loops_over(stack, target).collect(),
+            mount_points: stack.mount_points(target).map(Path::to_path_buf).collect(),
             swap: stack.swaps.contains(&target),
             names: 1,
             unseen: hidden::hidden_parts(root),
@@ -75,7 +80,7 @@ impl FileUse {
         }
         // A lease on a file of an overlay does not see who has the file of the layer open.
         if found.alone != Some(true) || target != named {
-            found.unseen.extend(stack.unseen.iter().cloned());
+            found.unseen.extend(stack.unseen.iter().chain(&stack.unseen_images).cloned());
             let named = [(target, facts.place.path.display().to_string())];
             let openers = openers(root, &named, true);
             found.unseen.extend(openers.unseen);

@@ -13,7 +13,7 @@ pub use draw::Branch;
 pub(super) use read_stack::{open_device, readable};
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -167,7 +167,7 @@ pub struct Sharing {
 pub struct Stack {
     shown: BTreeMap<StackNode, Shown>,
     steps: Vec<StackEdge>,
-    /// Mounts by the device that they are of.
+    /// Mounts by the device that they are of, or by the file where the kernel mounts an image without a loop device (erofs).
     pub mounts: Vec<(StackNode, Mount)>,
     /// Swap areas.
     pub swaps: Vec<StackNode>,
@@ -181,6 +181,8 @@ pub struct Stack {
     overlays: Overlays,
     /// Parts of the machine that could not be looked at.
     pub unseen: Vec<String>,
+    /// Mounted images that could not be found: any file may be one of them.
+    pub unseen_images: Vec<String>,
 }
 
 /// Where the search stands.
@@ -228,6 +230,11 @@ impl Stack {
             }
             _ => None,
         })
+    }
+
+    /// Where a device or file itself is mounted.
+    pub fn mount_points(&self, of: StackNode) -> impl Iterator<Item = &Path> {
+        self.mounts.iter().filter(move |(on, _)| *on == of).map(|(_, mount)| mount.mount_point.as_path())
     }
 
     /// Everything that shares bytes with the target, itself first and then by distance: what it lies on, and whatever lies on

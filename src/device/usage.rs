@@ -89,6 +89,9 @@ impl Usage {
         let mut unseen = hidden::hidden_parts(root);
         unseen.extend(hidden::hidden_processes(root));
         unseen.extend(stack.unseen.iter().cloned());
+        if sharing.iter().any(|s| matches!(s.thing, StackNode::File(_))) {
+            unseen.extend(stack.unseen_images.iter().cloned());
+        }
         let wanted: Vec<(StackNode, String)> =
             sharing.iter().map(|s| (s.thing, stack.shown(s.thing).name)).collect();
         let openers = openers(root, &wanted, false);

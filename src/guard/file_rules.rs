@@ -45,6 +45,15 @@ pub(super) fn file(facts: &FileFacts, used: &FileUse, agreed: Agreed) -> Vec<Gua
             format!("Detach it first: losetup -d /dev/{name}"),
         ));
     }
+    for at in &used.mount_points {
+        let at = at.display();
+        found.push(GuardFinding::refused(
+            Code::Mounted,
+            format!("the file is a filesystem image that is mounted on {at}"),
+            "mountinfo names it as the source",
+            format!("Unmount it first: umount {at}"),
+        ));
+    }
     for (set, flag, what) in
         [(used.immutable, 'i', "may not be changed"), (used.append_only, 'a', "may only grow")]
     {
@@ -87,7 +96,8 @@ fn other_users(used: &FileUse, agreed: Agreed) -> Vec<GuardFinding> {
             advice(&format!("Stop process {} first", o.pid)),
         ));
     }
-    let explained = used.swap || !used.loops.is_empty() || !used.openers.is_empty();
+    let attached = !used.loops.is_empty() || !used.mount_points.is_empty();
+    let explained = used.swap || attached || !used.openers.is_empty();
     if used.alone != Some(true) && !explained {
         let (what, evidence) = match used.alone {
             Some(_) => ("the file is open elsewhere", "the kernel gives no lease on it"),

@@ -16,7 +16,7 @@ use crate::device::block::{dev_path, dir, name_of, node, whole_disk};
 use crate::device::disk_identity::DiskIdentity;
 use crate::device::mounts::{all_mounts, swaps};
 use crate::device::overlay::Overlays;
-use crate::device::{DevNumber, FilePlace, Root, ioctl, number_at, pools};
+use crate::device::{DevNumber, FilePlace, Mount, Root, ioctl, number_at, pools};
 
 impl StackNode {
     /// The file or block device that is open here, or at this path; none for anything else.
@@ -208,13 +208,50 @@ impl Stack {
             let source = || mount.number.is_anonymous().then(|| number_at(root, Path::new(&mount.source)))?;
             if let Some(number) = by_number.or_else(source) {
                 self.mounts.push((StackNode::Device(number), mount.clone()));
+            } else if mount.number.is_anonymous() {
+                self.image_mount(root, mount);
             }
         }
         for (thing, _) in self.mounts.iter().filter(|(_, m)| m.mount_point == Path::new("/")) {
-            let fellows = pools::fellows(root, &self.shown(*thing).name);
+            let fellows = match thing {
+                StackNode::Device(_) => pools::fellows(root, &self.shown(*thing).name),
+                StackNode::File(_) => Vec::new(),
+            };
             let all = fellows.iter().map(|b| StackNode::Device(b.number)).chain([*thing]);
             let beneath: BTreeSet<StackNode> = all.flat_map(|thing| self.beneath(thing, true)).collect();
             self.system.extend(beneath);
+        }
+    }
+
+    /// A mount whose source is a file: an image that the kernel (erofs) or a program (FUSE) reads without a loop device. The path is that of
+    /// the mounter's namespace.
+    fn image_mount(&mut self, root: &Root, mount: &Mount) {
+        let source = Path::new(&mount.source);
+        let other = mount.seen_by.as_deref().and_then(|seen_by| seen_by.split(' ').next());
+        let path = match (other, source.strip_prefix("/")) {
+            (_, Err(_)) => None,
+            (Some(pid), Ok(below)) => Some(Path::new("/proc").join(pid).join("root").join(below)),
+            (None, Ok(_)) => Some(source.to_path_buf()),
+        };
+        let about = path.as_deref().and_then(|path| std::fs::metadata(root.path(path)).ok());
+        match (path, about.as_ref().and_then(StackNode::of)) {
+            (Some(path), Some(thing @ StackNode::File(_))) => {
+                let thing = self.held(thing, || Some(path.clone()));
+                if let StackNode::File(file) = thing {
+                    let name = readable(source);
+                    self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
+                    self.file_on_device(root, file, &path);
+                }
+                self.mounts.push((thing, mount.clone()));
+            }
+            (_, None) if mount.filesystem == "erofs" && mount.source != "none" => {
+                self.unseen_images.push(format!(
+                    "which file is mounted on {}: {} is no file here",
+                    readable(&mount.mount_point),
+                    readable(source)
+                ));
+            }
+            _ => {}
         }
     }
 }
