@@ -199,6 +199,7 @@ impl CommandLine {
             let origin = Origin::Argument(n + 1);
             if only_files || word == "-" || !word.starts_with('-') {
                 self.command.files.push(word.into());
+                self.command.file_arguments.push(n);
                 continue;
             }
             if word == "--" {

@@ -52,6 +52,8 @@ pub struct Command {
     pub destroy: Vec<String>,
     /// Job files in order.
     pub files: Vec<PathBuf>,
+    /// Which argument names each of them, counted from 0.
+    pub file_arguments: Vec<usize>,
     /// Notes for the user, such as units that surprise.
     pub notes: Vec<String>,
 }
@@ -158,6 +160,7 @@ impl Command {
             noted: Vec::new(),
             destroy: Vec::new(),
             files: Vec::new(),
+            file_arguments: Vec::new(),
             notes: Vec::new(),
         }
     }

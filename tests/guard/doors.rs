@@ -11,7 +11,7 @@ use crate::attacks::{Rig, consent, done, overlay, volproof};
 
 /// Ways to start a write, with the name of the target in place of `TARGET`. The word before a colon says where a door is tried: with the
 /// installed fio, on devices, on files, or only where it is refused, because it takes long where it is not.
-const DOORS: [&str; 25] = [
+const DOORS: [&str; 31] = [
     "run TARGET --rw randwrite --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine io_uring",
     "run TARGET --rw randrw --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine libaio",
     "run TARGET --rw write --bs 4k --runtime 50ms --tune off --json r.json --quiet --engine psync",
@@ -37,6 +37,12 @@ const DOORS: [&str; 25] = [
     "fio: fio --name=a --filename=TARGET --rw=randwrite --io_size=64k --verify=crc32c",
     "fio file: fio --name=a --filename=TARGET --rw=randread --size=40m --io_size=64k --iodepth_low=1",
     "fio refused file: fio --name=a --filename=TARGET --rw=randread --size=1m --io_size=64k --iodepth_low=1 --unlink=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --offset=50% --size=32m --iodepth_low=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --size=64k --numjobs=3 --offset_increment=50% --iodepth_low=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --size=64k --file_append=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --fill_device=1",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --size=64k --ioengine=filedelete",
+    "fio refused file: fio --name=a --filename=TARGET --rw=read --size=64k --ioengine=libpmem",
 ];
 
 /// A target, and the bytes that must stay.
@@ -102,8 +108,52 @@ fn on_system_disk(rig: &mut Rig, device: &Path) -> Vec<String> {
     words.map(String::from).into_iter().chain(folders).collect()
 }
 
+/// An image that erofs shows without a loop device (Linux 6.12): an empty folder. Nothing where the kernel does not mount it.
+fn mounted_directly(rig: &mut Rig) -> Option<PathBuf> {
+    const BLOCK: usize = 4096;
+    let mut image = vec![0; 256 * BLOCK];
+    let mut put = |at: usize, bytes: &[u8]| image[at..at + bytes.len()].copy_from_slice(bytes);
+    // The superblock: magic, blocks of 2^12 bytes, inode 36 as the root, one inode, 256 blocks.
+    put(1024, &0xe0f5_e1e2u32.to_le_bytes());
+    put(1024 + 12, &[12, 0, 36, 0, 1]);
+    put(1024 + 36, &256u32.to_le_bytes());
+    // The inode: a folder with mode 755, two links, 27 bytes in block 1.
+    put(36 * 32 + 4, &0o40755u16.to_le_bytes());
+    put(36 * 32 + 6, &[2, 0, 27]);
+    put(36 * 32 + 16, &[1, 0, 0, 0, 1]);
+    // Its entries, `.` and `..`: an inode, where the name begins, the kind of a folder.
+    put(BLOCK, &[36, 0, 0, 0, 0, 0, 0, 0, 24, 0, 2, 0]);
+    put(BLOCK + 12, &[36, 0, 0, 0, 0, 0, 0, 0, 25, 0, 2, 0]);
+    put(BLOCK + 24, b"...");
+    let (path, place) = (rig.path("erofs.img"), rig.path("erofs"));
+    fs::write(&path, image).unwrap();
+    fs::create_dir(&place).unwrap();
+    let text = |path: &Path| std::ffi::CString::new(path.to_str().unwrap()).unwrap();
+    let (source, target, kind) = (text(&path), text(&place), c"erofs");
+    // SAFETY: the texts end with a zero and outlive the call, which takes no options.
+    let failed = unsafe {
+        libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), libc::MS_RDONLY, std::ptr::null())
+    };
+    if failed != 0 {
+        eprintln!("skipped: this kernel mounts no file as erofs: {}", std::io::Error::last_os_error());
+        return None;
+    }
+    rig.undo("umount", &[place.as_os_str()]);
+    Some(path)
+}
+
 fn targets(rig: &mut Rig) -> Vec<Target> {
     let mut all = Vec::new();
+    if let Some(image) = mounted_directly(rig) {
+        all.push(Target::file(
+            "an image mounted without a loop device",
+            image.clone(),
+            &image,
+            Some("mounted"),
+        ));
+        let over = rig.loop_over(&image, &[]);
+        all.push(Target::device("a loop device over it", &over, &image, Some("mounted")));
+    }
     let image = rig.image("mounted.img", 16);
     let link = rig.path("link.img");
     fs::hard_link(&image, &link).unwrap();
@@ -204,6 +254,45 @@ fn every_door_refuses_what_is_in_use_and_opens_what_is_free() {
     println!("{} writes refused, {} done", sum(|t| t.refused), sum(|t| t.written));
     let holes: Vec<String> = tried.into_iter().flat_map(|t| t.holes).collect();
     assert!(holes.is_empty(), "{}", holes.join("\n"));
+}
+
+/// fio opens a device without claiming it, so that volproof does until fio has ended.
+#[test]
+fn a_device_stays_claimed_while_the_installed_fio_writes() {
+    let Some(mut rig) = Rig::new() else { return };
+    if Command::new("fio").arg("--version").output().is_err() {
+        return eprintln!("skipped: fio is not installed");
+    }
+    let image = rig.image("claimed.img", 16);
+    let device = rig.loop_over(&image, &[]);
+    let words = [
+        "fio",
+        "--name=a",
+        "--rw=randwrite",
+        "--time_based",
+        "--runtime=600",
+        "--rate_iops=50",
+        "--iodepth_low=1",
+    ];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_volproof"));
+    command.args(words).arg(format!("--filename={}", device.display()));
+    command.arg(format!("--destroy={}", consent(&rig, &device))).current_dir(rig.dir.path());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    // Once bytes have changed, fio writes.
+    while fs::read(&image).unwrap().iter().all(|byte| *byte == 0) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let claim = || {
+        let claim = libc::O_EXCL;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(File::options().write(true), claim).open(&device)
+    };
+    let meanwhile = claim().map_err(|e| e.raw_os_error());
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    child.wait().unwrap();
+    assert_eq!(meanwhile.map(drop), Err(Some(libc::EBUSY)));
+    claim().unwrap();
 }
 
 /// The results of all doors to one target.

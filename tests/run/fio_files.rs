@@ -167,3 +167,62 @@ fn a_file_larger_than_its_filesystem_grows_until_it_ends() {
         small.empty();
     }
 }
+
+/// The installed fio writes reports and logs into the files that are there, and their other names would show them too.
+#[test]
+fn the_installed_fio_is_not_given_files_with_other_names() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let precious = bench.path().join("precious");
+    for (name, option) in [("x_bw.1.log", "--write_bw_log=x"), ("report", "--output=report")] {
+        std::fs::write(&precious, "precious").unwrap();
+        std::fs::hard_link(&precious, bench.path().join(name)).unwrap();
+        let job = ["fio", "--name=a", "--size=64k", "--rw=read", option];
+        bench.run(&[&job[..], &["--iodepth_low=1"]].concat()).ended(3).says(&["the file has 2 names"]);
+        assert_eq!(Bench::names(bench.path()), ["precious", name]);
+        // Without it the job runs here, and the file gets a new one under its name.
+        bench.run(&job).ended(0);
+        assert_eq!(std::fs::read(&precious).unwrap(), b"precious");
+        for made in [name, "a.0.0"] {
+            std::fs::remove_file(bench.path().join(made)).unwrap();
+        }
+    }
+}
+
+/// The installed fio gets the jobs that were checked: those of a pipe are there once, and a file may change meanwhile.
+#[test]
+fn jobs_from_a_pipe_are_handed_over_with_what_they_include() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("more"), "size=64k\nrw=read\n").unwrap();
+    std::fs::write(bench.path().join("jobs"), "[piped]\ninclude more\niodepth_low=1\n").unwrap();
+    for name in ["-", "/dev/fd/0", "jobs"] {
+        let jobs = std::fs::File::open(bench.path().join("jobs")).unwrap();
+        let ran = Ran::of(bench.command(&["fio", name]).stdin(jobs).output().unwrap()).ended(0);
+        assert!(ran.out.contains("piped: (groupid=0, jobs=1): err= 0"), "{name}: {}", ran.out);
+    }
+}
+
+#[test]
+fn outputs_of_the_installed_fio_are_no_target_and_no_job_file() {
+    if tools().len() < 2 {
+        return;
+    }
+    let bench = Bench::new();
+    let job = "[a]\nsize=64k\nrw=write\nfilename=data\niodepth_low=1\n";
+    std::fs::write(bench.path().join("jobs"), job).unwrap();
+    std::fs::write(bench.path().join("j_bw.1.log"), format!("{job}write_bw_log=j\n")).unwrap();
+    for (line, what) in [
+        (["jobs", "--output=data"], "is the same file as the target data"),
+        (["jobs", "--output=jobs"], "is the same file as the job file jobs"),
+        (["j_bw.1.log", "--eta=never"], "is the same file as the job file j_bw.1.log"),
+    ] {
+        bench.run(&["fio", line[0], line[1]]).ended(1).says(&[what]);
+        assert_eq!(Bench::names(bench.path()), ["j_bw.1.log", "jobs"], "{line:?}");
+        assert_eq!(std::fs::read_to_string(bench.path().join("jobs")).unwrap(), job);
+    }
+}

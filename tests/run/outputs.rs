@@ -455,6 +455,16 @@ fn a_full_standard_output_loses_no_figure() {
     drop(reader);
     let output = bench.command(&planned(&["--json", "-"])).stdout(writer).output().unwrap();
     nothing_is_lost(&Ran::of(output).ended(1));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let fio = ["fio", "--name=a", "--ioengine=null", "--size=64k", "--output-format=json"];
+    let output = bench.command(&fio).stdout(writer).output().unwrap();
+    let ran = Ran::of(output).ended(1).says(&["Broken pipe", "\"jobname\" : \"a\""]);
+    let said: Vec<&str> = ran.err.split_whitespace().collect();
+    let said = said.join(" ");
+    let place = said.split("it is in ").nth(1).unwrap().split(" and here").next().unwrap();
+    assert!(std::fs::read_to_string(place).unwrap().contains("\"jobname\" : \"a\""));
+    std::fs::remove_file(place).unwrap();
     let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();
     Ran::of(output).ended(1).says(&["standard output: No space left"]);
     assert_eq!(bench.record().steps.len(), 2);

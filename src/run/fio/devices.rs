@@ -17,7 +17,7 @@ use crate::fio::job::Job;
 use crate::fio::option_value::{OptionValue, TargetAmount};
 use crate::fio::plan::{self, Obstacle, PathKind};
 use crate::fio::table;
-use crate::guard::{self, Access};
+use crate::guard::{self, Access, Clearance};
 use crate::output;
 use crate::unit::Bytes;
 
@@ -35,6 +35,25 @@ const UNSEEN_FLAGS: [&str; 8] = [
     "trigger",
     "trigger-remote",
 ];
+/// Engines that leave a file alone when they read. Others may write to it, replace it or remove it whatever `rw` says.
+const READING_ENGINES: [&str; 13] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "libaio",
+    "io_uring",
+    "io_uring_cmd",
+    "posixaio",
+    "mmap",
+    "splice",
+    "sg",
+    "null",
+];
+/// Options with which the installed fio makes a file longer than the other options tell.
+const UNKNOWN_LENGTH: [&str; 6] =
+    ["fill_device", "file_append", "zonemode", "zonesize", "zonerange", "zoneskip"];
 /// Engines that run what is no part of fio.
 const UNSEEN_ENGINES: [&str; 2] = ["exec", "external"];
 
@@ -71,15 +90,18 @@ pub fn written(
 }
 
 /// Existing files that change although their jobs only read: a file that is shorter than what is to be read is made longer (the installed
-/// fio writes all of it anew, or replaces it), and files are removed on request.
+/// fio writes all of it anew, or replaces it), and files are removed on request. With `handed_over` these are also the files of which the
+/// options do not tell what length the installed fio gives them.
 pub fn laid_out(
     command: &Command,
+    handed_over: bool,
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
     look: &dyn Fn(&Path) -> PathKind,
 ) -> Vec<PathBuf> {
     let changed = |job: &Job, path: &Path| match look(path) {
         PathKind::File(length) => {
-            job.flag("unlink") || job.flag("unlink_each_loop") || length < asked_length(job)
+            let short = asked_length(job).map_or(handed_over, |asked| length < asked);
+            short || job.flag("unlink") || job.flag("unlink_each_loop")
         }
         _ => false,
     };
@@ -87,27 +109,39 @@ pub fn laid_out(
     command.jobs.iter().filter(|job| reads_only(job)).flat_map(of_job).collect()
 }
 
-/// The length that a file must have for the last clone of a job; shares of a file ask for no more than it has.
-fn asked_length(job: &Job) -> Bytes {
+/// The length that a file must have for the last clone of a job; none where the options do not tell it.
+fn asked_length(job: &Job) -> Option<Bytes> {
+    if UNKNOWN_LENGTH.iter().any(|name| job.given(name).is_some()) {
+        return None;
+    }
     let bytes = |name: &str| match job.size(name) {
-        Some(TargetAmount::Bytes(n)) => n,
-        _ => 0,
+        Some(TargetAmount::Bytes(n)) => Some(n),
+        Some(_) => None,
+        None => Some(0),
+    };
+    let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
+    let begins = bytes("offset")?.saturating_add(bytes("offset_increment")?.saturating_mul(clones - 1));
+    let size = match job.size("size") {
+        // A share of the file asks for no more than the file has.
+        Some(TargetAmount::Percent(_)) if begins == 0 => 0,
+        _ => bytes("size")?,
     };
     let of_file = match job.value("filesize") {
         Some(OptionValue::Ranges([Some((_, high)), ..])) => high,
-        _ => 0,
+        Some(_) => return None,
+        None => 0,
     };
-    let clones = job.int("numjobs").unwrap_or(1).max(1) as u64;
-    let begins = bytes("offset").saturating_add(bytes("offset_increment").saturating_mul(clones - 1));
-    match bytes("size").max(of_file) {
-        0 => Bytes(0),
-        length => Bytes(begins.saturating_add(length)),
-    }
+    Some(Bytes(begins.saturating_add(size.max(of_file))))
 }
 
 /// Nothing but reads is asked for.
 pub fn reads_only(job: &Job) -> bool {
     matches!(job.choice("rw"), None | Some("read" | "randread"))
+}
+
+/// The job leaves existing files alone, unless their length has to change.
+fn leaves_files_alone(job: &Job) -> bool {
+    reads_only(job) && READING_ENGINES.contains(&job.engine())
 }
 
 /// Every path that a command may write to as far as its texts tell, whether it exists or not.
@@ -122,7 +156,7 @@ fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathB
         flags.iter().filter(|(name, _)| *name == "aux-path").map(|(_, folder)| folder.to_string()).collect();
     let mut all: Vec<PathBuf> = flags.iter().flat_map(|(_, text)| paths(text, &aux)).collect();
     for job in &command.jobs {
-        let writes = !reads_only(job);
+        let writes = !leaves_files_alone(job);
         if writes {
             all.extend(files(job));
         }
@@ -187,20 +221,23 @@ pub fn unseen(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<Ob
 }
 
 /// Has the guard look at each device and each file with the consents that were given. To name a file is consent to overwrite it, as in fio; a
-/// file that others have open needs one more, and a disk image that is attached or a swap file is never overwritten.
+/// file that others have open needs one more, and a disk image that is attached or a swap file is never overwritten. The files in `replaced`
+/// get a new file under their name: whoever has the old one open, or has it under another name, keeps it.
+///
+/// The devices stay claimed for as long as the caller keeps what is returned, so that nobody mounts one meanwhile.
 ///
 /// # Errors
 /// The guard refuses one of them; nothing was written.
 pub fn clear(
     root: &Root,
     written: &[PathBuf],
-    logs: &[PathBuf],
+    replaced: &[PathBuf],
     consents: &VolproofOptions,
-) -> Result<(), Failure> {
+) -> Result<Vec<Clearance>, Failure> {
+    let mut claimed = Vec::new();
     for path in written {
         if path.is_file() {
-            // A log is replaced under its name: whoever has it open, or has it under another name, keeps it.
-            let shared = consents.overwrite_shared || logs.contains(path);
+            let shared = consents.overwrite_shared || replaced.contains(path);
             guard::check_overwrite(root, path, shared)?;
             continue;
         }
@@ -210,8 +247,7 @@ pub fn clear(
         };
         let destroy = &consents.destroy;
         let own = destroy.iter().find(|given| wanted.as_ref() == Some(given)).or(destroy.first());
-        // Dropped at once: whoever writes claims it again.
-        guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?;
+        claimed.push(guard::clear(root, path, Access::Destroy(own.map(String::as_str)), false)?);
     }
-    Ok(())
+    Ok(claimed)
 }

@@ -1,17 +1,22 @@
 //! A command that needs the real fio: handed over whole, or refused by the options that need it.
 
 use std::ffi::OsString;
+use std::fs::File;
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
 use super::{Failure, messages};
-use crate::fio::installed;
+use crate::fio::command::Command;
 use crate::fio::plan::Obstacle;
+use crate::fio::{installed, jobfile};
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
 /// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running.
@@ -48,6 +53,35 @@ pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCo
             let _ = kill_process(Pid::from_child(&child), told);
         }
     }
+}
+
+/// The arguments with the texts of the job files as they were read and checked: a file may change until fio reads it, and a pipe is read once.
+/// The files live in memory, and fio inherits them.
+///
+/// # Errors
+/// When there is no room for them.
+pub fn with_texts(
+    arguments: &[OsString],
+    command: &Command,
+    texts: &[(String, String)],
+) -> Result<(Vec<OsString>, Vec<File>), Failure> {
+    let mut arguments = arguments.to_vec();
+    let mut files = Vec::new();
+    let read = |name: &str| texts.iter().find(|(read, _)| read == name).map(|(_, text)| text.clone());
+    for (path, argument) in command.files.iter().zip(&command.file_arguments) {
+        let name = path.to_string_lossy();
+        let text = jobfile::inlined(&name, &read(&name).unwrap_or_default(), &read);
+        let kept = || -> std::io::Result<File> {
+            let mut file = File::from(rustix::fs::memfd_create("jobs", MemfdFlags::empty())?);
+            file.write_all(text.as_bytes())?;
+            Ok(file)
+        };
+        let file = kept()
+            .map_err(|e| Failure { code: 1, message: format!("{name} cannot be handed to fio: {e}") })?;
+        arguments[*argument] = format!("/proc/self/fd/{}", file.as_raw_fd()).into();
+        files.push(file);
+    }
+    Ok((arguments, files))
 }
 
 /// The installed fio.

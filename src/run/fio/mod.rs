@@ -24,7 +24,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -44,6 +44,7 @@ use crate::fio::job::Job;
 use crate::fio::mistake::Mistake;
 use crate::fio::plan::{self, Native, Obstacle, PathKind};
 use crate::fio::{argv, cmdhelp};
+use crate::guard::Clearance;
 use crate::output::{self, FileIdentity, OutputFile};
 use crate::plan::{EngineKind, Simulated};
 use crate::record::Record;
@@ -82,8 +83,9 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     let words = words.map_err(|a| input(format!("'{}' is not UTF-8", a.display())))?;
     let (here, job_files) = (Surroundings::here(), RefCell::new(Vec::new()));
     let file = |name: &str| {
-        job_files.borrow_mut().push(name.to_string());
-        (here.file)(name)
+        let text = (here.file)(name)?;
+        job_files.borrow_mut().push((name.to_string(), text.clone()));
+        Ok(text)
     };
     let around = Surroundings { file: &file, ..Surroundings::here() };
     let command = argv::parse(&words, &around).map_err(|mistakes| mistaken(&mistakes))?;
@@ -106,25 +108,37 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
     if command.parse_only {
         return parsed(&command, &look);
     }
+    let job_files = job_files.into_inner();
     sinks(&command, &own, &look)?;
     let seed = jiff::Timestamp::now().as_nanosecond() as u64;
     match (converted(&command, &look, seed), &own.simulate) {
         (Ok(native), Some(device)) => {
-            let used = files_of(&native, &job_files.into_inner());
+            let used = files_of(targets_of(&native), &job_files);
             let native = simulated(native, device).map_err(input)?;
             run(&root, &command, &own, native, used)
         }
         (Err(needs), Some(_)) => Err(hand_over::refusal("the installed fio has no simulated device", &needs)),
         (Ok(native), None) => {
-            guarded(&root, &command, &own, &look)?;
-            let used = files_of(&native, &job_files.into_inner());
+            // Released at once: the run claims each device itself.
+            drop(guarded(&root, &command, &own, &look, false)?);
+            let used = files_of(targets_of(&native), &job_files);
             run(&root, &command, &own, native, used)
         }
         (Err(needs), None) => {
             for_fio(&command, &needs, &look)?;
             own.left_to_fio().map_err(|why| hand_over::refusal(&why, &needs))?;
-            guarded(&root, &command, &own, &look)?;
-            hand_over::to_installed(&rest, &needs)
+            let claimed = guarded(&root, &command, &own, &look, true)?;
+            let targets = command.jobs.iter().flat_map(|job| plan::targets(job, &look));
+            let mut used = files_of(targets, &job_files);
+            spare_by_logs(&command, &mut used).map_err(as_fio)?;
+            if let Some(path) = &command.output {
+                output::apart(&[&super::output("--output", path).map_err(as_fio)?], &used)
+                    .map_err(|e| as_fio(e.into()))?;
+            }
+            let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
+            let ended = hand_over::to_installed(&arguments, &needs);
+            drop((texts, claimed));
+            ended
         }
     }
 }
@@ -245,19 +259,41 @@ fn guarded(
     command: &Command,
     own: &VolproofOptions,
     look: &dyn Fn(&Path) -> PathKind,
-) -> Result<(), Failure> {
+    handed_over: bool,
+) -> Result<Vec<Clearance>, Failure> {
     let files = |job: &Job| plan::targets(job, look);
     let mut written = devices::written(command, &files, look);
-    written.extend(devices::laid_out(command, &files, look));
-    devices::clear(root, &written, &log_files::names(command), own).map_err(as_fio)
+    written.extend(devices::laid_out(command, handed_over, &files, look));
+    // The installed fio writes its logs and its report into the files that are there.
+    let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
+    written.extend(command.output.iter().filter(|path| handed_over && path.is_file()).cloned());
+    devices::clear(root, &written, &replaced, own).map_err(as_fio)
 }
 
 /// The files that no output may be: those that the jobs name, also where only a simulated device is driven, and the job files.
-fn files_of(native: &Native, job_files: &[String]) -> Vec<(String, FileIdentity)> {
+fn files_of(
+    targets: impl Iterator<Item = PathBuf>,
+    job_files: &[(String, String)],
+) -> Vec<(String, FileIdentity)> {
     let named = |what: &str, path: &Path| (format!("the {what} {}", path.display()), FileIdentity::of(path));
-    let targets = native.plan.targets.iter().chain(native.plan.steps.iter().flat_map(|step| &step.targets));
-    let job_files = job_files.iter().map(|file| named("job file", Path::new(file)));
-    targets.map(|path| named("target", path)).chain(job_files).collect()
+    let job_files = job_files.iter().map(|(file, _)| named("job file", Path::new(file)));
+    targets.map(|path| named("target", &path)).chain(job_files).collect()
+}
+
+/// The files that a plan drives.
+fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
+    let of_steps = native.plan.steps.iter().flat_map(|step| &step.targets);
+    native.plan.targets.iter().chain(of_steps).cloned()
+}
+
+/// Refuses logs that are one of the files in `used`, and adds them to it.
+fn spare_by_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<(), Failure> {
+    let logs = log_files::names(command);
+    for path in &logs {
+        output::apart(&[&super::output("log", path)?], used)?;
+    }
+    used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
+    Ok(())
 }
 
 /// Runs a plan and reports as fio does. No output may be one of the files in `used`.
@@ -329,11 +365,7 @@ fn record_file(
     mut used: Vec<(String, FileIdentity)>,
 ) -> Result<Option<OutputFile>, Failure> {
     let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
-    let logs = log_files::names(command);
-    for path in &logs {
-        output::apart(&[&super::output("log", path)?], &used)?;
-    }
-    used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
+    spare_by_logs(command, &mut used)?;
     output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;
     Ok(record)
 }

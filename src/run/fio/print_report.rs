@@ -68,7 +68,7 @@ impl Sink {
         };
         let layouts: String = native.layouts.iter().map(|l| l.line() + "\n").collect();
         if self.formats.contains(&Format::Normal) {
-            self.write(&(text_write::before(&before) + &layouts));
+            self.announce(&(text_write::before(&before) + &layouts));
         }
     }
 
@@ -76,7 +76,7 @@ impl Sink {
     pub fn stopped(&mut self, signal: usize) {
         let text = format!("\nfio: terminating on signal {signal}\n");
         if self.formats.contains(&Format::Normal) {
-            self.write(&text);
+            self.announce(&text);
         } else {
             screen::say(&text);
         }
@@ -96,26 +96,37 @@ impl Sink {
         if self.formats.contains(&Format::Normal) {
             text += &text_write::results(output);
         }
-        self.write(&text);
+        if let Err(e) = self.write(&text) {
+            self.keep(&text, &e);
+        }
     }
 
-    /// Text that cannot be written goes to the temporary folder and to the screen: no figure is lost with it.
-    fn write(&mut self, text: &str) {
+    /// Writes a text without figures: a reader that has gone away misses nothing.
+    fn announce(&mut self, text: &str) {
+        if let Err(e) = self.write(text)
+            && e.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.keep(text, &e);
+        }
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
         let text = screen::visible(text);
         let file = match self.file.take() {
             Some(file) => Ok(file),
             None => self.to.begin(),
         };
-        let written = file.and_then(|mut file| {
+        file.and_then(|mut file| {
             let written = file.write_all(text.as_bytes());
             self.file = Some(file);
             written?;
             self.to.found_again()
-        });
-        let Err(e) = written else { return };
-        if e.kind() == io::ErrorKind::BrokenPipe {
-            return; // A reader that has gone away (`| head`) is no error.
-        }
+        })
+    }
+
+    /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.
+    fn keep(&mut self, text: &str, e: &io::Error) {
+        let text = screen::visible(text);
         self.lost = true;
         let second = self.to.save_elsewhere(&|out| out.write_all(text.as_bytes()));
         let second =
