@@ -164,7 +164,9 @@ fuzz_target!(|bytes: &[u8]| {
     match *output as usize % (forms.len() + 4) {
         0 => [text::record(&record), summary_text::summary(&record), verdict_text::of_record(&record)].iter().for_each(|text| numbers_alone(text)),
         1 => {
-            let page = html::page(&record).unwrap();
+            let mut page = Vec::new();
+            html::write(&record, &mut page).unwrap();
+            let page = String::from_utf8(page).unwrap();
             let parts = page
                 .split_once(html::PLOTLY)
                 .and_then(|(front, back)| Some((front, back.split_once(html::SCRIPT)?)));

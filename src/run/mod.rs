@@ -318,8 +318,12 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
     let SheetArgs { junit, openmetrics, markdown } = &args.sheets;
     let files = [junit, openmetrics, markdown].into_iter().any(Option::is_some);
     if (args.csv || files) && args.records.len() > 1 {
-        let option = if args.csv { "--csv prints" } else { "an output file holds" };
-        return Err(Failure::input(format!("{option} one result: name one Record")));
+        return Err(Failure::input(match args.csv {
+            true => {
+                "--csv prints one result on standard output and takes no file: name one Record, as in volproof show --csv RECORD > FILE"
+            }
+            false => "an output file holds one result: name one Record",
+        }));
     }
     for (i, path) in args.records.iter().enumerate() {
         let mut sheets = StoredSheets::open(&args.sheets, &[input_of(path)])?;
@@ -382,8 +386,7 @@ fn report(args: &ReportArgs) -> Result<Exit, Failure> {
     let mut output = beside_input("-o", &path, &args.record)?;
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
-    let page = html::page(&record).context("writing the page")?;
-    deliver(&mut output, &|out| out.write_all(page.as_bytes()))?;
+    deliver(&mut output, &|out| html::write(&record, out))?;
     if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", path.display())) }
 }
 

@@ -172,10 +172,7 @@ impl Results {
             others.push(Sheet::open("--csv", path, |r, out| put(out, &csv::csv(r)))?);
         }
         if let Some(path) = &args.html {
-            others.push(Sheet::open("--html", path, |record, out| {
-                let page = html::page(record).map_err(io::Error::other)?;
-                out.write_all(page.as_bytes())
-            })?);
+            others.push(Sheet::open("--html", path, html::write)?);
         }
         others.extend(sheets(&args.sheets)?);
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();

@@ -18,9 +18,11 @@ mod step_section;
 mod svg_chart;
 mod verdict_section;
 
+use std::io::{self, Write};
+
 use askama::Template;
 
-use crate::output::screen::visible;
+use crate::output::screen::VisibleWriter;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::report::fit_text::{FiguresTable, figures_tables};
@@ -77,8 +79,6 @@ struct ReportPage<'a> {
     command: String,
     data: String,
     style: &'static str,
-    script: &'static str,
-    plotly: &'static str,
 }
 
 impl ReportPage<'_> {
@@ -104,11 +104,11 @@ fn for_script(json: &str) -> String {
     out
 }
 
-/// The page.
+/// Writes the page.
 ///
 /// # Errors
-/// Only a formatter that fails, which a `String` does not.
-pub fn page(record: &Record) -> Result<String, askama::Error> {
+/// Those of `out`.
+pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let on = record.targets.first().map(|t| format!(" on {}", t.path.display())).unwrap_or_default();
     // Runs that were made to compare tools are no test of the volume.
     let compared = !record.cross_checks.is_empty();
@@ -131,7 +131,7 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
             charts.push(of_step);
         }
     }
-    let data = serde_json::to_string(&charts).map_err(|e| askama::Error::Custom(Box::new(e)))?;
+    let data = serde_json::to_string(&charts)?;
     let page = ReportPage {
         title: format!("{}{on}{}", record.title(), if record.is_simulated() { ", SIMULATED" } else { "" }),
         headline: judged.headline,
@@ -158,16 +158,14 @@ pub fn page(record: &Record) -> Result<String, askama::Error> {
         command: repeat::run_command(&record.plan, record.claimed.as_ref()),
         data: for_script(&data),
         style: STYLE,
-        script: SCRIPT,
-        plotly: PLOTLY,
         record,
     };
-    let page = page.render()?;
-    // The library stays as its makers wrote it; everything else may hold foreign text.
-    Ok(match page.split_once(PLOTLY) {
-        Some((front, back)) => [&visible(front), PLOTLY, &visible(back)].concat(),
-        None => visible(&page).into_owned(),
-    })
+    page.write_into(&mut VisibleWriter(out))?;
+    // The scripts have no foreign text, and the library stays as its makers wrote it.
+    for script in [PLOTLY, SCRIPT] {
+        writeln!(out, "<script nonce=\"volproof\">{script}</script>")?;
+    }
+    write!(out, "</body>\n</html>")
 }
 
 #[cfg(test)]
