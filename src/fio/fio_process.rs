@@ -70,9 +70,14 @@ impl Fio {
     pub fn find() -> Result<Fio, FioError> {
         let found = installed::find(&std::env::var_os("PATH").unwrap_or_default());
         let path = found.ok_or(FioError::Missing)?;
-        let said = Command::new(&path).arg("--version").stdin(Stdio::null()).output();
+        // In a group of its own, a Ctrl-C in the terminal does not end it before it has answered.
+        let said = Command::new(&path).arg("--version").process_group(0).stdin(Stdio::null()).output();
         let said =
             said.map_err(|e| FioError::Failed(format!("at {} does not start: {e}", path.display())))?;
+        if !said.status.success() {
+            let (path, status) = (path.display(), said.status);
+            return Err(FioError::Failed(format!("at {path} does not answer --version ({status})")));
+        }
         let version = String::from_utf8_lossy(&said.stdout).trim().to_string();
         match number(&version) {
             Some(v) if v >= OLDEST => Ok(Fio { path, version }),
@@ -109,6 +114,10 @@ impl Fio {
         let status = child.wait().map_err(|e| FioError::Failed(e.to_string()))?;
         let said = said.join().unwrap_or_default();
         let Some(last) = last else {
+            if outcome.interrupted {
+                // The signal came before fio had measured anything.
+                return Ok(outcome);
+            }
             let said = if said.trim().is_empty() {
                 format!("gave no report ({status})")
             } else {

@@ -1,5 +1,6 @@
 //! The installed fio as an engine, and beside ours.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use volproof::fio::fio_process::Fio;
@@ -84,6 +85,29 @@ fn ctrl_c_stops_fio_and_keeps_what_it_measured() {
     for pid in [fio, job] {
         assert!(!called_fio(&pid), "fio {pid} still runs");
     }
+}
+
+/// An fio that has not reported yet is ended by the signal, and that is no failure of it.
+#[test]
+fn ctrl_c_before_the_first_report_is_an_interruption() {
+    let bench = Bench::new();
+    bench.file("f.dat", 1);
+    let fio = bench.folder("bin").join("fio");
+    let script = "#!/bin/sh\n[ \"$1\" != --version ] || { echo fio-3.33; exit; }\n: >begun\nexec sleep 600\n";
+    std::fs::write(&fio, script).unwrap();
+    std::fs::set_permissions(&fio, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let line = "run f.dat --rw randread --buffered --engine fio --runtime 10m --json r.json";
+    let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
+    let path = format!("{}:{}", fio.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    command.env("PATH", path).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = command.spawn().unwrap();
+    while !bench.path().join("begun").exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let pid = rustix::process::Pid::from_raw(child.id() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap()).ended(130);
+    assert!(!ran.err.contains("gave no report"), "{}", ran.err);
 }
 
 /// Processes that any thread of a process started, by number.
