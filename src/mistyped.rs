@@ -85,6 +85,13 @@ pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
 fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
     let name = typed.split('=').next().unwrap_or(typed);
     let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'))?;
+    if typed == "-" {
+        return Some(wrap(
+            "volproof: ",
+            "no file name is taken here, so - cannot stand for standard input or output: leave it out; an option without a FILE, such as \
+             --json of verdict, prints on standard output",
+        ));
+    }
     if bare.starts_with(|c: char| c.is_ascii_digit()) {
         return Some(wrap("volproof: ", &format!("{name} is below 0, and no option takes such a number")));
     }
@@ -206,6 +213,7 @@ mod tests {
             "show --output x r.json",
             "explain r.json --size 100GiB",
             "show",
+            "verdict r.json --json -",
         ];
         let all: String = lines.iter().map(|line| format!("$ volproof {line}\n{}\n", told(line))).collect();
         insta::assert_snapshot!(all);

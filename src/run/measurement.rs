@@ -129,6 +129,13 @@ impl Measurement<'_> {
         }
         if !job.is_simulated() {
             results.ui().say(&job.announcement());
+        } else if !job.plan().targets.is_empty() {
+            let named: Vec<String> =
+                job.plan().targets.iter().map(|path| path.display().to_string()).collect();
+            let named = named.join(", ");
+            results
+                .ui()
+                .say(&format!("The device is simulated: nothing is read from or written to {named}."));
         }
         if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
             screen::say(&format!("volproof: {words}\n"));

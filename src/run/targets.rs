@@ -331,6 +331,12 @@ fn fits(root: &Root, plan: &Plan, target: &Surveyed) -> Result<(), Failure> {
         }
         if without.is_some() {
             let (size, block) = (room, step.largest_block());
+            if step.offset.0.saturating_add(block.0) > size.0 && block.0 <= size.0 {
+                return bad(format!(
+                    "no block of {block} lies behind offset {}, since the target ends at {size}: use a smaller --offset",
+                    step.offset
+                ));
+            }
             return bad(match step.numjobs {
                 1 => format!("{size} do not hold a block of {block}: use a smaller --bs"),
                 jobs => format!(

@@ -8,6 +8,7 @@ mod json_eras;
 mod language;
 mod language_judged;
 mod record;
+mod record_jobs;
 mod text_live;
 mod text_read;
 mod text_write;

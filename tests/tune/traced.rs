@@ -118,8 +118,8 @@ impl TracedIo {
     fn traced_command(&self, options: &[&str], program: &[&str]) -> Command {
         let mut command = self.alone();
         command.args(["strace", "-f", "-q", "-y", "-o"]).arg(self.log()).args(options);
-        // A start that hangs must fail the test, not stop it.
-        command.args(["timeout", "-k", "1", "60"]).args(program);
+        // A start that hangs must fail the test, not stop it. A machine with much else to do needs minutes for some programs under strace.
+        command.args(["timeout", "-k", "1", "900"]).args(program);
         command.current_dir(self.device.dir.path());
         command
     }
