@@ -209,7 +209,7 @@ fn judged(seconds: u32, depth: u32, iops_cap: u32) -> String {
 #[test]
 fn the_verdict_stands_on_top_with_its_gauge() {
     for (seconds, depth, cap, word, headline) in [
-        (120, 64, 2280, "PASS", "The volume delivers what is promised: 2,280 IOPS of 2,280."),
+        (120, 64, 2280, "PASS", "The volume delivers what is promised for reads: 2,280 IOPS of 2,280."),
         (120, 64, 2052, "FAIL", "The volume falls short of its promise: 2,052 IOPS, 90.0 % of 2,280."),
         (3, 64, 2280, "INCONCLUSIVE", "Not decided: "),
         (60, 1, 2280, "INVALID", "This run cannot judge the promise of 2,280 IOPS."),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::load_limits::KEPT;
 use super::throttle::rate;
 use super::{Confidence, Diagnosis, DiagnosisCase, Finding};
-use crate::record::{Record, StepRecord};
+use crate::record::{Record, StepRecord, StepTarget};
 use crate::sample::Direction;
 use crate::unit::{Bytes, significant};
 
@@ -40,20 +40,26 @@ impl DiagnosisCase<'_> {
         let run = self.run?;
         for measured in &run.step.targets {
             // A step may drive some of the targets only.
-            let Some(target) = run.targets.iter().find(|t| t.path == measured.path) else { continue };
-            for set in target.facts.device().map(|d| d.cgroup_limits.as_slice()).unwrap_or_default() {
+            let disk = |of: &StepTarget| run.targets.iter().find(|t| t.path == of.path)?.facts.device();
+            let Some(device) = disk(measured) else { continue };
+            // The limit is one of the disk, whose targets share it.
+            let same_disk = |t: &&StepTarget| disk(t).is_some_and(|d| d.disk.name == device.disk.name);
+            let on_disk: Vec<&StepTarget> = run.step.targets.iter().filter(same_disk).collect();
+            let sum = |figure: &dyn Fn(&StepTarget) -> Option<f64>| {
+                on_disk.iter().filter_map(|t| figure(t)).sum::<f64>()
+            };
+            for set in &device.cgroup_limits {
                 for word in set.limit.split_ascii_whitespace() {
                     let Some((name, value)) = word.split_once('=') else { continue };
                     let Ok(limit) = value.parse::<f64>() else { continue };
-                    let summary = match name.as_bytes().first() {
-                        Some(b'r') => measured.read.as_ref(),
-                        Some(b'w') => measured.write.as_ref(),
+                    let direction = |t: &StepTarget| match name.as_bytes().first() {
+                        Some(b'r') => t.read.clone(),
+                        Some(b'w') => t.write.clone(),
                         _ => None,
                     };
-                    let Some(summary) = summary else { continue };
-                    let (reached, bytes) = match &name[1..] {
-                        "bps" => (summary.bytes_per_second, true),
-                        "iops" => (summary.iops, false),
+                    let (reached, bytes) = match name.get(1..) {
+                        Some("bps") => (sum(&|t| Some(direction(t)?.bytes_per_second)), true),
+                        Some("iops") => (sum(&|t| Some(direction(t)?.iops)), false),
                         _ => continue,
                     };
                     if limit > 0.0 && (reached / limit - 1.0).abs() <= HELD_BY {

@@ -13,6 +13,11 @@ use crate::unit::{Nanos, grouped, significant};
 /// Events told one by one; the others are counted.
 const TOLD: usize = 5;
 
+/// Stalls that return no more often than this leave seconds without I/Os, in seconds.
+const SECOND: f64 = 1.05;
+/// Seconds of a quota, and of stops at equal distances, differ by less.
+const UNEVEN: f64 = 0.1;
+
 /// Stalls and brown-outs of a step, over all its targets.
 pub fn events(step: &StepRecord) -> Vec<Event> {
     LoadGrid::of(step.targets.iter().map(|t| &t.series)).events()
@@ -34,18 +39,13 @@ pub fn stalls_much(case: &DiagnosisCase<'_>) -> bool {
 
 /// Nothing completed for a time.
 pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    let finding = of(case, Lapse::Stall, "stall", "nothing completed")?;
-    let step = case.run?.step;
-    let stalls: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall).collect();
-    let starts: Vec<f64> = stalls.iter().map(|e| e.start_ns.as_seconds()).collect();
-    let distances: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let Some(period) = median(&distances).filter(|_| case.summary.offered.is_none()) else {
+    let period = period(case.run?.step);
+    // Those of each second are told as on and off, but for any that outlasts its second.
+    let longer = |e: &Event| period.is_none_or(|p| p > SECOND || e.length_ns.as_seconds() > p);
+    let finding = of(case, Lapse::Stall, "stall", "nothing completed", longer)?;
+    let Some(period) = period.filter(|p| *p > SECOND && case.summary.offered.is_none()) else {
         return Some(finding);
     };
-    let regular = distances.iter().filter(|d| (*d / period - 1.0).abs() <= 0.1).count() as f64;
-    if distances.len() < 3 || regular < REGULAR * distances.len() as f64 {
-        return Some(finding);
-    }
     Some(
         Finding { advice: lower_rate(case), ..finding }
         .because(format!(
@@ -54,6 +54,24 @@ pub fn stall(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ))
         .number("period_seconds", period),
     )
+}
+
+/// The distance in seconds at which stalls begin, where they return at equal ones.
+fn period(step: &StepRecord) -> Option<f64> {
+    let stalls = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall);
+    let starts: Vec<f64> = stalls.map(|e| e.start_ns.as_seconds()).collect();
+    let distances: Vec<f64> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let period = median(&distances).filter(|_| distances.len() >= 3)?;
+    let regular = distances.iter().filter(|d| (*d / period - 1.0).abs() <= 0.1).count() as f64;
+    (regular >= REGULAR * distances.len() as f64).then_some(period)
+}
+
+/// Stalls that return in each second, of which nothing tells whether a quota or a volume that stops makes them.
+fn stalls_of_each_second(step: &StepRecord) -> Option<Stops> {
+    let period_seconds = period(step).filter(|p| *p <= SECOND)?;
+    let stalls = events(step).into_iter().filter(|e| e.lapse == Lapse::Stall);
+    let lost: f64 = stalls.map(|e| e.length_ns.as_seconds()).filter(|length| *length <= period_seconds).sum();
+    Some(Stops { period_seconds, silent_share: lost / step.window_ns.as_seconds().max(1e-9) })
 }
 
 /// The run that tells a quota from a volume that stops.
@@ -71,7 +89,15 @@ fn lower_rate(case: &DiagnosisCase<'_>) -> String {
 pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let step = case.run?.step;
     let Stops { silent_share: silent, period_seconds: period } =
-        LoadGrid::of(step.targets.iter().map(|t| &t.series)).stops()?;
+        LoadGrid::of(step.targets.iter().map(|t| &t.series))
+            .stops()
+            .or_else(|| stalls_of_each_second(step))?;
+    // A few slow I/Os fill a shallow queue now and then: each outlasts such a time, and no two seconds are alike.
+    let s = &case.summary;
+    let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
+    if uneven && s.held_by_few().is_some() && s.max.is_some_and(|max| silent * period < max.as_seconds()) {
+        return None;
+    }
     Some(
         Finding::new(
             "on-off",
@@ -92,12 +118,18 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
 
 /// Less than half of the usual rate for a time.
 pub fn brown_out(case: &DiagnosisCase<'_>) -> Option<Finding> {
-    of(case, Lapse::BrownOut, "brown-out", "less than half of the median rate completed")
+    of(case, Lapse::BrownOut, "brown-out", "less than half of the median rate completed", |_| true)
 }
 
-fn of(case: &DiagnosisCase<'_>, lapse: Lapse, code: &str, words: &str) -> Option<Finding> {
+fn of(
+    case: &DiagnosisCase<'_>,
+    lapse: Lapse,
+    code: &str,
+    words: &str,
+    told: impl Fn(&Event) -> bool,
+) -> Option<Finding> {
     let step = case.run?.step;
-    let all: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == lapse).collect();
+    let all: Vec<Event> = events(step).into_iter().filter(|e| e.lapse == lapse && told(e)).collect();
     let longest = all.iter().map(|e| e.length_ns).max()?;
     let lost: f64 = all.iter().map(|e| e.length_ns.as_seconds()).sum();
     let share = lost / step.window_ns.as_seconds().max(1e-9);

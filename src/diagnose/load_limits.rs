@@ -18,8 +18,8 @@ const EXACT: f64 = 0.002;
 const EVEN: f64 = 0.005;
 /// With at least this many samples that is no chance.
 const SAMPLES: u64 = 20;
-/// A queue that is filled to less than this hardly saw a load.
-const EMPTY: f64 = 0.02;
+/// A queue that is filled to less than this saw no load for most of the time.
+const EMPTY: f64 = 0.5;
 /// A queue that is filled to less than this waits for the load.
 const FILLED: f64 = 0.9;
 
@@ -149,29 +149,26 @@ pub fn limited(case: &DiagnosisCase<'_>) -> Option<Finding> {
         );
         return Some(short(finding));
     }
-    if let Some(share) = filled.filter(|f| waits && *f < EMPTY && s.blocking == Some(false) && !s.pace_known)
-    {
-        let finding = Finding::new(
-            "load-limited",
-            Confidence::Possible,
-            format!(
-                "The queue was {} % full: the load may have held itself back.",
-                significant(share * 100.0)
-            ),
-            "look for rate, rate_iops, thinktime or buffered I/O in the job file or command line, which this report does not show",
-        );
-        return Some(short(finding));
-    }
-    let (spread, n) = s.samples?;
     let own = s.busiest_thread.is_some_and(|b| b >= super::kernel::SATURATED);
-    (waits && !own && !s.pace_known && n >= SAMPLES && spread < EVEN).then(|| {
-        short(Finding::new(
+    let even = s.samples.filter(|(spread, n)| *n >= SAMPLES && *spread < EVEN);
+    if let Some((spread, n)) = even.filter(|_| waits && !own && !s.pace_known) {
+        let finding = short(Finding::new(
             "load-limited",
             Confidence::Possible,
             "The rate hardly moves while the queue is not full: the load may have held itself back.",
             "look for rate, rate_iops or thinktime in the job file or command line, which this report does not show",
         ))
         .because(format!("{n} samples of the rate differ by {} %", significant(spread * 100.0)))
-        .number("spread", spread)
+        .number("spread", spread);
+        return Some(finding);
+    }
+    let empty = filled.filter(|f| waits && *f < EMPTY && s.blocking == Some(false) && !s.pace_known);
+    empty.map(|share| {
+        short(Finding::new(
+            "load-limited",
+            Confidence::Possible,
+            format!("The queue was {} % full: the load may have held itself back.", significant(share * 100.0)),
+            "look for rate, rate_iops, thinktime or buffered I/O in the job file or command line, which this report does not show",
+        ))
     })
 }

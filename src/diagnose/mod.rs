@@ -24,7 +24,9 @@ use crate::unit::Nanos;
 pub use crate::record::Band;
 pub use kernel::SATURATED;
 pub use modes::Modes;
-pub use summary::{DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, Summary, bins, direction};
+pub use summary::{
+    DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, SHALLOW, Summary, bins, direction,
+};
 pub use summary_of_report::ended_by_size;
 
 /// A step as the rules see it.

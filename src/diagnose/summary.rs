@@ -15,6 +15,16 @@ use crate::unit::{Bytes, Nanos, total};
 /// More in flight than this is a queue, whose length sets the latency.
 pub const DEEP_QUEUE: u64 = 8;
 
+/// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
+const HELD_BY_FEW: f64 = 1.25;
+/// With as many in flight, the other I/Os go on beside a few slow ones.
+pub const SHALLOW: u64 = 32;
+/// A percentile that is further away stands for no other.
+const NEAR: f64 = 0.25;
+/// A stop of the volume holds its I/Os as long as it lasts. Times without completions that take less than this share of the longest I/O are
+/// no such stops.
+const SHORTER: f64 = 0.8;
+
 /// The disk's own counters, for the same time as the I/Os of the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceCounts {
@@ -185,11 +195,23 @@ impl Summary {
         }
     }
 
-    /// The latency that a share of the I/Os does not exceed: of the percentiles that are known, the nearest one.
+    /// The mean latency, where few slow I/Os hold most of the requests of a shallow queue.
+    pub fn held_by_few(&self) -> Option<Nanos> {
+        let (depth, mean, median) = (self.in_flight?, self.mean_ns?, self.near_quantile(0.5)?);
+        let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < SHALLOW as f64;
+        few.then_some(Nanos(mean as u64))
+    }
+
+    /// Times without completions of that many seconds each are shorter than the longest I/O, which therefore outlasted them.
+    pub fn outlasts(&self, seconds: f64) -> bool {
+        self.max.is_some_and(|max| seconds < SHORTER * max.as_seconds())
+    }
+
+    /// The latency that a share of the I/Os does not exceed: of the percentiles that are known, the nearest one; none where all are far away.
     pub fn near_quantile(&self, share: f64) -> Option<Nanos> {
         let nearest =
             |a: &&(f64, Nanos), b: &&(f64, Nanos)| (a.0 - share).abs().total_cmp(&(b.0 - share).abs());
-        self.percentiles.iter().min_by(nearest).map(|p| p.1)
+        self.percentiles.iter().min_by(nearest).filter(|p| (p.0 - share).abs() < NEAR).map(|p| p.1)
     }
 }
 

@@ -116,9 +116,11 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     }
     let (near, words) = against_promise(s);
     evidence.extend(words);
-    let confidence = match (independent, flat.is_some() || near || known) {
-        (true, _) | (false, true) => Confidence::Likely,
-        (false, false) => Confidence::Possible,
+    // I/Os that hang for one time give the rate their period, and no two seconds alike; seconds of a bucket differ by a quota at their edges.
+    let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN.max(b.period / 2.0));
+    let confidence = match independent || flat.is_some() || near || known {
+        true if !uneven => Confidence::Likely,
+        _ => Confidence::Possible,
     };
     let owner =
         if case.own_cgroup() { "the limit of our own cgroup" } else { "a throttle outside this machine" };
@@ -244,8 +246,10 @@ pub fn at_the_promise(case: &DiagnosisCase<'_>) -> Option<Finding> {
 /// It says how the load was made, which is known, and not what more depth would give: only a deeper step shows that.
 pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
     let s = &case.summary;
-    let (n, x, mean) = (s.in_flight?, s.iops?, s.mean_ns?);
+    let (n, x) = (s.in_flight?, s.iops?);
     let asked = s.asked.unwrap_or(n);
+    // Without latencies the rate tells how long a request can have taken.
+    let (mean, most) = s.mean_ns.map_or((n / x * 1e9, "at most "), |mean| (mean, ""));
     // Flushes and pauses between the I/Os take their own part of the time.
     let others = s.flushes.is_some() || s.pauses.is_some();
     if n > super::FEW || asked > super::FEW || s.offered.is_some() || mean <= 0.0 || others {
@@ -278,7 +282,7 @@ pub fn one_at_a_time(case: &DiagnosisCase<'_>) -> Option<Finding> {
             format!("{kept} asked for: the rate is what the latency allows."),
             advice,
         )
-        .because(format!("{} in flight, {} each, {}/s", significant(n), Nanos(mean as u64), rate(x)))
+        .because(format!("{} in flight, {most}{} each, {}/s", significant(n), Nanos(mean as u64), rate(x)))
         .number("mean_latency_ms", mean / 1e6),
     )
 }

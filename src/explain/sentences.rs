@@ -9,6 +9,7 @@ use crate::record::{
     Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
+use crate::stats::rate::MINUTE;
 use crate::unit::{Nanos, grouped, significant};
 
 /// The load and its targets, in a sentence.
@@ -252,9 +253,14 @@ pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<Stri
 /// Why fewer requests were in flight than were asked for, of which only this share was there.
 fn why_short(c: &Conditions, s: &Summary, share: f64) -> String {
     let flushes = c.fsync.get().is_some_and(|n| n > 0) || s.flushes.is_some();
+    let left =
+        s.flushes.and_then(|f| Some(1.0 - share - f.count? * f.mean_ns / (s.window?.0 as f64 * s.jobs?)));
     let words = match share {
         _ if s.offered.is_some() => "the rate that was asked for left the queue short",
         _ if c.is_null() => "no device was driven, the tool's own time is the rest",
+        r if r < 0.9 && flushes && left.is_some_and(|left| left > 0.1) => {
+            "neither I/Os nor flushes took the rest of the time: the load was not always there"
+        }
         r if r < 0.9 && flushes => "flushes took the rest of the time",
         r if r < 0.9 && s.pauses.is_some() => "its pauses took the rest of the time",
         _ if c.direct.get() == Some(false) && !c.one_at_a_time() => {
@@ -296,13 +302,23 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         let missing = if p99.is_none() { "percentiles" } else { "count" };
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
     };
-    let answer = match (p99 <= limit, x) {
-        (false, _) => "too slow for etcd",
-        (true, x) if x < least => "too few for etcd",
-        (true, x) if x < heavy => "enough for etcd, but not under a heavy load",
-        (true, _) => "enough for etcd under a heavy load",
+    if p99 > limit {
+        return Some(format!(
+            "asks for {rule}: 99 % within {p99} is too slow for etcd, at {} a second",
+            figure(x)
+        ));
+    }
+    let answer = match x {
+        x if x < least => "too few for etcd",
+        x if x < heavy => "enough for etcd, but not under a heavy load",
+        _ => "enough for etcd under a heavy load",
     };
-    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}", figure(x)))
+    let short = s.window.filter(|window| window.as_seconds() < MINUTE && x >= least);
+    let short = short.map(|window| {
+        format!(" for these {} s, which is too short to decide", significant(window.as_seconds()))
+    });
+    let short = short.unwrap_or_default();
+    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}{short}", figure(x)))
 }
 
 /// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.

@@ -10,7 +10,7 @@ use crate::hist::{Histogram, StoredHistogram};
 use crate::sample::{Direction, PerDirection, Series, Stream};
 use crate::stats::event::{Lapse, LoadGrid};
 use crate::stats::percentile::{self, STANDARD};
-use crate::stats::rate::Estimate;
+use crate::stats::rate::{Estimate, RateBounds};
 use crate::unit::{Bytes, Nanos, total};
 
 /// The directions that move data or discard it.
@@ -121,6 +121,11 @@ impl LatencySummary {
 }
 
 impl DirectionSummary {
+    /// The interval of the rate, where one may be printed.
+    pub fn interval(&self) -> Option<&RateBounds> {
+        self.rate.as_ref().and_then(Estimate::quoted)
+    }
+
     /// Summary of a direction over one or several targets that ran together; none when nothing happened.
     pub fn of(d: Direction, series: &[&Series], tails: &[&LateResponses]) -> Option<DirectionSummary> {
         DirectionSummary::of_all(&[d], series, tails)

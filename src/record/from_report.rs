@@ -57,8 +57,13 @@ impl StepRecord {
         let window = reported.window().unwrap_or_default();
         let sync = reported.sync.as_ref().and_then(|s| flushes(s, window));
         let data = [&read, &write, &trim];
+        let moved: Vec<&DirectionSummary> = data.into_iter().flatten().collect();
+        // Reads and writes that the report does not tell apart.
+        let mixed = reported.mixed.as_ref().filter(|_| moved.is_empty());
+        let together = mixed.and_then(|f| summary(f, c.single_block()));
         // Little's law: the requests in flight that rates and latencies come to.
-        let in_flight = data.into_iter().flatten().map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
+        let in_flight =
+            moved.iter().copied().chain(&together).map(|s| s.iops * s.service_latency_ns.mean / 1e9).sum();
         let targets = c.targets.as_ref().cloned().unwrap_or_default();
         let target = StepTarget {
             path: targets.first().cloned().unwrap_or_default(),
@@ -70,9 +75,8 @@ impl StepRecord {
             in_flight_mean: in_flight,
             series: Series { window_ns: window, ..Series::default() },
         };
-        let moved: Vec<&DirectionSummary> = data.into_iter().flatten().collect();
         StepRecord {
-            total: DirectionSummary::sum(&moved),
+            total: DirectionSummary::sum(&moved).or(together),
             name: reported.name.clone(),
             engine: engine.into(),
             window_ns: window,

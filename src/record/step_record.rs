@@ -248,7 +248,9 @@ impl StepRecord {
 
     /// I/Os a second of all directions but flushes.
     pub fn iops(&self) -> f64 {
-        self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum()
+        let of_directions =
+            || self.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.iops).sum();
+        self.total.as_ref().map_or_else(of_directions, |total| total.iops)
     }
 }
 

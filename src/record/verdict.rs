@@ -69,6 +69,14 @@ impl Metric {
     /// Those that providers promise, in the order in which they are told.
     pub const ALL: [Metric; 3] = [Metric::Iops, Metric::Throughput, Metric::Latency];
 
+    /// The bounds of a figure in words: a verdict holds each of the two at 95 % by itself, where percentiles and shares have an interval.
+    pub fn bounds_name(self) -> &'static str {
+        match self {
+            Metric::Iops | Metric::Throughput | Metric::Latency => "one-sided 95 % bounds",
+            Metric::Percentile | Metric::SlowShare => "95 % bounds",
+        }
+    }
+
     /// The word.
     pub fn name(self) -> &'static str {
         match self {

@@ -41,7 +41,7 @@ pub fn csv(record: &Record) -> String {
 }
 
 fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
-    let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+    let interval = s.interval();
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
     let l = &s.service_latency_ns;
     let percentile =

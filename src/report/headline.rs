@@ -151,16 +151,21 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
     } else {
         ("The volume".into(), "delivers", "falls", "its")
     };
+    let only = only_direction(record, v);
     match c.outcome {
         Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} what is promised: {measured} of {promised}.")
+            format!("{who} {deliver} what is promised{only}: {measured} of {promised}.")
         }
         Outcome::Pass => format!(
-            "{who} {deliver} what is promised in all {} tests; the closest is {measured} of {promised}.",
+            "{who} {deliver} what is promised{only} in all {} tests; the closest is {measured} of {promised}.",
             v.claims.len()
         ),
         Outcome::Fail if c.metric == Metric::Latency => {
             format!("{who} {fall} short of {its} promise: {measured}, where {promised} are promised.")
+        }
+        // The mean is met, and the share of the time is not.
+        Outcome::Fail if c.measured >= c.limit && !c.reason.is_empty() => {
+            format!("{who} {fall} short of {its} promise at {measured}: {}.", c.reason)
         }
         Outcome::Fail => {
             format!("{who} {fall} short of {its} promise: {measured}, {percent} % of {promised}.")
@@ -171,6 +176,21 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         Outcome::Invalid => {
             format!("This run cannot judge the promise of {}.", amount(c.metric, c.promised))
         }
+    }
+}
+
+/// The direction of the tests, where all of them read or all of them wrote: the other one was not tested.
+fn only_direction(record: &Record, v: &Verdict) -> &'static str {
+    let steps = || record.steps.iter().filter(|s| v.claims.iter().any(|c| c.step == s.name));
+    let all = |d| steps().all(|s| record.conditions(s).pattern().is_some_and(|p| p.directions() == [d]));
+    if steps().next().is_none() {
+        ""
+    } else if all(Direction::Read) {
+        " for reads"
+    } else if all(Direction::Write) {
+        " for writes"
+    } else {
+        ""
     }
 }
 
@@ -291,5 +311,6 @@ fn whole(step: &StepRecord) -> Option<&DirectionSummary> {
 /// The I/Os of a step in words: `reads and writes`.
 fn ios(step: &StepRecord) -> String {
     let data = step.directions().filter(|(d, _)| *d != Direction::Sync);
-    data.map(|(d, _)| format!("{}s", d.name())).collect::<Vec<_>>().join(" and ")
+    let names: Vec<String> = data.map(|(d, _)| format!("{}s", d.name())).collect();
+    if names.is_empty() { "reads and writes".into() } else { names.join(" and ") }
 }

@@ -48,7 +48,7 @@ pub fn markdown(record: &Record) -> String {
             .collect();
         for row in text::rows(step) {
             let s = row.summary;
-            let interval = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+            let interval = s.interval();
             let interval = interval.map_or("-".into(), |i| {
                 format!("{} to {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             });

@@ -159,7 +159,7 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
                 rate.samples.push((labels.clone(), s.iops));
                 bytes.samples.push((labels.clone(), s.bytes_per_second));
             }
-            if let Some(i) = s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+            if let Some(i) = s.interval() {
                 low.samples.push((labels.clone(), i.low_per_second.max(0.0)));
                 high.samples.push((labels.clone(), i.high_per_second));
             }

@@ -45,7 +45,7 @@ pub fn summary(record: &Record) -> String {
             out += &steps(record, None);
         }
         out += &super::course_text::answer(answer);
-    } else if record.steps.iter().any(|s| s.directions().next().is_some()) {
+    } else if record.steps.iter().any(|s| s.figures().next().is_some()) {
         out += "\n";
         out += &steps(record, verdict.as_ref());
         out += &fleet_text::text(record, verdict.as_ref());
@@ -116,7 +116,7 @@ pub fn head(record: &Record) -> String {
 
 /// The share of the rate that its 95 % interval goes to either side.
 fn spread(row: &TableRow<'_>) -> String {
-    match row.summary.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+    match row.summary.interval() {
         Some(i) if row.summary.iops > 0.0 => {
             let rate = row.summary.iops;
             let half = (i.high_per_second - rate).max(rate - i.low_per_second).max(0.0);

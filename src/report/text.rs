@@ -146,7 +146,7 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
     let mut lines = Vec::new();
     for row in rows {
         let s = row.summary;
-        let interval = match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+        let interval = match s.interval() {
             Some(i) => {
                 format!("{} .. {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             }

@@ -56,7 +56,8 @@ pub fn asks(c: &Claim) -> String {
 /// The bounds of a measured figure; each of them holds at 95 %.
 pub fn bounds(c: &Claim) -> Option<String> {
     let (low, high) = c.bounds?;
-    Some(format!("95 % bounds {} and {}", figure(c.metric, low.max(0.0)), figure(c.metric, high)))
+    let name = c.metric.bounds_name();
+    Some(format!("{name} {} and {}", figure(c.metric, low.max(0.0)), figure(c.metric, high)))
 }
 
 fn claim(c: &Claim) -> String {
@@ -79,7 +80,10 @@ fn claim(c: &Claim) -> String {
     };
     let mut out = wrap(&format!("  {:COLUMN$}", c.outcome.name()), &what);
     if let [low, high] = &texts[1..] {
-        out.push_str(&wrap(&lead, &format!("95 % bounds {low} and {high}; the limit is {limit}")));
+        out.push_str(&wrap(
+            &lead,
+            &format!("{} {low} and {high}; the limit is {limit}", c.metric.bounds_name()),
+        ));
     }
     if let Some(b) = &c.burst {
         let what = if c.metric == Metric::Throughput {

@@ -37,6 +37,14 @@ pub enum LoadError {
         /// Where and why reading ended.
         source: ReadError,
     },
+    /// The file holds several reports, where one is asked for.
+    #[error("{} holds {count} reports: give one at a time, or judge all of them with 'volproof explain'", path.display())]
+    Several {
+        /// The file.
+        path: PathBuf,
+        /// How many.
+        count: usize,
+    },
     /// The file is a report without a result.
     #[error("{}: {why}", path.display())]
     Empty {
@@ -167,10 +175,30 @@ pub fn load(path: &Path) -> Result<Record, LoadError> {
 /// # Errors
 /// See [`LoadError`].
 pub fn one(bytes: &[u8], path: &Path) -> Result<Record, LoadError> {
-    let reports = match of_bytes(bytes, path)? {
-        Found::Record(record) => return Ok(*record),
-        Found::Reports(reports) => reports,
-    };
+    match of_bytes(bytes, path)? {
+        Found::Record(record) => Ok(*record),
+        Found::Reports(reports) => last(&reports, path),
+    }
+}
+
+/// The one Record of a file that is judged: one answer for several reports would be that of one of them.
+///
+/// # Errors
+/// See [`LoadError`].
+pub fn load_only(path: &Path) -> Result<Record, LoadError> {
+    let named = input::named(path);
+    let read = |source| RecordError::Read { path: named.to_path_buf(), source };
+    match of_bytes(&input::read(path).map_err(read)?, named)? {
+        Found::Record(record) => Ok(*record),
+        Found::Reports(all) if all.len() > 1 => {
+            Err(LoadError::Several { path: named.to_path_buf(), count: all.len() })
+        }
+        Found::Reports(all) => last(&all, named),
+    }
+}
+
+/// The Record of the last report.
+fn last(reports: &[ToolReport], path: &Path) -> Result<Record, LoadError> {
     let count = reports.len();
     let empty = |why: &str| LoadError::Empty { path: path.to_path_buf(), why: why.into() };
     let Some(last) = reports.last() else { return Err(empty("it holds no report")) };

@@ -161,7 +161,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             let input = |e: anyhow::Error| Failure::input(chain(&e));
             let judge = &args.judge;
             let mut sheets = StoredSheets::open(&args.sheets, &[input_of(&judge.record)])?;
-            let mut record = result_file::load(&judge.record).map_err(Failure::input)?;
+            let mut record = result_file::load_only(&judge.record).map_err(Failure::input)?;
             let (text, exit) = verdict_command::answer(judge, &mut record).map_err(input)?;
             sheets.save(&record)?;
             match (sheets.takes_stdout(), judge.json) {

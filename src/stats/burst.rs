@@ -53,24 +53,24 @@ impl BurstSeen {
         if points.iter().any(|p| p.after > p.before) || last.after <= 0.0 {
             return None;
         }
-        let from = last.index * unit * PER_SECOND as usize;
         let base = mean(&series[last.index..]);
-        let head = &bins[..from];
-        // The end of the burst to within a bin: the last one that lies nearer to the burst than to the baseline.
+        // The second of the fall lies between the levels, and may look like a level of its own with those after it.
+        let of_baseline = |rate: &&f64| **rate < (last.before + base) / 2.0;
+        let before = last.index - series[..last.index].iter().rev().take_while(of_baseline).count();
+        let from = before * unit * PER_SECOND as usize;
         let level = points.first()?.before;
-        let middle = (level + base) / 2.0 / PER_SECOND as f64;
         // One second that stands out is no level.
-        let nearer = series[..last.index].iter().filter(|rate| **rate > middle * PER_SECOND as f64).count();
+        let nearer = series[..last.index].iter().filter(|rate| **rate > (level + base) / 2.0).count();
         if 2 * nearer < last.index {
             return None;
         }
-        let window =
-            from.saturating_sub(2 * PER_SECOND as usize)..(from + 2 * PER_SECOND as usize).min(bins.len());
-        let end = window.clone().rev().find(|&i| bins[i] as f64 > middle).map_or(from, |i| i + 1);
-        let head = if points.len() == 1 { &bins[..end] } else { head };
+        let around = 2 * unit * PER_SECOND as usize;
+        let window = from.saturating_sub(around)..(from + around).min(bins.len());
+        let middle = (last.before + base) / 2.0 / PER_SECOND as f64;
+        let head = &bins[..window.start + highest_sum(&bins[window], middle)];
         let surplus = head.iter().map(|&n| n as f64 - base / PER_SECOND as f64).filter(|s| *s > 0.0).sum();
         // The bin of the change belongs to neither level.
-        let baseline_from_bin = from.max(head.len() + 1).min(bins.len());
+        let baseline_from_bin = (head.len() + 1).min(bins.len());
         let baseline = &bins[baseline_from_bin..];
         let total: f64 = baseline.iter().map(|&n| n as f64).sum();
         (total > 0.0).then(|| BurstSeen {
@@ -114,6 +114,18 @@ impl BurstSeen {
     }
 }
 
+/// How many of the first bins hold the most beyond so many in each: where a level ends that lies above it, whatever beats in the bins.
+fn highest_sum(bins: &[u64], each: f64) -> usize {
+    let (mut sum, mut best) = (0.0, (0.0, 0));
+    for (i, n) in bins.iter().enumerate() {
+        sum += *n as f64 - each;
+        if sum > best.0 {
+            best = (sum, i + 1);
+        }
+    }
+    best.1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +139,19 @@ mod tests {
         assert!((b.level_per_second / 6060.0 - 1.0).abs() < 0.01, "{b:?}");
         assert!((b.baseline_per_second / 3060.0 - 1.0).abs() < 0.01, "{b:?}");
         assert!((b.surplus / (203.0 * 300.0) - 1.0).abs() < 0.02, "{b:?}");
+    }
+
+    #[test]
+    fn a_burst_ends_where_its_rate_does() {
+        // Whatever the share of the run, within a second, and where a quota comes every half second.
+        for end in [203, 600, 1101, 2704] {
+            let bins: Vec<u64> = (0..3000).map(|i| if i < end { 185 } else { 49 } + i % 3).collect();
+            let b = BurstSeen::of(&bins).unwrap();
+            assert_eq!((b.seconds, b.baseline_from_bin as u64), (end as f64 / 10.0, end + 1), "{b:?}");
+            let quota = |i: u64| if i % 5 == 0 { if i < end { 925 } else { 245 } } else { 0 };
+            let b = BurstSeen::of(&(0..3000).map(quota).collect::<Vec<_>>()).unwrap();
+            assert!((b.seconds - end as f64 / 10.0).abs() <= 0.5, "{end}: {b:?}");
+        }
     }
 
     #[test]

@@ -51,7 +51,30 @@ pub fn points(series: &[f64], rule: &Rule) -> Vec<Point> {
     let mut found = Vec::new();
     split(series, 0, series.len(), shortest, first_pass, &mut found);
     found.sort_unstable();
-    prune(series, rule, found)
+    let mut points = prune(series, rule, found);
+    for i in 0..points.len() {
+        let from = i.checked_sub(1).map_or(0, |before| points[before].index);
+        let to = points.get(i + 1).map_or(series.len(), |after| after.index);
+        points[i].index = from + sharpest(&series[from..to], shortest).unwrap_or(points[i].index - from);
+    }
+    measure(series, &mut points, false);
+    points
+}
+
+/// The split between two levels that leaves the least squares around them: the energy distance finds that there is a change, and places it
+/// some values off where the levels are not equally long.
+fn sharpest(x: &[f64], shortest: usize) -> Option<usize> {
+    let (n, all) = (x.len() as f64, x.iter().sum::<f64>());
+    let (mut left, mut best) = (0.0, None);
+    for (i, value) in x.iter().enumerate().take((x.len() + 1).saturating_sub(shortest)) {
+        let at = i as f64;
+        let between = at * (n - at) * (left / at - (all - left) / (n - at)).powi(2);
+        if i >= shortest && best.is_none_or(|(most, _)| between > most) {
+            best = Some((between, i));
+        }
+        left += value;
+    }
+    best.map(|(_, i)| i)
 }
 
 /// Splits a part of the series as long as the best split passes.

@@ -30,6 +30,12 @@ const TIMES: usize = 3;
 const USUAL: f64 = 0.98;
 /// Below this share of the median rate a second is a brown-out.
 const HALF: f64 = 0.5;
+/// A rate so many standard deviations below the median is no chance. Brown-outs lower the rate, so that the seconds above the median tell how
+/// much it varies by itself: three quarters of a normal distribution lie below [`QUARTILE`] of them.
+const DEVIATIONS: f64 = 3.0;
+const QUARTILE: f64 = 0.6745;
+/// Seconds in which a level falls to the next one.
+const FALL: usize = 2;
 /// The queue is as full as usual above this share of the median.
 const FULL: f64 = 0.8;
 
@@ -133,9 +139,12 @@ impl LoadGrid {
     /// parts before and after the fall are searched separately.
     pub fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
-        for part in self.parts() {
+        let gaps = self.parts().map(|part| Gaps::of(self, part));
+        for (part, own) in self.parts().into_iter().zip(&gaps) {
             let usual = usual_gap(&self.ios[part.clone()]);
-            let mut stalls = Gaps::of(self, part.clone()).unexplained();
+            // One throttle beats alike before and after a fall, whatever its quota.
+            let mut stalls =
+                if gaps.iter().any(|other| own.beats_as(other)) { Vec::new() } else { own.unexplained() };
             if stalls.is_empty() {
                 stalls = self.single_stalls(&part, usual);
             }
@@ -214,20 +223,25 @@ impl LoadGrid {
         else {
             return Vec::new();
         };
+        let above = sorted.0.get(seconds.len() * 3 / 4).map_or(0.0, |n| n.saturating_sub(*rate) as f64);
+        let least = (*rate as f64 - DEVIATIONS * above / QUARTILE).min(HALF * *rate as f64);
         let bins = |s: usize| part.start + s * second..part.start + (s + 1) * second;
         let stalled = |s: usize| {
             let b = bins(s);
             stalls.iter().any(|e| e.bins().start < b.end && b.start < e.bins().end)
         };
+        // A level that falls for good ends within a second or two.
+        let falls =
+            if part.end < self.ios.len() { seconds.len().saturating_sub(FALL) } else { seconds.len() };
         // The first I/Os of a run begin at once and complete after their latency.
         let starting = if part.start == 0 { self.mean_latency(part.clone()) } else { 0.0 };
         let low = |s: usize| {
             (s * second) as f64 >= starting
-                && (seconds[s] as f64) < HALF * *rate as f64
+                && (seconds[s] as f64) < least
                 && depth[s] >= FULL * full
                 && !stalled(s)
         };
-        runs(seconds.len(), low)
+        runs(falls, low)
             .map(|r| self.event(Lapse::BrownOut, bins(r.start).start as f64..bins(r.end - 1).end as f64))
             .collect()
     }
@@ -394,6 +408,13 @@ mod tests {
         idle.in_flight[600..630].fill(4.0);
         assert_eq!(found(&idle), [], "little was asked for");
         assert_eq!(found(&load(|i| if (600..630).contains(&i) { 400 } else { 680 })), []);
+    }
+
+    #[test]
+    fn a_rate_that_varies_by_itself_has_no_brown_out() {
+        // Seconds of 10 % to 190 % of the mean.
+        let l = load(|i| 100 + (i / 10 * 7919 % 19 * 100) as u64);
+        assert_eq!(found(&l), []);
     }
 
     #[test]

@@ -162,6 +162,19 @@ impl Gaps {
         self.long().map(|c| c.silent).collect()
     }
 
+    /// Whether the gaps return as those of another part of the run do, which a quota explains.
+    pub fn beats_as(&self, other: &Gaps) -> bool {
+        let beat = |gaps: &Gaps| median(&gaps.distances()).filter(|beat| gaps.is_regular(*beat));
+        other.is_quota() && !other.is_slow_device() && beat(self).is_some() && beat(self) == beat(other)
+    }
+
+    /// Whether nearly all cycles begin so many bins after each other.
+    fn is_regular(&self, period: f64) -> bool {
+        let distances = self.distances();
+        let regular = distances.iter().filter(|d| (*d - period).abs() <= 1.0).count() as f64;
+        regular >= REGULAR * distances.len() as f64
+    }
+
     /// The quota that explains gaps which the run has all the time.
     pub fn quota(&self) -> Option<Stops> {
         let often = self.silent_share() >= OFTEN && !self.is_slow_device() && self.is_quota();
@@ -183,16 +196,14 @@ impl Gaps {
 
     /// Whether the cycles begin at equal distances and are busy for a part of each, in which nothing else holds the volume.
     fn is_quota(&self) -> bool {
-        let distances = self.distances();
         let of = |figure: fn(&Cycle) -> f64| median(&self.cycles.iter().map(figure).collect::<Vec<_>>());
         let (Some(period), Some(busy), Some(active), Some(most)) =
-            (median(&distances), of(Cycle::busy), of(Cycle::active), of(|c| c.most as f64))
+            (median(&self.distances()), of(Cycle::busy), of(Cycle::active), of(|c| c.most as f64))
         else {
             return false;
         };
-        let regular = distances.iter().filter(|d| (*d - period).abs() <= 1.0).count() as f64;
         let unheld = most * self.quick_ns >= UNHELD * self.in_flight * GRID.0 as f64 || self.quick_ns == 0.0;
-        regular >= REGULAR * distances.len() as f64
+        self.is_regular(period)
             && period <= QUOTA
             && active <= busy + STRADDLED
             && (busy <= ONE_BIN || busy <= OPEN * period && unheld)

@@ -162,6 +162,9 @@ fn patience(seconds: f64) -> Option<u64> {
 }
 
 /// The share of the time in which a level was reached, with its bounds (Clopper and Pearson 1934, each one-sided at 95 %).
+///
+/// Units below the level that follow each other are one event, which a second longer or shorter tells nothing new about: as many units count as
+/// one as such an event has on average.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeShare {
@@ -171,6 +174,8 @@ pub struct TimeShare {
     pub units: u64,
     /// Length of a unit: a second, or whole periods where the rate is periodic.
     pub unit_seconds: f64,
+    /// Units that count as one; at least 1.
+    pub event_units: f64,
     /// Lower bound of the share.
     pub low: f64,
     /// Upper bound.
@@ -185,20 +190,24 @@ impl TimeShare {
     pub fn of(bins: &[u64], per_second: f64) -> Option<TimeShare> {
         let length = unit(period(bins).filter(|p| *p <= PER_SECOND as usize));
         let unit_seconds = length as f64 / PER_SECOND as f64;
-        let units = bins.chunks_exact(length);
-        let all = units.len() as u64;
-        let reached = |u: &&[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
-        let good = units.filter(reached).count() as u64;
-        (all > 0).then(|| TimeShare::counted(good, all, unit_seconds))
+        let reached = |u: &[u64]| u.iter().map(|&n| n as f64).sum::<f64>() >= unit_seconds * per_second;
+        let units: Vec<bool> = bins.chunks_exact(length).map(reached).collect();
+        let good = units.iter().filter(|good| **good).count() as u64;
+        let events = units.chunk_by(|a, b| a == b).filter(|run| !run[0]).count();
+        (!units.is_empty()).then(|| TimeShare::counted(good, units.len() as u64, events as u64, unit_seconds))
     }
 
-    fn counted(good: u64, units: u64, unit_seconds: f64) -> TimeShare {
+    fn counted(good: u64, units: u64, events: u64, unit_seconds: f64) -> TimeShare {
+        let event_units = (units - good) as f64 / events.max(1) as f64;
+        let event_units = event_units.max(1.0);
+        let lower = |k: u64| lower(k as f64 / event_units, units as f64 / event_units);
         TimeShare {
             good,
             units,
             unit_seconds,
-            low: lower(good, units),
-            high: 1.0 - lower(units - good, units),
+            event_units,
+            low: lower(good),
+            high: 1.0 - lower(units - good),
         }
     }
 
@@ -220,7 +229,8 @@ impl TimeShare {
 
     /// Fewest further seconds, all good, that would confirm the claim; `None` beyond ten million units.
     pub fn more_seconds(&self, promised: f64) -> Option<u64> {
-        let enough = |more: u64| lower(self.good + more, self.units + more) >= promised;
+        let in_events = |units: u64| units as f64 / self.event_units;
+        let enough = |more: u64| lower(in_events(self.good + more), in_events(self.units + more)) >= promised;
         let (mut low, mut high) = (0, 1);
         while !enough(high) {
             low = high;
@@ -237,13 +247,15 @@ impl TimeShare {
     }
 }
 
-/// Lower Clopper-Pearson bound of `k` out of `n`.
-fn lower(k: u64, n: u64) -> f64 {
-    match k {
-        0 => 0.0,
+/// Lower Clopper-Pearson bound of `k` out of `n`, which need not be whole.
+fn lower(k: f64, n: f64) -> f64 {
+    if k <= 0.0 {
+        0.0
+    } else if k >= n {
         // Closed form, exact where the iteration of the beta quantile is not.
-        _ if k == n => (1.0 - ONE_SIDED).powf(1.0 / n as f64),
-        _ => Beta::new(k as f64, (n - k + 1) as f64).map_or(0.0, |b| b.inverse_cdf(1.0 - ONE_SIDED)),
+        (1.0 - ONE_SIDED).powf(1.0 / n)
+    } else {
+        Beta::new(k, n - k + 1.0).map_or(0.0, |b| b.inverse_cdf(1.0 - ONE_SIDED))
     }
 }
 
@@ -336,7 +348,19 @@ mod tests {
     }
 
     fn share(good: u64, units: u64) -> TimeShare {
-        TimeShare::counted(good, units, 1.0)
+        TimeShare::counted(good, units, units - good, 1.0)
+    }
+
+    #[test]
+    fn seconds_of_one_event_are_one_piece_of_evidence() {
+        // Five of 120 seconds at once, and far from each other.
+        let bins = |bad: fn(usize) -> bool| {
+            (0..1200).map(|i| if bad(i / 10) { 60 } else { 110 }).collect::<Vec<u64>>()
+        };
+        let once = TimeShare::of(&bins(|s| (20..25).contains(&s)), 900.0).unwrap();
+        let apart = TimeShare::of(&bins(|s| s % 24 == 7), 900.0).unwrap();
+        assert_eq!((once.good, once.event_units, apart.good, apart.event_units), (115, 5.0, 115, 1.0));
+        assert_eq!((once.answer(0.99), apart.answer(0.99)), (Answer::Inconclusive, Answer::Fail));
     }
 
     #[test]

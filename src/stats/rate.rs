@@ -139,10 +139,16 @@ impl Estimate {
         let period = period(bins);
         found.period_ms = period.map(|p| (p * 1000 / BINS) as u64);
         found.bound(bins, unit(period));
-        if found.interval.is_some() && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
+        let counted = !found.too_short.contains(&TooShort::NoInterval);
+        if counted && (run < MINUTE || found.seconds < MINUTE * 5.0 / 6.0) {
             found.ask(TooShort::BelowAMinute, 2.0 * found.seconds);
         }
         Some(found)
+    }
+
+    /// The interval that may be printed: none of a run below a minute, whose bursts and cycles it did not see.
+    pub fn quoted(&self) -> Option<&RateBounds> {
+        self.interval.as_ref().filter(|_| !self.too_short.contains(&TooShort::BelowAMinute))
     }
 
     /// Adds a reason that only other evidence shows (steady state, change points), and asks for twice the time.

@@ -82,7 +82,7 @@ fn sureness(
     let of_direction = |(d, s): &(Direction, DirectionSummary)| {
         let rate = s.rate.as_ref();
         let name = if several { format!("{} ", d.name()) } else { String::new() };
-        let bounds = match rate.and_then(|r| r.interval.as_ref()) {
+        let bounds = match s.interval() {
             Some(b) => {
                 format!("{} .. {} (95 %)", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
             }

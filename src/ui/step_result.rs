@@ -53,7 +53,7 @@ impl StepResult {
 
 /// Rate, interval, throughput and percentiles of a direction in a line.
 pub(super) fn figures(s: &DirectionSummary) -> String {
-    let bounds = s.rate.as_ref().and_then(|r| r.interval.as_ref());
+    let bounds = s.interval();
     let bounds = bounds.map_or(String::new(), |b| {
         format!(" ({} .. {})", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
     });

@@ -4,10 +4,11 @@
 //! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
 
 use super::claim::{Judge, PromisedRates, SLOW_ALONE, figure, latency_promised};
-use super::reach::{Reach, held_by_slow};
+use super::reach::{Reach, held_by_slow, plenty};
 use super::recommended_test::{self, Shows};
-use super::window::{ClaimTerms, Excess};
-use crate::catalogue::volume_promise::AtBlock;
+use super::window::{ClaimTerms, DELIVERED, Excess};
+use crate::catalogue::promised_level::PromiseDirection;
+use crate::catalogue::volume_promise::{AtBlock, Reading};
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::level::{self, Answer};
@@ -23,8 +24,14 @@ const BUSY: f64 = 0.5;
 /// No network volume answers sooner, and memory copies so many bytes in a nanosecond.
 const FASTEST: Nanos = Nanos::micros(20);
 const COPIED: u64 = 4;
+/// Why a figure of a report decides nothing.
+const TOO_NEAR: &str = "the figure lies too near to the limit for what the report tells of its spread";
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 pub(super) const STUDENT: f64 = 1.833;
+/// A figure without a spread, or with the spread of latencies alone, decides only where it is further from the limit than this share of itself.
+const NEAR: f64 = 0.01;
+/// Share of the samples that may lie below 90 % of the promise, where the provider promises no share of the time.
+const BELOW: f64 = 0.1;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
 pub(super) const DEPENDENT: f64 = 10.0;
 
@@ -44,7 +51,8 @@ impl Judge<'_> {
         });
         // A report that tells how a part of the rate spread says nothing of the whole; one of a tool that tells no spread has its mean alone.
         let partly = bounds.is_none() && told.tells_spread();
-        let unbound = if partly { (0.0, f64::INFINITY) } else { (measured, measured) };
+        let unbound =
+            if partly { (0.0, f64::INFINITY) } else { (measured * (1.0 - NEAR), measured * (1.0 + NEAR)) };
         let (low, high) = bounds.unwrap_or(unbound);
         let window = s.window?;
         let mut more = None;
@@ -68,7 +76,10 @@ impl Judge<'_> {
                     let reason = "the report tells only the sum of several volumes, one of which may fall short: measure each by itself";
                     (Outcome::Inconclusive, reason.into())
                 }
-                None => self.unless_it_stood_still(told, &s),
+                None => match low_samples(told, &s, measured, &terms) {
+                    Some(reason) => (Outcome::Inconclusive, reason),
+                    None => self.unless_it_stood_still(told, &s),
+                },
             }
         } else if high < limit {
             let owner = rates.least.binding.owner();
@@ -79,7 +90,7 @@ impl Judge<'_> {
                 true => {
                     "the report does not tell how the whole rate spread over time, without which it decides nothing"
                 }
-                false => "the figure lies too near to the limit for what the report tells of its spread",
+                false => TOO_NEAR,
             };
             (Outcome::Inconclusive, reason.into())
         };
@@ -88,7 +99,7 @@ impl Judge<'_> {
         claim.binding = rates.least.binding.words().into();
         claim.command = self.better(Shows::Rate).filter(|_| outcome == Outcome::Inconclusive);
         let short_of = measured < limit;
-        Some(self.valid(claim, short_of.then(|| self.reach_of_figures(&s, rates.least.iops)).flatten()))
+        Some(self.valid(claim, short_of.then(|| self.reach_of_figures(&s, &rates.least)).flatten()))
     }
 
     /// The promise is that of several volumes, which were several targets of one job.
@@ -97,15 +108,22 @@ impl Judge<'_> {
         targets > 1 && self.claimed.promise.volumes.len() > 1
     }
 
-    /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, in words.
+    /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
     fn as_in_memory(&self, s: &Summary) -> Option<String> {
         let copied = s.block.map_or(0, |block| block.0 / COPIED);
-        let shortest =
-            s.min.filter(|min| min.0 < FASTEST.0 + copied && self.conditions.direct.is_unknown())?;
+        let quick = |min: &Nanos| min.0 < FASTEST.0 + copied;
+        if !self.conditions.direct.is_unknown() || s.mean_ns.is_some() && !s.min.as_ref().is_some_and(quick) {
+            return None;
+        }
         let option = self.record.report.as_ref()?.program.direct_option();
+        let told = match s.min.filter(|_| s.mean_ns.is_some()) {
+            Some(shortest) => {
+                format!("the shortest I/O took {shortest}, as in memory, and the report does not show")
+            }
+            None => "the report tells no latency, which would show whether memory answered, nor".into(),
+        };
         Some(format!(
-            "the shortest I/O took {shortest}, as in memory, and the report does not show whether {option} was set: run it with {option}, and \
-             keep the command line with the report"
+            "{told} whether {option} was set: run it with {option}, and keep the command line with the report"
         ))
     }
 
@@ -140,8 +158,19 @@ impl Judge<'_> {
         let s = self.summary();
         let (measured, promised) = (s.mean_ns?, promised.0 as f64);
         let limit = promised * (1.0 + self.claimed.tolerance);
+        let spread = told
+            .parts()
+            .iter()
+            .filter_map(|(_, f)| f.latency())
+            .map(|(_, l)| l.deviation)
+            .fold(0.0, f64::max);
+        let half = match s.ios.filter(|_| spread > 0.0) {
+            Some(ios) => (STUDENT * spread / (ios / DEPENDENT).max(1.0).sqrt()).max(NEAR * measured),
+            None => NEAR * measured,
+        };
         let (outcome, reason) = match (measured <= limit, s.window? < QUOTABLE) {
             (_, true) => (Outcome::Inconclusive, "the run is too short to decide".to_string()),
+            _ if (measured - limit).abs() < half => (Outcome::Inconclusive, TOO_NEAR.into()),
             (true, false) => self.unless_it_stood_still(told, &s),
             (false, false) => match self.cap_wait() {
                 Some(wait) => (Outcome::Inconclusive, wait.reason),
@@ -155,11 +184,19 @@ impl Judge<'_> {
         Some(self.valid(claim, None))
     }
 
-    /// Why the depth could not have reached the rate, by Little's law at the volume's own latency.
-    fn reach_of_figures(&self, s: &Summary, iops: f64) -> Option<Reach> {
+    /// Why the depth could not have reached the rate, by Little's law at the volume's own latency. A report without latencies shows the mean
+    /// time of a request alone, which a shallow queue may have set as well as the volume.
+    fn reach_of_figures(&self, s: &Summary, promised: &AtBlock) -> Option<Reach> {
+        let iops = promised.iops;
         let command = self.better(Shows::Rate).unwrap_or_default();
         if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
             let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
+            return Some(Reach { reason, command });
+        }
+        if let Some(pauses) = s.pauses.as_ref().filter(|_| s.mean_ns.is_none()) {
+            let reason = format!(
+                "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
+            );
             return Some(Reach { reason, command });
         }
         let by_flushes = s.flushes.and_then(|f| Some((f.count? / s.ios?, f.mean_ns)));
@@ -175,7 +212,9 @@ impl Judge<'_> {
             return Some(Reach { reason, command });
         }
         let throttled = self.diagnosis.find("throttle").is_some();
-        let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled))?;
+        let shallow = s.asked.filter(|asked| *asked < plenty(self.claimed, promised) as f64);
+        let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
+        let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled)).or_else(by_rate)?;
         let own = Nanos(own.0.saturating_add(flushing as u64));
         let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);
@@ -204,6 +243,26 @@ impl Judge<'_> {
     }
 }
 
+/// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest is too low, and as many may be
+/// as their standard deviation allows (Cantelli's inequality).
+fn low_samples(told: &ReportedStep, s: &Summary, measured: f64, terms: &ClaimTerms) -> Option<String> {
+    let [(_, figures)] = told.parts()[..] else { return None };
+    let samples = figures.rate_spread.as_ref().filter(|spread| spread.mean > 0.0)?;
+    let level = DELIVERED * terms.least;
+    let lowest = samples.min / samples.mean * measured;
+    let (deviation, room) = (s.samples?.0 * measured, measured - level);
+    let share = deviation.powi(2) / (deviation.powi(2) + room.powi(2));
+    let allowed = terms.time.map_or(BELOW, |time| 1.0 - time);
+    (lowest < level && share > allowed).then(|| {
+        format!(
+            "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below 90 % of it: \
+             measure it with volproof, which tells for how long",
+            significant(100.0 * lowest / terms.least),
+            significant(100.0 * share)
+        )
+    })
+}
+
 pub(super) fn finding(
     value: f64,
     limit: f64,
@@ -220,17 +279,32 @@ pub(super) fn finding(
     }
 }
 
-/// Why nothing was judged of a latency that is promised, and the command that tests it. Other promises that the report did not test are not
-/// mentioned: its author tested something else.
-pub fn untested(record: &Record, claimed: &Claimed, found: &[Diagnosis], metric: Metric) -> Option<Untested> {
-    let promised = latency_promised(claimed).filter(|_| metric == Metric::Latency)?;
+/// Why nothing was judged of a metric that is promised, and the command that tests it. A rate that the report did not test is mentioned beside
+/// a PASS alone, which it limits: its author tested something else.
+pub fn untested(
+    record: &Record,
+    claimed: &Claimed,
+    found: &[Diagnosis],
+    metric: Metric,
+    passed: bool,
+) -> Option<Untested> {
+    if metric != Metric::Latency {
+        let read = PromiseDirection::Read;
+        let promises = match metric {
+            Metric::Iops => claimed.promise.iops_cap(read).is_some(),
+            _ => claimed.promise.bytes_cap(read, Reading::Likely).is_some(),
+        };
+        let reason = format!("no run of the report shows the {} that is promised", metric.name());
+        return (passed && promises).then_some(Untested { metric, reason, command: None });
+    }
+    let promised = latency_promised(claimed)?;
     let (step, diagnosis) =
         record.steps.iter().zip(found).find(|(s, _)| record.conditions(s).pattern().is_some())?;
     let conditions = record.conditions(step);
     let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis, beside: None };
     Some(Untested {
         metric,
-        reason: format!("{promised} are promised for one request at a time, and no run did that"),
+        reason: format!("{promised} are promised for one request at a time, and no run shows that"),
         command: judge.better(Shows::Latency),
     })
 }

@@ -30,7 +30,9 @@ pub use remeasure::longer;
 
 use crate::diagnose;
 use crate::fit::AskedFits;
-use crate::record::{Claim, Claimed, Diagnosis, Metric, Record, StepRecord, Untested, Verdict, company};
+use crate::record::{
+    Claim, Claimed, Diagnosis, Metric, Outcome, Record, StepRecord, Untested, Verdict, company,
+};
 
 /// Findings of each step and the verdict: those that the Record holds, where this version judged it, else those of the rules now.
 pub fn judged(record: &Record) -> (Vec<Diagnosis>, Option<Verdict>) {
@@ -134,11 +136,13 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
     let claimed = to_judge(record);
+    let outcome = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight());
+    let passed = outcome == Some(Outcome::Pass);
     let mut untested: Vec<Untested> = Metric::ALL
         .into_iter()
         .filter(|m| claims.iter().filter(|c| promised(c)).all(|c| c.metric != *m))
         .filter_map(|m| match record.report {
-            Some(_) => claims_of_reports::untested(record, claimed?, found, m),
+            Some(_) => claims_of_reports::untested(record, claimed?, found, m, passed),
             None => reach::untested(record, claimed?, m),
         })
         .collect();
@@ -155,7 +159,7 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let asked = record.asked.iter().flat_map(|asked| &asked.applications);
     let applications = asked.filter(|a| !a.needs.is_empty()).map(|a| a.title());
     Verdict {
-        outcome: claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight()),
+        outcome,
         against: volumes.into_iter().chain(applications).collect::<Vec<_>>().join(" and "),
         tolerance: claimed.map_or(0.0, |c| c.tolerance),
         claims,

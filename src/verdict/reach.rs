@@ -7,7 +7,7 @@ use super::cap_wait::slow_enough;
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
-use crate::diagnose::{Modes, Summary};
+use crate::diagnose::{Modes, SHALLOW, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{
@@ -23,21 +23,17 @@ const SLOWEST: Nanos = Nanos::millis(5);
 const TIMES_PROMISED: u64 = 5;
 /// Up to this ratio of the median latency to the 5th percentile nothing shows that requests waited for each other.
 const ALIKE: u64 = 2;
-/// A step with `PLENTY` times the depth that the promise needs, and at least `PLENTY_DEPTH` in flight, is deep enough for any volume: one
-/// that misses the promise then is slow.
-const PLENTY: u64 = 8;
+/// A step is deep enough for any volume with `PLENTY_DEPTH` requests in flight, or as many as the promise needs at `PLENTY` times that
+/// latency, or at `HOPELESS` where that is less: one that misses the promise then is slow.
+const PLENTY: u64 = 4;
+const HOPELESS: Nanos = Nanos::millis(10);
 const PLENTY_DEPTH: u64 = 256;
 /// The same where bytes are promised: each request is large.
 const PLENTY_OF_LARGE: u64 = 32;
-/// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
-const HELD_BY_FEW: f64 = 1.25;
-/// A stop of the volume holds its I/Os as long as it lasts. Times without completions that take less than this share of the longest I/O are
-/// no such stops.
-const SHORTER: f64 = 0.8;
 /// Stalls and brown-outs that take less of the time do not explain why a step falls short.
 const MUCH: f64 = 0.05;
 /// Least depth of the first deeper step that is recommended. Where that was not enough, the next recommendation has the depth that decides.
-const FIRST_RUNG: u64 = 32;
+const FIRST_RUNG: u64 = SHALLOW;
 /// Requests in flight that one thread handles with ease, and I/Os a second.
 const DEPTH_OF_A_JOB: u64 = 128;
 const RATE_OF_A_JOB: f64 = 100_000.0;
@@ -181,9 +177,10 @@ fn ceiling(claimed: &Claimed) -> Nanos {
 }
 
 /// So many requests in flight that a volume which is slower still is slow.
-fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
+pub(super) fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
     let least = if promised.binding.counts_ios() { PLENTY_DEPTH } else { PLENTY_OF_LARGE };
-    PLENTY.saturating_mul(depth_needed(promised.iops, ceiling(claimed))).max(least)
+    let slowest = Nanos(ceiling(claimed).0.saturating_mul(PLENTY)).min(HOPELESS);
+    depth_needed(promised.iops, slowest).max(least)
 }
 
 /// The mean latency of a shallow step whose few slow I/Os hold most of its requests in flight, where neither a throttle nor a time without
@@ -198,16 +195,12 @@ pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
             "stall" => figure("lost_seconds") / figure("events"),
             _ => f64::INFINITY,
         };
-        if f.numbers.get("lost_share").is_some_and(|share| *share < MUCH) {
-            return true;
-        }
-        s.max.is_some_and(|max| length < SHORTER * max.as_seconds())
+        f.numbers.get("lost_share").is_some_and(|share| *share < MUCH) || s.outlasts(length)
     };
-    let (depth, mean, median) = (s.in_flight?, s.mean_ns?, s.near_quantile(0.5)?);
-    let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < FIRST_RUNG as f64;
+    let mean = s.held_by_few()?;
     let throttled = found.find("throttle").is_some_and(|f| f.confidence > Confidence::Possible);
     let otherwise = OTHERWISE.iter().filter_map(|code| found.find(code)).any(|f| !of_slow(f));
-    (few && !throttled && !otherwise).then_some(Nanos(mean as u64))
+    (!throttled && !otherwise).then_some(mean)
 }
 
 /// The latency of the volume without what a throttle or a queue adds.

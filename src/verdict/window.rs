@@ -268,11 +268,7 @@ impl JudgedWindow {
         if rest.answer != self.answer && self.answer != Answer::Inconclusive {
             self.answer = Answer::Inconclusive;
             self.finding.more_seconds = Some(settled.seconds.ceil() as u64);
-            let ramp = seconds.ceil() as u64;
-            self.reasons.push(format!(
-                "the first {} s differ from the rest and change the answer: use --ramp {ramp}s if that is a warm-up",
-                significant(seconds)
-            ));
+            self.reasons.push(first_seconds(seconds));
         }
     }
 
@@ -308,13 +304,29 @@ impl JudgedWindow {
                 significant(100.0 * share.share())
             ));
         }
-        if let (Some(Answer::Fail), Some(time), Answer::Pass) = (answer, terms.time, self.answer) {
+        let Some(time) = terms.time.filter(|time| self.answer == Answer::Pass && share.share() < *time)
+        else {
+            return;
+        };
+        let lacks = format!(
+            "the mean is met, but only {} % of the seconds delivered 90 % of the promise: {} % are promised",
+            significant(100.0 * share.share()),
+            significant(100.0 * time)
+        );
+        let cut = self.cut.map_or(0, |cut| (cut.seconds * PER_SECOND as f64) as usize);
+        let rest = TimeShare::of(&bins[cut..], DELIVERED * promised);
+        if cut > 0 && rest.is_some_and(|rest| rest.share() >= time) {
+            self.answer = Answer::Inconclusive;
+            self.finding.more_seconds = None;
+            let seconds = cut as f64 / PER_SECOND as f64;
+            self.reasons.push(first_seconds(seconds));
+        } else if share.answer(time) == Answer::Fail {
             self.answer = Answer::Fail;
-            self.reasons.push(format!(
-                "the mean is met, but only {} % of the seconds delivered 90 % of the promise: {} % are promised",
-                significant(100.0 * share.share()),
-                significant(100.0 * time)
-            ));
+            self.reasons.push(lacks);
+        } else {
+            self.answer = Answer::Inconclusive;
+            self.finding.more_seconds = share.more_seconds(time);
+            self.reasons.push(format!("{lacks}, and this run is too short to tell how often that happens"));
         }
     }
 
@@ -424,6 +436,15 @@ fn compare(bins: &[u64], a: &Assessment, estimate: &Estimate, promised: f64, tol
         return found;
     };
     ClaimAnswer { answer, bounds: Some((low, high)), more_seconds: None, ..found }
+}
+
+/// A start that may be a warm-up decides the answer, in words.
+fn first_seconds(seconds: f64) -> String {
+    let ramp = seconds.ceil() as u64;
+    format!(
+        "the first {} s differ from the rest and change the answer: use --ramp {ramp}s if that is a warm-up",
+        significant(seconds)
+    )
 }
 
 /// I/Os of each of so many parts of the run.

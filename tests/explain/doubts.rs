@@ -316,7 +316,10 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
     assert!(run.tested.contains("direct), on /dev/vdb"), "{}", run.tested);
     // A command of other jobs says nothing of this one.
     let other = text(LIBAIO, &command.replace("name=j", "name=k"), &row(""));
-    assert_eq!(of(&other)[0].runs[0].diagnosis.find("load-limited"), None);
+    assert_eq!(
+        finding(&other, "load-limited").lines().next(),
+        Some("The queue was 3.46 % full: the load may have held itself back. [possible]")
+    );
     let pauses =
         text(LIBAIO, "fio --name=j --rw=randread --thinktime=1ms --iodepth=8 --ioengine=libaio\n", &row(""));
     insta::assert_snapshot!(finding(&pauses, "load-limited"), @r#"
@@ -334,7 +337,10 @@ fn a_load_that_held_itself_back_is_found_where_the_report_shows_it() {
     -> look for rate, rate_iops or thinktime in the job file or command line, which this report does not show
     "#);
     let uneven = even.replace("stdev= 1.49", "stdev=91.49");
-    assert_eq!(of(&text(LIBAIO, "", &uneven))[0].runs[0].diagnosis.find("load-limited"), None);
+    assert!(finding(&text(LIBAIO, "", &uneven), "load-limited").starts_with("The queue was 3.46 % full"));
+    // A queue that was filled for most of the time is none.
+    let filled = uneven.replace("avg=554.05", "avg=9054.05");
+    assert_eq!(of(&text(LIBAIO, "", &filled))[0].runs[0].diagnosis.find("load-limited"), None);
     // So is a queue that is all but empty.
     let idle = row("").replace("avg=554.05", "avg=54.05");
     assert!(

@@ -76,13 +76,13 @@ fn the_published_report_with_the_promise_of_that_time() {
     Verdict  INCONCLUSIVE against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
       INCONCLUSIVE  IOPS in Rand_Read_Testing: 20,126, 101 % of 20,000 (volume,
                     published)
-                    95 % bounds 19,994 and 20,258; the limit is 19,600
+                    one-sided 95 % bounds 19,994 and 20,258; the limit is 19,600
                     it was kept for these 13.0 s, which is too short to decide
                     -> volproof run TARGET --rw randread --bs 4KiB --iodepth 128
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
       not tested    latency: 2.00 ms are promised for one request at a time, and no
-                    run did that
+                    run shows that
                     -> volproof run TARGET --rw randread --bs 4KiB --iodepth 1
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
@@ -228,7 +228,8 @@ fn jobs_in_groups() {
                  took the rest of the time
       etcd       asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a
                  heavy load): 99 % within 3.85 ms and 1,349 a second are enough for
-                 etcd under a heavy load
+                 etcd under a heavy load for these 0.19 s, which is too short to
+                 decide
 
       What limited it
         Flushes take 97.0 % of the time: the rate is that of flushes, 719 us each.
@@ -432,7 +433,7 @@ fn a_queue_that_the_page_cache_empties() {
 
     Verdict  INVALID against alibaba:cloud_ssd@2018-07, 800 GiB, tolerance 2 %
       INVALID       IOPS in cached: 13,831, 69.2 % of 20,000 (volume, published)
-                    95 % bounds 12,844 and 14,817; the limit is 19,600
+                    one-sided 95 % bounds 12,844 and 14,817; the limit is 19,600
                     I/O went through the page cache (direct=1 was not given): reads
                     that memory holds never reach the disk; add direct=1; for the
                     cache on purpose, say so and use fsync
@@ -440,7 +441,7 @@ fn a_queue_that_the_page_cache_empties() {
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB
       not tested    latency: 2.00 ms are promised for one request at a time, and no
-                    run did that
+                    run shows that
                     -> volproof run data --rw randread --bs 4KiB --iodepth 1
                        --runtime 300s --ramp 10s --promise alibaba:cloud_ssd@2018-07
                        --volume-size 800GiB

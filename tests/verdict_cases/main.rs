@@ -22,7 +22,7 @@ fn exactly_at_the_promise_passes() {
     insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
-                    95 % bounds 2,280 and 2,280; the limit is 2,234
+                    one-sided 95 % bounds 2,280 and 2,280; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.5 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
@@ -66,7 +66,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
 
     Verdict  FAIL against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)
-                    95 % bounds 2,052 and 2,052; the limit is 2,234
+                    one-sided 95 % bounds 2,052 and 2,052; the limit is 2,234
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.5 %); the provider promises no share of time
                     volume cap: a throttle holds it at 2,052 IOPS (likely), which is
@@ -170,7 +170,8 @@ fn large_blocks_are_judged_by_bytes() {
     Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          throughput in large: 110 MiB/s, 100 % of 110 MiB/s (volume
                     throughput)
-                    95 % bounds 110 MiB/s and 110 MiB/s; the limit is 108 MiB/s
+                    one-sided 95 % bounds 110 MiB/s and 110 MiB/s; the limit is
+                    108 MiB/s
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.5 %); the provider promises no share of time
       not tested    IOPS: it shows below 49.4 KiB a block, and the steps used 256KiB
@@ -208,7 +209,7 @@ fn a_burst_is_told_apart_from_its_baseline() {
     insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  PASS against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       PASS          IOPS in randread: 2,280, 100 % of 2,280 (volume IOPS)
-                    95 % bounds 2,280 and 2,280; the limit is 2,234
+                    one-sided 95 % bounds 2,280 and 2,280; the limit is 2,234
                     without the first 20.0 s, which brought 45,600 I/Os on top; the
                     whole window did 2,660
                     100 % of the seconds delivered at least 90 % of the promise
@@ -368,7 +369,7 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
     insta::assert_snapshot!(ran.part("Verdict"), @r"
     Verdict  INVALID against alibaba:cloud_essd.PL1, 800 GiB, tolerance 2 %
       INVALID       IOPS in shallow: 7,273, 17.4 % of 41,800 (volume IOPS)
-                    95 % bounds 7,272 and 7,274; the limit is 40,964
+                    one-sided 95 % bounds 7,272 and 7,274; the limit is 40,964
                     0.0 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 0.0 %); the provider promises no share of time
                     4 in flight at 550 us each reach 7,273 IOPS at most by Little's

@@ -209,7 +209,7 @@ fn wrong(v: &HeldOut, said: &Said) -> Option<String> {
         (decided && v.volume.seconds < 60, "so short a run decides nothing"),
         (outcome == "nothing", "it was not judged"),
         (said.finding("stall").is_some() && !may_stall(device), "a stall is invented"),
-        (v.dead > 2.0 * DEAD && said.finding("stall").is_none(), "the stall is not told"),
+        (v.dead > 2.0 * DEAD && !said.tells_a_stop(), "the stall is not told"),
     ];
     let of_rules = rules.into_iter().find(|(broken, _)| *broken).map(|(_, words)| words.to_string());
     of_rules.or_else(|| super::proof::false_proof(&v.volume, said)).or_else(|| {

@@ -93,6 +93,11 @@ impl Said {
         self.findings.iter().find(|f| f["code"] == code)
     }
 
+    /// A time without completions is told: those of each second as on and off, since a quota looks alike.
+    pub fn tells_a_stop(&self) -> bool {
+        ["stall", "on-off"].iter().any(|code| self.finding(code).is_some())
+    }
+
     /// A number of the claim.
     pub fn number(&self, key: &str) -> f64 {
         self.claim[key].as_f64().unwrap_or_else(|| panic!("no {key} in {:#}", self.claim))

@@ -113,7 +113,10 @@ pub fn contradiction(volume: &Volume, said: &Said) -> Option<String> {
         (reason.contains("below") || reason.contains("is told"), "a reason that points elsewhere"),
     ]);
     let stalls = said.claim["lapses"].as_array().is_some_and(|l| l.iter().any(|e| e["lapse"] == "stall"));
-    rules.push((stalls != find("stall").is_some(), "verdict and diagnosis disagree on stalls"));
+    rules.push((
+        stalls && !said.tells_a_stop() || !stalls && find("stall").is_some(),
+        "verdict and diagnosis disagree on stalls",
+    ));
     if let Some(burst) = find("burst") {
         let baseline = burst["numbers"]["baseline_per_second"].as_f64().unwrap_or(0.0);
         rules.push((

@@ -523,7 +523,7 @@ fn every_volume_is_answered_as_it_delivered() {
         }
         let dead =
             volume.device.contains("stall-for=") && !short && !volume.name.starts_with("open loop, dead to");
-        if dead && said.finding("stall").is_none() {
+        if dead && !said.tells_a_stop() {
             tell("the stall is not told".into());
         }
     }

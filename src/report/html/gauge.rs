@@ -105,7 +105,7 @@ pub fn of(claim: &Claim, tolerance: f64, rates: Option<&PromisedRates>) -> Gauge
     };
     let spread = claim
         .bounds
-        .map(|(l, h)| format!(", 95 % bounds {} and {}", name(l.max(0.0)), name(h)))
+        .map(|(l, h)| format!(", {} {} and {}", claim.metric.bounds_name(), name(l.max(0.0)), name(h)))
         .unwrap_or_default();
     Gauge {
         label: format!(
@@ -180,7 +180,7 @@ mod tests {
         assert_eq!(g.ends.len(), 2);
         assert_eq!(
             g.label,
-            "IOPS in s: measured 900, 95 % bounds 890 and 910; promised 1,000; the limit is 980"
+            "IOPS in s: measured 900, one-sided 95 % bounds 890 and 910; promised 1,000; the limit is 980"
         );
     }
 

@@ -153,7 +153,7 @@ fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
         part,
         link: link.clone(),
         iops: significant(s.iops),
-        interval: match s.rate.as_ref().and_then(|r| r.interval.as_ref()) {
+        interval: match s.interval() {
             Some(i) => {
                 format!("{} – {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             }
