@@ -13,6 +13,8 @@ use crate::unit::{Nanos, grouped, significant};
 /// Events told one by one; the others are counted.
 const TOLD: usize = 5;
 
+/// A stop holds the I/Os of a shallow queue as long as it lasts: one that takes less than this share of the longest I/O is none.
+const SHORTER: f64 = 0.9;
 /// Stalls that return no more often than this leave seconds without I/Os, in seconds.
 const SECOND: f64 = 1.05;
 /// Seconds of a quota, and of stops at equal distances, differ by less.
@@ -95,7 +97,10 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // A few slow I/Os fill a shallow queue now and then: each outlasts such a time, and no two seconds are alike.
     let s = &case.summary;
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
-    if uneven && s.held_by_few().is_some() && s.max.is_some_and(|max| silent * period < max.as_seconds()) {
+    if uneven
+        && s.held_by_few().is_some()
+        && s.max.is_some_and(|max| silent * period < SHORTER * max.as_seconds())
+    {
         return None;
     }
     Some(
