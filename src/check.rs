@@ -19,10 +19,10 @@ pub struct CheckArgs {
     /// Consent to overwrite the block device with this serial, as check prints it
     #[arg(long, value_name = "SERIAL")]
     pub destroy: Option<String>,
-    /// Also draws what lies on what around each target
+    /// Also draw what lies on what around each target
     #[arg(long, conflicts_with = "json")]
     pub details: bool,
-    /// Writes one line of JSON for each target
+    /// Write one line of JSON for each target
     #[arg(long)]
     pub json: bool,
 }

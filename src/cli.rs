@@ -1,6 +1,7 @@
 //! The command line: declarations of every subcommand, no behaviour.
 
 mod course_args;
+mod examples;
 mod fit_args;
 mod stored_args;
 
@@ -34,7 +35,7 @@ use crate::unit::{Bytes, Nanos};
     version,
     term_width = 80,
     max_term_width = 80,
-    after_help = format!("{EXAMPLES}\n\n{}", exit::help())
+    after_help = format!("{}\n\n{}", examples::VOLPROOF, exit::help())
 )]
 pub struct Cli {
     /// The subcommand
@@ -42,129 +43,59 @@ pub struct Cli {
     pub command: CliCommand,
 }
 
-const EXAMPLES: &str = "Examples:\n  \
-    volproof run .                       the standard tests on a file made here\n  \
-    volproof run --preset quick /mnt/x   a first look in a minute\n  \
-    volproof run /dev/vdb --preset read-only   reads alone change nothing\n  \
-    volproof run f.dat --rw randread --bs 16k --iodepth 32 --rate-iops 5000\n  \
-    volproof show volproof-*.json        print a stored result again";
-
-const RUN_EXAMPLES: &str = "Examples:\n  \
-    volproof run .                              the standard tests on a new file\n  \
-    volproof run /mnt/a /mnt/b --preset quick   two volumes together, a minute\n  \
-    volproof run /dev/vdb --preset read-only    reads alone; changes nothing\n  \
-    volproof run f.dat --rw randread --bs 4k/70:64k/30 --iodepth 32 --numjobs 2\n  \
-    volproof run f.dat --rw randread --rate-iops 5000 --arrival poisson\n  \
-    volproof run /dev/vdb --destroy d-2ze8xyz --promise alibaba:cloud_essd.PL1";
-
-const EXPLAIN_EXAMPLES: &str = "Examples:\n  \
-    volproof explain report.txt          what a colleague pasted into a chat\n  \
-    volproof explain old.json new.json   each, and both side by side\n  \
-    fio job.fio --output-format=json+ | volproof explain -\n  \
-    volproof explain report.txt --promise alibaba:cloud_ssd --volume-size 800GiB\n\n\
-    With --promise, the exit code is that of the gravest verdict, see 'volproof --help'.";
-
-const FLEET_EXAMPLES: &str = "Examples:\n  \
-    mpirun -np 4 --map-by node volproof fleet /dev/vdb --preset read-only\n  \
-    srun --ntasks-per-node=1 volproof fleet /dev/vdb --shared --preset read-only\n  \
-    mpirun -np 2 volproof fleet /dev/vdb --shared --destroy d-2ze8xyz \\\n    \
-      --promise alibaba:san_ssd --volume-size 800GiB --json fleet.json\n\n\
-    Without MPI: volproof run --start-at, and volproof merge.";
-
-const MERGE_EXAMPLES: &str = "Examples:\n  \
-    volproof run /dev/vdb --preset read-only --start-at 2026-11-21T22:00:00Z --rank 0/2\n  \
-    volproof merge rank0.json rank1.json\n  \
-    volproof merge *.json --promise alibaba:san_ssd --volume-size 800GiB -o fleet.json\n\n\
-    docs/fleet.md shows the whole way.";
-
-const MILLION_EXAMPLES: &str = "Examples:\n  \
-    volproof million /dev/vdb    random reads, one job for each queue\n  \
-    volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL\n  \
-    volproof million 10 128 4k randwrite 1024g /dev/nvme1n1 --destroy SERIAL\n  \
-    volproof million /data01/test 16 64 8k randwrite libaio 1 --overwrite";
-
-const SWEEP_EXAMPLES: &str = "Examples:\n  \
-    volproof sweep /dev/vdb --iodepth 1..256           random reads; changes nothing\n  \
-    volproof sweep /dev/vdb --iodepth 1..64 --bs 4k..1M --dry-run   time and bytes\n  \
-    volproof sweep . --rwmix 0..100:25 --iodepth 32 --budget 10m\n  \
-    volproof sweep . --iodepth 1..128 --rw randwrite --resume volproof-1.json";
-
-const SLO_EXAMPLES: &str = "Examples:\n  \
-    volproof slo /dev/vdb --p99 1ms                    random reads of 4 KiB\n  \
-    volproof slo /dev/vdb --p99.9 5ms --rw randrw --rwmix 70 --destroy SERIAL\n  \
-    volproof slo . --mean 500us --bs 16k --budget 10m\n  \
-    volproof slo /dev/vdb --p99 1ms --dry-run          time and bytes";
-
-const SUITE_EXAMPLES: &str = "Examples:\n  \
-    volproof suite essd-contract /dev/vdb --dry-run    time and bytes of the seven checks\n  \
-    volproof suite snia-iops /dev/nvme1n1 --destroy SERIAL\n  \
-    volproof suite provider:aws . --promise gp3 --volume-size 100GiB\n  \
-    volproof suite essd-contract . --reference local.json --budget 2h";
-
-const COLD_EXAMPLES: &str = "Examples:\n  \
-    volproof cold /dev/vdb             before the first test of a volume made from a snapshot\n  \
-    volproof cold /dev/vdb --dry-run   time, and nothing else";
-
-const FIT_EXAMPLES: &str = "Examples:\n  \
-    volproof fit /var/lib/etcd --for etcd             on a file made there\n  \
-    volproof fit . --for etcd:heavy,cockroachdb:vcpus=8\n  \
-    volproof fit . --for etcd --beside 50MB/s         while a backup reads\n  \
-    volproof fit /dev/vdb --for aerospike:x=30 --destroy SERIAL\n  \
-    volproof fits etcd                                load, needs, sources";
-
-const LINT_EXAMPLES: &str = "Examples:\n  \
-    terraform show -json plan.out > plan.json; volproof lint plan.json\n  \
-    volproof lint k8s/*.yaml --github\n  \
-    helm template ./chart | volproof lint - --junit lint.xml\n  \
-    volproof lint plan.json --fit etcd:heavy --volume aws_ebs_volume.etcd\n\n\
-    Exit code 1: something is paid for and cannot be had, is refused, or misses --fit.";
-
 /// Subcommands.
 #[derive(Subcommand, Debug)]
 pub enum CliCommand {
     /// Test folders, files and block devices
-    #[command(after_help = RUN_EXAMPLES)]
+    #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
     /// The million-IOPS procedure of test100w.sh: queues to CPUs, knobs, 30 s of load, all put back
-    #[command(after_help = MILLION_EXAMPLES)]
+    #[command(after_help = examples::MILLION)]
     Million(Box<MillionArgs>),
     /// The rate and the latency by depth, block size, mix and jobs: limits, knee, the depth that is enough
-    #[command(after_help = SWEEP_EXAMPLES)]
+    #[command(after_help = examples::SWEEP)]
     Sweep(Box<SweepArgs>),
     /// The highest load whose response time stays within a limit, and the depth that gives it
-    #[command(after_help = SLO_EXAMPLES, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
+    #[command(after_help = examples::SLO, override_usage = "volproof slo [OPTIONS] <--p50|--p99|--p99.9|--mean> <TIME> [TARGET]")]
     Slo(Box<SloArgs>),
     /// A standard suite: SNIA's tests, the contract of elastic volumes, or a provider's own procedure
-    #[command(after_help = SUITE_EXAMPLES)]
+    #[command(after_help = examples::SUITE)]
     Suite(Box<SuiteArgs>),
     /// Say whether a volume is still being loaded from a snapshot: reads a thousand blocks twice
-    #[command(after_help = COLD_EXAMPLES)]
+    #[command(after_help = examples::COLD)]
     Cold(Box<ColdArgs>),
     /// Run the loads that applications publish, and say for which of them the volume is good enough
-    #[command(after_help = FIT_EXAMPLES)]
+    #[command(after_help = examples::FIT)]
     Fit(Box<FitArgs>),
     /// List the applications that `fit` knows, or show one with its load, needs and sources
+    #[command(after_help = examples::FITS)]
     Fits(FitsArgs),
     /// Print what `run` with the same options would do, and do nothing
+    #[command(after_help = examples::PLAN)]
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
+    #[command(after_help = examples::CHECK)]
     Check(CheckArgs),
     /// Print a stored Record, or a report of another tool, as a run prints its result
+    #[command(after_help = examples::SHOW)]
     Show(ShowArgs),
     /// Write a Record or a report of another tool as a page with charts, one HTML file that needs no network
+    #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
     /// Run on many machines at the same time, under mpirun or srun, and add up their Records (docs/fleet.md)
-    #[command(after_help = FLEET_EXAMPLES)]
+    #[command(after_help = examples::FLEET)]
     Fleet(Box<FleetRunArgs>),
     /// Add up the Records of machines that ran one plan at the same time (`run --start-at`)
-    #[command(after_help = MERGE_EXAMPLES)]
+    #[command(after_help = examples::MERGE)]
     Merge(Box<MergeArgs>),
     /// Judge a Record or a report of another tool against a promise: PASS (exit code 0), FAIL (1), INCONCLUSIVE (5) or INVALID (6)
+    #[command(after_help = examples::VERDICT)]
     Verdict(Box<VerdictCommand>),
     /// Turn Records, reports of other tools, plans and job files into each other's forms
+    #[command(after_help = examples::CONVERT)]
     Convert(ConvertArgs),
     /// Say in plain words what Records and reports of other tools (fio, dd, sysbench, ...) show, what limited them and what is wrong with the test
-    #[command(after_help = EXPLAIN_EXAMPLES)]
+    #[command(after_help = examples::EXPLAIN)]
     Explain(Box<ExplainArgs>),
     /// Run fio's command lines and job files, and report as fio does (`volproof fio --help`)
     #[command(disable_help_flag = true)]
@@ -174,19 +105,25 @@ pub enum CliCommand {
         arguments: Vec<std::ffi::OsString>,
     },
     /// List the presets and the suites
+    #[command(after_help = examples::PRESETS)]
     Presets,
     /// The promise of a volume type, and the volumes that promise what is needed
+    #[command(after_help = examples::PROMISE)]
     Promise(Box<PromiseArgs>),
     /// Say what the volumes in Terraform plans and Kubernetes YAML promise, and what is paid for and cannot be had
-    #[command(after_help = LINT_EXAMPLES)]
+    #[command(after_help = examples::LINT)]
     Lint(Box<LintArgs>),
     /// CPUs and hardware queues of devices, and where workers would be placed
+    #[command(after_help = examples::TOPO)]
     Topo(TopoArgs),
     /// Set the kernel as a run does, and put it back on Ctrl-C
+    #[command(after_help = examples::TUNE)]
     Tune(TuneArgs),
     /// Put back what killed runs and `tune --keep` left
+    #[command(after_help = examples::RESTORE)]
     Restore(RestoreArgs),
     /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// bash, zsh, fish, elvish or powershell
         shell: clap_complete::Shell,
@@ -338,11 +275,21 @@ pub struct RunArgs {
     pub output: OutputArgs,
 }
 
+/// The time of `--start-at`. All machines of a fleet have to read it alike, so it needs its distance from UTC.
+fn start_time(text: &str) -> Result<jiff::Timestamp, String> {
+    let zoned = "write it in UTC, such as 2026-11-21T22:00:00Z, or with its distance from UTC, such as 2026-11-21T23:00:00+01:00";
+    text.parse().map_err(|_| match text.parse::<jiff::civil::DateTime>() {
+        Ok(_) => format!("the time has no zone: {zoned}"),
+        Err(_) => format!("it is no time: {zoned}"),
+    })
+}
+
 /// The place of a run among machines that run the same plan at the same time.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct FleetArgs {
     /// Send the first I/O at this time, as 2026-11-21T22:00:00Z, on every machine of a fleet; `volproof merge` adds up their Records
-    #[arg(long, value_name = "TIME", help_heading = "Fleet", conflicts_with_all = ["cross_check", "until_conclusive", "precondition"])]
+    #[arg(long, value_name = "TIME", help_heading = "Fleet", value_parser = start_time,
+          conflicts_with_all = ["cross_check", "until_conclusive", "precondition"])]
     pub start_at: Option<jiff::Timestamp>,
     /// This machine is number I of N, from 0 [default: as mpirun, srun or a Kubernetes Indexed Job say]
     #[arg(long, value_name = "I/N", help_heading = "Fleet", requires = "start_at")]

@@ -24,16 +24,16 @@ pub struct TopoArgs {
     /// Workers to place; without it one per hardware queue
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
-    /// Places workers for polled I/O, on poll queues
+    /// Place workers for polled I/O, on poll queues
     #[arg(long)]
     pub poll: bool,
-    /// Lets the scheduler move the workers
+    /// Let the scheduler move the workers
     #[arg(long)]
     pub no_pin: bool,
-    /// Shows which CPUs the script test100w.sh would choose, and why ours differ
+    /// Show which CPUs the script test100w.sh would choose, and why ours differ
     #[arg(long)]
     pub like_script: bool,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -44,10 +44,10 @@ pub struct TuneArgs {
     /// Block devices, such as /dev/vdb or nvme0n1
     #[arg(value_name = "DEVICE", required = true)]
     pub devices: Vec<String>,
-    /// Shows what would be written, and writes nothing
+    /// Show what would be written, and write nothing
     #[arg(long, conflicts_with = "keep")]
     pub dry_run: bool,
-    /// Leaves the values until `volproof restore` or a restart, instead of holding them until Ctrl-C
+    /// Leave the values until `volproof restore` or a restart, instead of holding them until Ctrl-C
     #[arg(long)]
     pub keep: bool,
     /// Workers to make room for
@@ -56,7 +56,7 @@ pub struct TuneArgs {
     /// Requests in flight of each worker
     #[arg(long, value_name = "N", default_value_t = 128)]
     pub iodepth: u32,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -64,7 +64,7 @@ pub struct TuneArgs {
 /// Arguments of `restore`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RestoreArgs {
-    /// Writes JSON
+    /// Write JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -20,7 +20,7 @@ use crate::device::cloud::{self, CloudVolume, Machine};
 use crate::device::{self, Block, Root};
 use crate::fit::{AskedApplication, FitCatalogue, FitRequest};
 use crate::report::promise as report;
-use crate::suggested::{Suggested, applications, instances, volume_types};
+use crate::suggested::{Suggested, applications, instances, providers, volume_types};
 use crate::unit::Bytes;
 
 /// Arguments of `promise`.
@@ -52,35 +52,36 @@ pub struct PromiseArgs {
     /// Date of the promise: 2018, 2018-07 or 2018-07-12
     #[arg(long, value_name = "DATE", help_heading = "Volume")]
     pub at: Option<String>,
-    /// Lists the volume types of all providers, or of one
+    /// List the volume types of all providers, or of one
     #[arg(long, conflicts_with_all = ["search", "need_iops", "need_throughput"], help_heading = "Catalogue")]
     pub list: bool,
-    /// Lists the volume types in which every word of TEXT occurs
+    /// List the volume types in which every word of TEXT occurs
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["kind", "need_iops", "need_throughput"],
           help_heading = "Catalogue")]
     pub search: Option<String>,
-    /// Lists the smallest volume of each type that promises these IOPS; throughput that is bought apart carries them at --bs, else at 4 KiB; --size is the least capacity
+    /// List the smallest volume of each type that promises these IOPS; throughput that is bought apart carries them at --bs, else at 4 KiB; --size is the least capacity
     #[arg(long, value_name = "N", help_heading = "Catalogue", value_parser = parse_need_iops,
           conflicts_with_all = ["iops", "throughput", "with"])]
     pub need_iops: Option<u64>,
-    /// Lists the smallest volume of each type that promises this throughput per second, such as 500MiB
+    /// List the smallest volume of each type that promises this throughput per second, such as 500MiB
     #[arg(long, value_name = "SIZE", help_heading = "Catalogue", value_parser = parse_need_throughput,
           conflicts_with_all = ["iops", "throughput", "with"])]
     pub need_throughput: Option<Bytes>,
-    /// Lists the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
+    /// List the smallest volume of each type that promises the rates which these applications need together; --size is the least capacity
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Catalogue", value_parser = Suggested(applications),
           hide_possible_values = true, conflicts_with_all = ["iops", "throughput", "with", "need_iops", "need_throughput", "list", "search"])]
     pub need_fit: Option<String>,
     /// A provider, for --list and --need-*; the same as naming it in place of TYPE
-    #[arg(long, value_name = "NAME", conflicts_with = "kind", help_heading = "Catalogue")]
+    #[arg(long, value_name = "NAME", conflicts_with = "kind", help_heading = "Catalogue", value_parser = Suggested(providers),
+          hide_possible_values = true)]
     pub provider: Option<String>,
     /// A file whose entries replace or add to the catalogue
     #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
     pub catalog: Option<PathBuf>,
-    /// Does not ask the metadata service which instance this machine is
+    /// Do not ask the metadata service which instance this machine is
     #[arg(long, help_heading = "Volume")]
     pub offline: bool,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

@@ -56,7 +56,7 @@ pub struct PromiseOptions {
     /// A file whose entries replace or add to the catalogue of volumes
     #[arg(long, value_name = "FILE", requires = "kind", help_heading = "Verdict")]
     pub catalog: Option<PathBuf>,
-    /// Does not ask the metadata service which instance this machine is
+    /// Do not ask the metadata service which instance this machine is
     #[arg(long, requires = "kind", help_heading = "Verdict")]
     pub offline: bool,
     /// Judge the burst of the type, instead of the baseline that it falls back to

@@ -28,7 +28,7 @@ mod together;
 mod verdict;
 mod version1;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -263,7 +263,29 @@ pub struct TargetRecord {
     pub facts: Facts,
 }
 
+/// The beginning of the names of test files that a run makes and removes. The rest of such a name differs from run to run.
+pub const TEST_FILE: &str = "volproof-test-";
+/// The same for test files that stay.
+pub const KEPT_FILE: &str = "volproof-kept-";
+
+impl TargetRecord {
+    /// The path that is the same in every run of one volume: the folder in which the run made its test file, else the file or device itself.
+    pub fn lasting_path(&self) -> &Path {
+        let made = |name: &str| name.starts_with(TEST_FILE) || name.starts_with(KEPT_FILE);
+        let is_made =
+            self.path != self.named && self.path.file_name().and_then(|n| n.to_str()).is_some_and(made);
+        self.path.parent().filter(|_| is_made).unwrap_or(&self.path)
+    }
+}
+
 impl Record {
+    /// The targets by paths that are the same in every run of these volumes, as JUnit, metrics and tickets name them.
+    pub fn lasting_targets(&self) -> String {
+        let paths: Vec<String> =
+            self.targets.iter().map(|t| t.lasting_path().display().to_string()).collect();
+        paths.join(", ")
+    }
+
     /// The advice of a doubt or finding where the load of the step is that of an application, which stays as it is.
     pub fn advice(&self, step: &str, code: &str) -> Option<&'static str> {
         self.asked.as_ref()?.advice(step, code)

@@ -38,16 +38,22 @@ pub fn applications() -> Vec<String> {
     FitCatalogue::shipped().applications.iter().map(|a| a.id.clone()).collect()
 }
 
-/// The volume types in their current edition. The provider stands before a name only where others have that name too, since bash takes
-/// what stands before a colon for another word.
-pub fn volume_types() -> Vec<String> {
-    let catalogue = Catalogue::shipped();
-    let current = catalogue.volumes.iter().filter(|v| !v.kind.contains('@'));
-    let alone = |kind: &str, id: &str| catalogue.find(kind, None).is_ok_and(|found| found.volume.id() == id);
-    current.map(|v| if alone(&v.kind, &v.id()) { v.kind.clone() } else { v.id() }).collect()
+/// The providers of the catalogue.
+pub fn providers() -> Vec<String> {
+    Catalogue::shipped().providers.iter().map(|p| p.id.clone()).collect()
 }
 
-/// The instances whose limits are known by name.
+/// The volume types that are sold, as PROVIDER:TYPE, and by the type alone where one provider has it.
+pub fn volume_types() -> Vec<String> {
+    let catalogue = Catalogue::shipped();
+    let sold = || catalogue.volumes.iter().filter(|v| v.status == "current" && !v.kind.contains('@'));
+    let alone = |kind: &str, id: &str| catalogue.find(kind, None).is_ok_and(|found| found.volume.id() == id);
+    let short = sold().filter(|v| alone(&v.kind, &v.id())).map(|v| v.kind.clone());
+    sold().map(|v| v.id()).chain(short).collect()
+}
+
+/// The instances whose limits are known by name. A shell takes a name with a blank for several.
 pub fn instances() -> Vec<String> {
-    Catalogue::shipped().instance_names().into_iter().map(str::to_string).collect()
+    let names = Catalogue::shipped().instance_names();
+    names.into_iter().filter(|name| !name.contains(' ')).map(str::to_string).collect()
 }

@@ -109,6 +109,13 @@ impl Bytes {
         }
         format!("{}B", self.0)
     }
+
+    /// The same for sentences and tables: `4 KiB`, `1536 MiB`, `1000 B`.
+    pub fn exact_spaced(self) -> String {
+        let text = self.exact();
+        let (number, unit) = text.split_at(text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len()));
+        format!("{number} {unit}")
+    }
 }
 
 impl fmt::Display for Bytes {

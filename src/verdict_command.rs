@@ -29,13 +29,13 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
           hide_possible_values = true)]
     pub fit: Option<String>,
-    /// Writes JSON
+    /// Write JSON
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Adds what limited each step, with the evidence
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     pub details: bool,
-    /// Prints one line: the verdict
+    /// Print one line: the verdict
     #[arg(long, short, conflicts_with_all = ["json", "details"], help_heading = "Output")]
     pub quiet: bool,
 }

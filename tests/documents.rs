@@ -141,6 +141,18 @@ fn links_between_pages_lead_to_files() {
     );
 }
 
+/// The volume type that docs/extending.md shows is a whole one.
+#[test]
+fn the_example_of_a_volume_type_is_read() {
+    let page = fs::read_to_string(below("docs/extending.md")).unwrap();
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ours.toml");
+    fs::write(&file, rest.split("```").next().unwrap()).unwrap();
+    let catalogue = volproof::catalogue::Catalogue::with_file(&file).unwrap();
+    assert!(catalogue.find("aws:gp3", None).unwrap().volume.source.starts_with("the provider's page"));
+}
+
 /// The table of docs/clouds.md: as many types and families as the catalogue has, editions and variants of a family counted once.
 #[test]
 fn the_clouds_have_the_types_of_the_catalogue() {

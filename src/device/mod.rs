@@ -194,7 +194,8 @@ impl Facts {
 
 /// Everything known about the device, file or folder at a path.
 pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
-    let failed = |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path), source };
+    let failed =
+        |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path, &source), source };
     if let Some(number) = number_at(root, &absolute(path).map_err(failed)?) {
         let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
@@ -221,12 +222,15 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
 }
 
 /// The way out for a path that cannot be looked at: the device node, where the name is one under /dev.
-fn remedy(root: &Root, path: &Path) -> String {
+fn remedy(root: &Root, path: &Path, failure: &io::Error) -> String {
     let node = Path::new("/dev").join(path);
     if path.is_relative() && number_at(root, &node).is_some() {
         return format!("did you mean {}?", node.display());
     }
-    "check the path, and that you may read it".into()
+    if failure.kind() == io::ErrorKind::NotFound {
+        return "name a folder, in which a run makes a test file, or an existing file or device".into();
+    }
+    "check that you may read it".into()
 }
 
 /// A path from the root, so that it can be looked up under a [`Root`].
@@ -268,7 +272,7 @@ mod tests {
         assert_eq!(e, "/dev/null is a character device: name a block device, a file or a folder");
         let e = facts(&root, Path::new("/nowhere/at/all")).unwrap_err().to_string();
         assert!(e.starts_with("cannot look at /nowhere/at/all: No such file"), "{e}");
-        assert!(e.ends_with("check the path, and that you may read it"), "{e}");
+        assert!(e.ends_with("an existing file or device"), "{e}");
     }
 
     #[test]

@@ -309,10 +309,12 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
             Severity::Warning,
             "overload",
             format!(
-                "{:.0} I/Os a second were offered and {:.0} completed: the offered rate was not sustained, {:.0} a second piled up",
-                open.offered_per_second, open.achieved_per_second, open.backlog_per_second
+                "{} I/Os a second were offered and {} completed: the offered rate was not sustained, {} a second piled up",
+                significant(open.offered_per_second),
+                significant(open.achieved_per_second),
+                significant(open.backlog_per_second)
             ),
-            "the rate is what the volume does, but the response times grow with the run and are not: lower the rate to quote them",
+            "the rate may be quoted; the response times may not, since they grow with the length of the run: for them lower the offered rate",
         ));
     }
     // docs/method.md, "Closed and open loop": our own delay is at most 20 us or 5 % of the median response.

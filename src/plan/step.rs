@@ -197,10 +197,11 @@ impl Step {
 
     /// Block sizes for people.
     pub fn blocks(&self) -> String {
+        let told = |sizes: &BlockSizes| sizes.single().map_or(sizes.to_string(), Bytes::exact_spaced);
         let sizes: Vec<_> = self.all_sizes().collect();
         match sizes.as_slice() {
-            [reads, writes] if reads != writes => format!("{reads} (writes {writes})"),
-            _ => sizes[0].to_string(),
+            [reads, writes] if reads != writes => format!("{} (writes {})", told(reads), told(writes)),
+            _ => told(sizes[0]),
         }
     }
 

@@ -41,9 +41,9 @@ pub struct TestSuite {
 
 /// The file of a Record.
 pub fn junit(record: &Record) -> String {
-    let name = match record.targets.first() {
-        Some(target) => format!("{} on {}", record.title(), target.path.display()),
-        None => record.title().to_string(),
+    let name = match record.lasting_targets() {
+        targets if targets.is_empty() => record.title().to_string(),
+        targets => format!("{} on {targets}", record.title()),
     };
     // The schemas have times without a zone; they are UTC.
     let began =

@@ -16,13 +16,12 @@ pub fn markdown(record: &Record) -> String {
     let word = if head.word.is_empty() { String::new() } else { format!("**{}** ", head.word) };
     let mut out = format!("{word}{}\n", plain(&head.sentence));
     let began = record.started.as_ref().cloned().unwrap_or_default();
-    let targets: Vec<String> = record.targets.iter().map(|t| t.path.display().to_string()).collect();
     let facts = [
         ("Judged", head.against.clone()),
         ("Reason", head.undecided.clone()),
         ("Ended", head.ended.clone()),
         ("Plan", record.title().to_string()),
-        ("Target", targets.join(", ")),
+        ("Target", record.lasting_targets()),
         ("Started", began),
         ("volproof", record.volproof_version.clone()),
     ];

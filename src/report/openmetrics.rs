@@ -42,8 +42,7 @@ pub fn openmetrics(record: &Record) -> String {
 }
 
 fn run_labels(record: &Record) -> String {
-    let targets: Vec<String> = record.targets.iter().map(|t| t.path.display().to_string()).collect();
-    format!("{},{}", label("plan", record.title()), label("target", &targets.join(",")))
+    format!("{},{}", label("plan", record.title()), label("target", &record.lasting_targets()))
 }
 
 /// A label with its value escaped: backslash, quote and line feed.

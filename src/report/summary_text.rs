@@ -244,7 +244,7 @@ pub fn check_first(record: &Record, verdict: Option<&Verdict>) -> String {
         Some(i) => format!("is this machine {}", i.name),
         None => "does it allow as much (--instance)".into(),
     };
-    let ticket = match verdict.is_some() && record.state == State::Complete {
+    let ticket = match verdict.is_some() && record.state == State::Complete && !record.is_simulated() {
         true => " If all of it holds, open a ticket: 'volproof verdict RECORD' prints its text.",
         false => "",
     };

@@ -250,8 +250,8 @@ pub(in crate::report) fn load(record: &Record, step: &StepRecord) -> String {
     }
     let c = record.conditions(step);
     let block = c.block.get().map(|(low, high)| match low == high {
-        true => low.exact(),
-        false => format!("{} to {}", low.exact(), high.exact()),
+        true => low.exact_spaced(),
+        false => format!("{} to {}", low.exact_spaced(), high.exact_spaced()),
     });
     block.into_iter().chain(c.rw.as_ref().cloned()).collect::<Vec<_>>().join(" ")
 }

@@ -15,22 +15,23 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::guard::Clearance;
 use crate::output::screen;
+use crate::record::{KEPT_FILE, TEST_FILE};
 use crate::tune;
 use crate::ui::Ui;
 
-/// The beginning and the end of the names of test files.
-const TEST: (&str, &str) = ("volproof-test-", ".dat");
+/// The end of the names of test files.
+const END: &str = ".dat";
 
 /// The name of the `n`th test file of this run.
 pub fn name(keep: bool, n: usize) -> String {
-    let front = if keep { "volproof-kept-" } else { TEST.0 };
+    let front = if keep { KEPT_FILE } else { TEST_FILE };
     let process = std::process::id();
-    format!("{front}{process}-{}-{n}{}", tune::started(process).unwrap_or_default(), TEST.1)
+    format!("{front}{process}-{}-{n}{}", tune::started(process).unwrap_or_default(), END)
 }
 
 /// The process that made a test file and when it started, by the file's name.
 fn maker(name: &str) -> Option<(u32, u64)> {
-    let mut numbers = name.strip_prefix(TEST.0)?.strip_suffix(TEST.1)?.split('-');
+    let mut numbers = name.strip_prefix(TEST_FILE)?.strip_suffix(END)?.split('-');
     let (process, started) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
     numbers.next()?.parse::<usize>().ok().map(|_| (process, started))
 }

@@ -26,6 +26,7 @@ mod plans;
 mod preconditioning;
 mod results;
 mod resume;
+mod shell_completions;
 mod stage;
 mod targets;
 mod tuning;
@@ -38,10 +39,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
-use clap::CommandFactory;
 
 use crate::check;
-use crate::cli::{Cli, CliCommand, MergeArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
+use crate::cli::{CliCommand, MergeArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
 use crate::convert::{self, ConvertArgs, Form};
 use crate::device::Root;
 use crate::engine::Headrooms;
@@ -215,11 +215,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             coded(machine::tune(&args, &places, &stop, &mut say).map(|exit| (String::new(), exit)))
         }
         CliCommand::Restore(args) => coded(machine::restore(&args, &places)),
-        CliCommand::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "volproof", &mut script);
-            print(&String::from_utf8_lossy(&script))
-        }
+        CliCommand::Completions { shell } => print(&shell_completions::script(shell)),
     };
     exit.map(ExitCode::from)
 }

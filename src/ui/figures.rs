@@ -146,7 +146,7 @@ pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: u
     let mut lines = vec![Line::from(Span::styled(header, paint.dim()))];
     let still = stage.recent.silence(stage.elapsed) >= STILL;
     // The samples of a second are of all targets.
-    let last = stage.minute.last().filter(|_| !still && run.target.is_none());
+    let last = stage.last_second().filter(|_| !still && run.target.is_none());
     let samples = last.as_ref().map_or(0.0, |h| h.count() as f64);
     let of_last = |share: f64| {
         let carried = printable(samples, share);

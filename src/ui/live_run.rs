@@ -9,6 +9,7 @@ use super::outlook::Outlook;
 use super::recent::RecentRates;
 use super::step_result::{StepResult, figures};
 use crate::doubt::Doubt;
+use crate::hist::Histogram;
 use crate::measure::so_far::StepSoFar;
 use crate::observe::Evidence;
 use crate::plan::{EngineKind, Step};
@@ -125,6 +126,8 @@ pub struct LiveStage {
     pub recent: RecentRates,
     /// Latencies of the last minute.
     pub minute: Minute,
+    /// Latencies of the last second that the outlook of the steps contains; none before the first outlook.
+    last_second: Option<Histogram>,
     /// The kernel's counters.
     pub evidence: Evidence,
     /// Number of lines that were said before it began.
@@ -217,6 +220,7 @@ impl LiveRun {
                     elapsed: Nanos(0),
                     recent: RecentRates::default(),
                     minute: Minute::default(),
+                    last_second: None,
                     evidence: Evidence::default(),
                     said_before: self.said.len(),
                 });
@@ -269,6 +273,7 @@ impl LiveRun {
         for (n, outlook) in numbers.into_iter().zip(outlooks) {
             stage.steps[n].outlook = Some(outlook);
         }
+        stage.last_second = stage.minute.last();
     }
 
     /// Doubts of the run, of finished steps, and of those that run.
@@ -319,6 +324,11 @@ impl LiveStage {
                 *before = second.cpu;
             }
         }
+    }
+
+    /// Latencies of the last second, as far as the figures of the steps go: a latency of that second is never longer than the longest of its step.
+    pub fn last_second(&self) -> Option<Histogram> {
+        self.last_second.clone().or_else(|| self.minute.last())
     }
 
     /// The steps that have begun.

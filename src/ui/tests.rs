@@ -319,3 +319,34 @@ fn the_pace_keeps_the_cost_below_a_percent() {
     pace.took(at(2000), at(2300));
     assert!(!pace.is_due(at(32_000)) && pace.is_due(at(32_300)));
 }
+
+/// Both rows are of one moment: what was heard after the figures of the step were worked out waits for their next time.
+#[test]
+fn the_last_second_has_no_longer_latency_than_its_step() {
+    let mut run = middle();
+    let mut slow = intervals(0, Direction::Write, 300..310);
+    let latencies = &mut slow[9].second.as_mut().unwrap().service[Direction::Write];
+    latencies.merge(&{
+        let mut one = Histogram::new();
+        one.record_n(Nanos::seconds(3), 1);
+        one.to_sparse()
+    });
+    let elapsed = Nanos::seconds(36);
+    run.take(LiveNews::Heard {
+        number: 0,
+        elapsed,
+        shift: 50,
+        fresh: slow,
+        evidence: Some(Box::new(evidence(36))),
+    });
+    let longest = |run: &LiveRun| {
+        let stage = run.stage.as_ref().unwrap();
+        let of_step = stage.steps[0].outlook.as_ref().unwrap().all[0].1.service_latency_ns.max;
+        (stage.last_second().unwrap().max().unwrap(), of_step)
+    };
+    let (of_second, of_step) = longest(&run);
+    assert!(of_second <= of_step && of_step < Nanos::seconds(1), "{of_second} {of_step}");
+    run.look_ahead();
+    let (of_second, of_step) = longest(&run);
+    assert!(of_second >= Nanos::millis(2900) && of_second <= of_step, "{of_second} {of_step}");
+}

@@ -174,7 +174,7 @@ fn t12_an_untested_throughput_is_told_of_the_blocks_that_ran() {
             .map(|u| u.reason)
     };
     let small = |r: &mut Record| r.plan.steps[0].bs = "4k".parse().unwrap();
-    insta::assert_snapshot!(untested(small).unwrap(), @"it shows above 49.4 KiB a block, and the steps used 4KiB");
+    insta::assert_snapshot!(untested(small).unwrap(), @"it shows above 49.4 KiB a block, and the steps used 4 KiB");
     // A step that was planned and did not run used nothing.
     insta::assert_snapshot!(untested(|r| r.steps.clear()).unwrap(), @"it shows above 49.4 KiB a block, and no step was measured");
     // Blocks that would show it, in a window too short for a claim.

@@ -23,7 +23,7 @@ fn a_run_of_version_1_is_what_it_was() {
     assert_eq!((c.iodepth.clone(), c.single_block()), (Known::Said(32), Some(Bytes::kib(4))));
     assert_eq!(record.steps[0].in_flight_asked, Known::Said(32.0));
     let text = volproof::report::text::record(&record) + &volproof::report::verdict_text::of_record(&record);
-    assert!(text.contains("rand: 4KiB randread, null, depth 32.0 of 32, 3 s"), "{text}");
+    assert!(text.contains("rand: 4 KiB randread, null, depth 32.0 of 32, 3 s"), "{text}");
     assert!(text.contains("against alibaba:cloud_essd.PL1"), "{text}");
 }
 

@@ -256,7 +256,7 @@ fn what_a_report_does_not_tell_is_named_and_not_told_as_fact() {
     }
     // Options tell these things: they are facts.
     let shown = folder.well(&["show", "--details", "fio.json"]);
-    assert!(shown.contains("deep: 4KiB randread, libaio, depth 32.0 of 32, 30 s"), "{shown}");
+    assert!(shown.contains("deep: 4 KiB randread, libaio, depth 32.0 of 32, 30 s"), "{shown}");
     assert!(!shown.contains("assumed") && !shown.contains('~') && shown.contains("not known"), "{shown}");
 }
 

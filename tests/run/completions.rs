@@ -8,9 +8,10 @@ use crate::Bench;
 fn offered(bench: &Bench, words: &[&str]) -> Vec<String> {
     let script = bench.path().join("volproof.bash");
     std::fs::write(&script, bench.run(&["completions", "bash"]).ended(0).out).unwrap();
-    // As bash calls a function of `complete -F`: the command, the word, and the word before it.
-    let ask = "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); \
-               _volproof volproof \"${COMP_WORDS[COMP_CWORD]}\" \"${COMP_WORDS[COMP_CWORD - 1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    // As bash calls the function of `complete -F`: the line, and its words, which end at colons and equals signs too.
+    let ask = "source \"$1\"; shift; COMP_LINE=\"$*\"; COMP_POINT=${#COMP_LINE}; read -ra COMP_WORDS <<<\"${COMP_LINE//[:=]/ & }\"; \
+               [[ $COMP_LINE != *[:=\\ ] ]] || COMP_WORDS+=(''); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
+               [[ $(complete -p volproof) =~ -F\\ ([a-z_]+) ]]; ${BASH_REMATCH[1]} volproof; printf '%s\\n' \"${COMPREPLY[@]}\"";
     let bash =
         Command::new("bash").args(["--norc", "-c", ask, "bash"]).arg(&script).args(words).output().unwrap();
     assert!(bash.status.success() && bash.stderr.is_empty(), "{}", String::from_utf8_lossy(&bash.stderr));
@@ -31,6 +32,15 @@ fn bash_completes_values() {
         ),
         (&["volproof", "promise", "--instance", "ecs.g7se.32"], &["ecs.g7se.32xlarge"]),
         (&["volproof", "sweep", "--rw", "randre"], &["randread"]),
+        // The part before the colon stands in the line already.
+        (&["volproof", "promise", "aws:gp"], &["gp3", "gp2"]),
+        (&["volproof", "run", "--promise", "alibaba:cloud_essd.PL1"], &["cloud_essd.PL1"]),
+        (&["volproof", "run", "--preset=th"], &["thorough"]),
+        (&["volproof", "promise", "--provider", "al"], &["alibaba"]),
+        (&["volproof", "suite", "snia-i"], &["snia-iops"]),
+        // Options are offered after a dash alone.
+        (&["volproof", "suite", "--dry"], &["--dry-run"]),
+        (&["volproof", "run", "/no"], &[""]),
     ] {
         assert_eq!(offered(&bench, words), expected, "{words:?}");
     }

@@ -101,6 +101,46 @@ fn files_for_monitoring_keep_the_rules_of_their_readers() {
     assert!(read >= 30, "{read} reports were read");
 }
 
+/// Each run makes a test file of another name: a suite or a series that had it would be a new one every night.
+#[test]
+fn series_and_suites_are_named_after_the_folder() {
+    let bench = Bench::new();
+    let load = [
+        "run",
+        ".",
+        "--rw",
+        "randread",
+        "--engine",
+        "psync",
+        "--runtime",
+        "100ms",
+        "--ramp",
+        "0s",
+        "--file-size",
+        "4M",
+    ];
+    let files = ["--openmetrics", "m.prom", "--junit", "j.xml", "--markdown", "t.md", "--json", "r.json"];
+    for keep in [&[][..], &["--keep"]] {
+        bench.run(&[&load[..], &files, keep].concat()).ended(0);
+        let folder = bench.path().canonicalize().unwrap();
+        for (file, said) in [
+            ("m.prom", "target=\"FOLDER\""),
+            ("j.xml", "name=\"ad-hoc on FOLDER\""),
+            ("t.md", "Target: FOLDER\n"),
+        ] {
+            let text = std::fs::read_to_string(bench.path().join(file)).unwrap();
+            let said = said.replace("FOLDER", folder.to_str().unwrap());
+            assert!(text.contains(&said), "{file}: {text}");
+            assert!(
+                file == "t.md" || !text.contains("volproof-test-") && !text.contains("volproof-kept-"),
+                "{file}: {text}"
+            );
+            std::fs::remove_file(bench.path().join(file)).unwrap();
+        }
+        std::fs::remove_file(bench.path().join("r.json")).unwrap();
+    }
+}
+
 /// Two grades of an application may ask for one figure of one step.
 #[test]
 fn files_of_needs_keep_the_rules_too() {

@@ -59,7 +59,7 @@ fn a_capped_device() {
          simulate = { latency = '150us', jitter = '100us' }",
         0,
     );
-    insta::assert_snapshot!(text::record(&record), @r#"
+    insta::assert_snapshot!(text::record(&record), @r"
     volproof 1.2.3   plan capped   2026-01-02T03:04:05Z
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
@@ -80,13 +80,13 @@ fn a_capped_device() {
     randrw-latency total  200us  201us  242us  246us  250us  250us  250us  250us
 
     How it was driven
-      randread-iops: 4KiB randread, null, depth 128.0 of 128, 60 s, CPU 0.12 us user
-      + 1.48 us system per I/O
-      read-throughput: 1MiB read, null, depth 64.0 of 64, 60 s, CPU 0.12 us user +
+      randread-iops: 4 KiB randread, null, depth 128.0 of 128, 60 s, CPU 0.12 us
+      user + 1.48 us system per I/O
+      read-throughput: 1 MiB read, null, depth 64.0 of 64, 60 s, CPU 0.12 us user +
       1.48 us system per I/O
-      randrw-latency: 4KiB randrw, null, depth 1.0 of 1, 60 s, CPU 0.12 us user +
+      randrw-latency: 4 KiB randrw, null, depth 1.0 of 1, 60 s, CPU 0.12 us user +
       1.48 us system per I/O
-    "#);
+    ");
     insta::assert_snapshot!(csv::csv(&record), @r#"
     step,direction,target,engine,window_s,ios,bytes,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,min_ns,mean_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns,max_ns,response_p50_ns,response_p99_ns,errors,simulated
     randread-iops,read,all,null,60.000,1200000,4915200000,20000.000,20000.000,20000.000,81920000.0,128.000,500000,6391811.9,1572863,2424831,77594623,79691775,80389822,80389822,80389822,,,0,yes
@@ -115,7 +115,7 @@ fn a_stall_under_an_open_loop() {
     assert!(p99(&read.service_latency_ns) < Nanos::millis(1), "32 of 60,000 requests saw the stall");
     let response = p99(read.response_latency_ns.as_ref().unwrap());
     assert!(response > Nanos::millis(350), "1,000 of 60,000 arrivals did: {response}");
-    insta::assert_snapshot!(text::record(&record), @r#"
+    insta::assert_snapshot!(text::record(&record), @r"
     volproof 1.2.3   plan stalled   2026-01-02T03:04:05Z
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
@@ -134,9 +134,9 @@ fn a_stall_under_an_open_loop() {
       ~ differs too much from second to second to be quoted, or a stall is in it
 
     How it was driven
-      randread-rate: 4KiB randread, null, 1000 IOPS offered, 60 s, CPU 0.12 us user
+      randread-rate: 4 KiB randread, null, 1000 IOPS offered, 60 s, CPU 0.12 us user
       + 1.48 us system per I/O
-    "#);
+    ");
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn a_failing_device() {
          simulate = { latency = '1ms', error_every = 1000 }",
         1,
     );
-    insta::assert_snapshot!(text::record(&record), @r#"
+    insta::assert_snapshot!(text::record(&record), @r"
     volproof 1.2.3   plan failing   2026-01-02T03:04:05Z
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
@@ -167,7 +167,7 @@ fn a_failing_device() {
     sequential-reads  1.00ms  1.00ms  1.00ms  1.00ms    -      -       -  1.00ms
 
     How it was driven
-      sequential-reads: 4KiB read, null, depth 4.0 of 4, 0 s, CPU 0.12 us user +
+      sequential-reads: 4 KiB read, null, depth 4.0 of 4, 0 s, CPU 0.12 us user +
       1.48 us system per I/O
 
     Doubts
@@ -175,7 +175,7 @@ fn a_failing_device() {
        4091904 of null: Input/output error (os error 5): the device reports a fault:
        see the kernel log (dmesg) [io-errors]
          -> look at the kernel log (dmesg); rates of a failing device mean nothing
-    "#);
+    ");
 }
 
 #[test]
@@ -234,21 +234,21 @@ fn presets_and_a_plan() {
     let (before, after) = plan.split_once("writes   ").unwrap();
     let (table, headroom) = before.split_once("headroom ").unwrap_or((before, "IOPS randread-iops"));
     assert!(headroom.contains("IOPS") && headroom.contains("randread-iops"), "{plan}");
-    insta::assert_snapshot!(format!("{table}writes   {after}"), @r#"
+    insta::assert_snapshot!(format!("{table}writes   {after}"), @r"
     plan standard
     target   f.dat (64 MiB)
 
     Step                 pattern  block  depth  jobs    engine  ramp  time
-    randwrite-iops     randwrite   4KiB    128     1  io_uring    5s   60s
-    randread-iops       randread   4KiB    128     1  io_uring    5s   60s
-    write-throughput       write   1MiB     64     1  io_uring    5s   60s
-    read-throughput         read   1MiB     64     1  io_uring    5s   60s
-    randwrite-latency  randwrite   4KiB      1     1  io_uring    5s   60s
-    randread-latency    randread   4KiB      1     1  io_uring    5s   60s
+    randwrite-iops     randwrite  4 KiB    128     1  io_uring    5s   60s
+    randread-iops       randread  4 KiB    128     1  io_uring    5s   60s
+    write-throughput       write  1 MiB     64     1  io_uring    5s   60s
+    read-throughput         read  1 MiB     64     1  io_uring    5s   60s
+    randwrite-latency  randwrite  4 KiB      1     1  io_uring    5s   60s
+    randread-latency    randread  4 KiB      1     1  io_uring    5s   60s
 
     writes   19.0 GiB at 100 MiB/s in all; a faster volume is written more
     time     6 min 30 s for the steps
-    "#);
+    ");
 }
 
 #[test]

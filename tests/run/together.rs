@@ -204,11 +204,11 @@ fn a_plan_shows_what_runs_together() {
     fits(&ran.out);
     let table: Vec<&str> =
         ran.out.lines().filter(|l| l.contains("randread") || l.contains("begins")).collect();
-    insta::assert_snapshot!(table.join("\n"), @"
+    insta::assert_snapshot!(table.join("\n"), @r"
     Step   pattern  block  depth  jobs    engine  ramp  time       begins
-    a     randread   4KiB      1     1  io_uring    0s   60s
-    b     randread   4KiB      1     1  io_uring    0s   60s         with
-    c     randread   4KiB      1     1  io_uring    0s   10s  after a +2s
+    a     randread  4 KiB      1     1  io_uring    0s   60s
+    b     randread  4 KiB      1     1  io_uring    0s   60s         with
+    c     randread  4 KiB      1     1  io_uring    0s   10s  after a +2s
     ");
     assert!(ran.out.contains("1 min 12 s for the steps"), "{}", ran.out);
 }

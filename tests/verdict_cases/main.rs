@@ -26,7 +26,7 @@ fn exactly_at_the_promise_passes() {
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.5 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
-                    4KiB
+                    4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
                        --runtime 300s --ramp 1s --simulate
                        latency=300us,iops-cap=2280,jitter=200us --promise
@@ -72,7 +72,7 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
                     volume cap: a throttle holds it at 2,052 IOPS (likely), which is
                     less than promised
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
-                    4KiB
+                    4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
                        --runtime 300s --ramp 1s --simulate
                        latency=300us,iops-cap=2052,jitter=200us --promise
@@ -215,7 +215,7 @@ fn a_burst_is_told_apart_from_its_baseline() {
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.0 %); the provider promises no share of time
       not tested    throughput: it shows above 49.4 KiB a block, and the steps used
-                    4KiB
+                    4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
                        --runtime 300s --simulate
                        latency=300us,burst-iops=4560,burst-ios=45600,iops-cap=2280,jitter=200us
@@ -379,7 +379,7 @@ fn a_depth_that_cannot_reach_the_promise_is_not_held_against_the_volume() {
                        --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
                        --judge-simulated
       not tested    throughput: it shows above 8.57 KiB a block, and the steps used
-                    4KiB
+                    4 KiB
                     -> volproof run --rw randread --bs 1MiB --iodepth 32 --numjobs 1
                        --runtime 300s --simulate latency=500us,jitter=100us
                        --promise alibaba:cloud_essd.PL1 --volume-size 800GiB
