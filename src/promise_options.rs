@@ -13,7 +13,7 @@ use crate::catalogue::catalogue_file::Catalogue;
 use crate::catalogue::promised_level::{Bought, Choice, Level, PromiseDirection};
 use crate::catalogue::request::{Amount, Asked, PromiseRequest, parse_iops};
 use crate::catalogue::reverse::Need;
-use crate::device::{Root, cloud};
+use crate::device::{Facts, Root, cloud};
 use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
 use crate::record::{Claimed, Record, Report, TargetRecord};
@@ -78,8 +78,23 @@ fn parse_tolerance(text: &str) -> Result<f64, String> {
     }
 }
 
-/// The promise to targets whose disks have these sizes; `None` where nobody said what they are. Without a target (the
-/// null engine) there is one disk of unknown size. `here` is the machine that runs the load, whose instance caps the volumes;
+/// The volumes beneath targets, by their sizes: two folders, files or partitions on the same disks are one volume.
+pub fn volumes<'a>(targets: impl Iterator<Item = (&'a Facts, Option<Bytes>)>) -> Vec<Option<Bytes>> {
+    let mut known: Vec<Vec<&str>> = Vec::new();
+    let mut sizes = Vec::new();
+    for (facts, size) in targets {
+        let mut disks: Vec<&str> = facts.disks().into_iter().map(|disk| disk.name.as_str()).collect();
+        disks.sort_unstable();
+        if disks.is_empty() || !known.contains(&disks) {
+            known.push(disks);
+            sizes.push(size);
+        }
+    }
+    sizes
+}
+
+/// The promise to volumes of these sizes; `None` where nobody said what they are. Without a target (the
+/// null engine) there is one volume of unknown size. `here` is the machine that runs the load, whose instance caps the volumes;
 /// absent for a stored Record, which may come from anywhere.
 ///
 /// # Errors
@@ -100,8 +115,12 @@ pub fn claimed(
         |i: usize| Asked { kind: kind.clone(), size: size(i), iops: args.iops, throughput: args.throughput };
     let with = if args.with.is_empty() {
         (1..count).map(asked).collect()
-    } else if count > 1 && args.with.len() + 1 != count {
-        bail!("{count} targets, but --promise and --with name {}: name each once", args.with.len() + 1);
+    } else if !disks.is_empty() && args.with.len() + 1 != count {
+        let on = if count == 1 { "one volume" } else { &format!("{count} volumes") };
+        bail!(
+            "the targets lie on {on}, but --promise and --with name {}: name each once",
+            args.with.len() + 1
+        );
     } else {
         args.with.clone()
     };
@@ -261,7 +280,7 @@ fn claimed_by(args: &PromiseOptions, record: &Record) -> anyhow::Result<Option<C
     if record.report.is_none() {
         let size =
             |t: &TargetRecord| t.facts.device().filter(|d| d.partition.is_none()).map(|d| d.size_bytes);
-        return claimed(args, None, &record.targets.iter().map(size).collect::<Vec<_>>());
+        return claimed(args, None, &volumes(record.targets.iter().map(|t| (&t.facts, size(t)))));
     }
     let mut args = args.clone();
     let dated = args.kind.as_ref().is_some_and(|k| k.contains('@'));

@@ -18,6 +18,28 @@ pub const LINKS: usize = 40;
 /// The type that `statfs` reports for /proc (`linux/magic.h`).
 const PROC: i64 = 0x9fa0;
 
+/// A file and its content: another file under the name, or another content, is another version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileVersion {
+    device: u64,
+    inode: u64,
+    size: i64,
+    modified: (i64, i64),
+}
+
+impl FileVersion {
+    /// The file under a name now; `None` where there is none.
+    pub fn of(folder: &OwnedFd, name: &OsStr) -> Option<FileVersion> {
+        let about = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some(FileVersion {
+            device: about.st_dev,
+            inode: about.st_ino,
+            size: about.st_size,
+            modified: (about.st_mtime, about.st_mtime_nsec as i64),
+        })
+    }
+}
+
 /// How an output is written.
 #[derive(Debug)]
 pub enum OutputPlace {
@@ -27,6 +49,8 @@ pub enum OutputPlace {
         folder: OwnedFd,
         /// The last name of the path, all links followed.
         name: OsString,
+        /// The file that may be replaced: the one that was there when the output was opened, or that was saved last.
+        replaceable: Option<FileVersion>,
     },
     /// A new file, whose name is chosen when it is first saved.
     Fresh {
@@ -35,7 +59,7 @@ pub enum OutputPlace {
         /// The front of its name.
         stem: OsString,
         /// The end of its name, without the dot.
-        extension: String,
+        extension: OsString,
     },
     /// Written as it is: standard output, a pipe, a terminal, a character device, or a file that no rename can replace.
     Stream(File),
@@ -108,7 +132,7 @@ impl OutputPlace {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
                     try_folder(&folder, &name)?;
-                    return Ok(OutputPlace::Named { folder, name });
+                    return Ok(OutputPlace::Named { folder, name, replaceable: None });
                 }
                 Err(e) => return Err(e.into()),
             };
@@ -136,9 +160,9 @@ impl OutputPlace {
     }
 
     /// A new file in a folder that can be written.
-    pub fn fresh(folder: &Path, stem: &str, extension: &str) -> Result<OutputPlace, Unfit> {
+    pub fn fresh(folder: &Path, stem: &OsStr, extension: &str) -> Result<OutputPlace, Unfit> {
         let opened = open_folder(folder)?;
-        try_folder(&opened, OsStr::new(stem))?;
+        try_folder(&opened, stem)?;
         Ok(OutputPlace::Fresh { folder: opened, stem: stem.into(), extension: extension.into() })
     }
 }
@@ -201,7 +225,8 @@ fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     if mounted || shared || try_folder(&folder, &name).is_err() {
         return Ok(OutputPlace::Stream(file));
     }
-    Ok(OutputPlace::Named { folder, name })
+    let replaceable = FileVersion::of(&folder, &name);
+    Ok(OutputPlace::Named { folder, name, replaceable })
 }
 
 /// A descriptor of this process by its name in /proc, or anything else that /proc leads to. `/dev/stdout` is such a link: opening it anew

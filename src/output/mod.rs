@@ -23,8 +23,8 @@ use std::sync::Arc;
 
 use rustix::fs::{Mode, OFlags};
 
-use destination::OutputPlace;
 pub use destination::holds_data;
+use destination::{FileVersion, OutputPlace};
 pub use identity::{FileIdentity, apart};
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
@@ -77,6 +77,8 @@ pub struct OutputFile {
     option: String,
     path: PathBuf,
     place: OutputPlace,
+    /// The path that was asked for, where somebody else wrote a file meanwhile.
+    taken: Option<PathBuf>,
 }
 
 /// A call of an output to the system, in this order: tests make each of them fail.
@@ -98,7 +100,7 @@ impl OutputFile {
     /// See [`OutputError`].
     pub fn open(option: &str, path: &Path) -> Result<OutputFile, OutputError> {
         let place = OutputPlace::find(path).map_err(|why| why.named(option, path))?;
-        Ok(OutputFile { option: option.into(), path: path.into(), place })
+        Ok(OutputFile { option: option.into(), path: path.into(), place, taken: None })
     }
 
     /// A new file in a folder: `STEM.EXTENSION`, or `STEM-2.EXTENSION` and so on where others have that name. The first save chooses it.
@@ -108,11 +110,16 @@ impl OutputFile {
     pub fn fresh(
         option: &str,
         folder: &Path,
-        stem: &str,
+        stem: impl AsRef<OsStr>,
         extension: &str,
     ) -> Result<OutputFile, OutputError> {
+        let stem = stem.as_ref();
         let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
-        Ok(OutputFile { option: option.into(), path: folder.join(format!("{stem}.{extension}")), place })
+        let mut name = stem.to_os_string();
+        name.push(".");
+        name.push(extension);
+        let path = folder.join(name);
+        Ok(OutputFile { option: option.into(), path, place, taken: None })
     }
 
     /// Where it is, as the user named it or as the first save called it.
@@ -123,6 +130,15 @@ impl OutputFile {
     /// Its name for people.
     pub fn shown(&self) -> Cow<'_, str> {
         if self.path == Path::new("-") { "standard output".into() } else { self.path.to_string_lossy() }
+    }
+
+    /// Tells of a file that somebody else wrote under the name that was asked for, and where this output is instead.
+    pub fn other_name(&self) -> Option<String> {
+        let taken = self.taken.as_ref()?.display();
+        let own = self.path.display();
+        Some(format!(
+            "volproof: {taken} was written by another program meanwhile, and stays; this result is {own}\n"
+        ))
     }
 
     /// It is standard output, a terminal, a pipe or a device: it takes one text and cannot be replaced by a later one.
@@ -136,7 +152,8 @@ impl OutputFile {
         self.path == Path::new("-") || identity::is_stdout(file)
     }
 
-    /// Writes the content, replacing what was there at once or not at all.
+    /// Writes the content, replacing what was there at once or not at all. A file that somebody else wrote under the name since this output
+    /// was opened stays: the content then takes the next free name, `r-2.json`, which [`path`](Self::path) tells.
     ///
     /// # Errors
     /// Errors of the system.
@@ -147,15 +164,23 @@ impl OutputFile {
     fn save_through(&mut self, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
         match &mut self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
-            OutputPlace::Named { folder, name } => {
+            OutputPlace::Named { folder, name, replaceable } => {
+                let there = FileVersion::of(folder, name);
+                if there.is_some() && there != *replaceable {
+                    self.place = beside(folder, name)?;
+                    self.taken = Some(self.path.clone());
+                    return self.save_through(content, gate);
+                }
                 replace(&*folder, name, content, gate)?;
+                *replaceable = FileVersion::of(folder, name);
                 self.found_again()
             }
             OutputPlace::Fresh { folder, stem, extension } => {
                 let name = make(&*folder, stem, extension, content, gate)?;
                 let folder = folder.as_fd().try_clone_to_owned()?;
                 self.path.set_file_name(&name);
-                self.place = OutputPlace::Named { folder, name };
+                let replaceable = FileVersion::of(&folder, &name);
+                self.place = OutputPlace::Named { folder, name, replaceable };
                 self.found_again()
             }
         }
@@ -166,7 +191,7 @@ impl OutputFile {
     /// # Errors
     /// No path leads to the file: it or its folder was removed, or its filesystem taken away (`umount -l`).
     pub fn found_again(&mut self) -> io::Result<()> {
-        let OutputPlace::Named { folder, name } = &self.place else { return Ok(()) };
+        let OutputPlace::Named { folder, name, .. } = &self.place else { return Ok(()) };
         if destination::leads_to(&self.path, folder, name) {
             return Ok(());
         }
@@ -190,7 +215,7 @@ impl OutputFile {
                 empty(file)?;
                 file.try_clone()
             }
-            OutputPlace::Named { folder, name } | OutputPlace::Fresh { folder, stem: name, .. } => {
+            OutputPlace::Named { folder, name, .. } | OutputPlace::Fresh { folder, stem: name, .. } => {
                 let (file, temporary) = neighbour(folder, name)?;
                 rename(folder, &temporary, name)?;
                 Ok(file)
@@ -205,7 +230,7 @@ impl OutputFile {
     pub fn extend(&self) -> io::Result<File> {
         match &self.place {
             OutputPlace::Stream(file) => file.try_clone(),
-            OutputPlace::Named { folder, name } | OutputPlace::Fresh { folder, stem: name, .. } => {
+            OutputPlace::Named { folder, name, .. } | OutputPlace::Fresh { folder, stem: name, .. } => {
                 let flags =
                     OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 Ok(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(0o666))?.into())
@@ -251,6 +276,14 @@ pub fn elsewhere(asked: &Path, content: Content<'_>) -> Option<PathBuf> {
 fn random() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(std::process::id())
+}
+
+/// A place for a content whose name somebody else has taken: `r.json` becomes `r-2.json` or a higher number.
+fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
+    let name = Path::new(name);
+    let [stem, extension] = [name.file_stem(), name.extension()].map(Option::unwrap_or_default);
+    let (stem, extension) = (stem.to_os_string(), extension.to_os_string());
+    Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension })
 }
 
 /// Makes a file beside `name` under a name of its own. It has the mode and owner of the file that it will replace.
@@ -305,7 +338,7 @@ fn replace(folder: impl AsFd, name: &OsStr, content: Content<'_>, gate: CallGate
 fn make(
     folder: impl AsFd,
     stem: &OsStr,
-    extension: &str,
+    extension: &OsStr,
     content: Content<'_>,
     gate: CallGate<'_>,
 ) -> io::Result<OsString> {
@@ -316,7 +349,11 @@ fn make(
         let mut names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
         loop {
             let mut name = stem.to_os_string();
-            name.push(names.next().expect("there is always one more number") + "." + extension);
+            name.push(names.next().expect("there is always one more number"));
+            if !extension.is_empty() {
+                name.push(".");
+                name.push(extension);
+            }
             match claim(&folder, &temporary, &name) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 claimed => return claimed.map(|()| name),

@@ -221,6 +221,33 @@ fn one_file_is_not_two_outputs_nor_an_input() {
 }
 
 #[test]
+fn a_file_that_somebody_else_wrote_meanwhile_stays() {
+    let at = folder();
+    let text = |name: &str| std::fs::read_to_string(at.path().join(name)).unwrap();
+    for name in ["r.json", "plain"] {
+        let open = || OutputFile::open("--json", &at.path().join(name)).unwrap();
+        let (mut early, mut late) = (open(), open());
+        let save = |file: &mut OutputFile, text: &str| file.save(&|out| write!(out, "{text}")).unwrap();
+        save(&mut early, "early");
+        save(&mut late, "late");
+        assert_eq!(early.other_name(), None);
+        assert!(late.other_name().unwrap().contains(&*late.path().to_string_lossy()));
+        // Each replaces its own from then on.
+        save(&mut late, "later");
+        save(&mut early, "earlier");
+        assert_eq!([text(name), std::fs::read_to_string(late.path()).unwrap()], ["earlier", "later"]);
+        // Whoever opens an output that is there may replace it.
+        save(&mut open(), "next");
+        assert_eq!(text(name), "next");
+        // A file that was removed is made again.
+        std::fs::remove_file(at.path().join(name)).unwrap();
+        save(&mut early, "again");
+        assert_eq!(text(name), "again");
+    }
+    assert_eq!(names(at.path()), ["plain", "plain-2", "r-2.json", "r.json"]);
+}
+
+#[test]
 fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     let at = folder();
     let (path, other) = (at.path().join("out"), at.path().join("other"));

@@ -33,7 +33,7 @@ pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
         Some(limit) => course::within(sweep, limit).map_err(Failure::input)?,
         None => sweep,
     };
-    ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how)
+    ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how, None)
 }
 
 /// `slo`.
@@ -44,7 +44,7 @@ pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
     let burst = burst(&args.how.claim);
     let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
     let base = plans::of_targets(&args.targets, &args.how.using);
-    ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how)
+    ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how, None)
 }
 
 /// How long the type of a promise can burst, where the options say its size; a wrong promise is told later.
@@ -125,7 +125,7 @@ fn of_name(
         None => suite,
     };
     let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
-    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how)
+    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how, compared)
 }
 
 /// Hardware queues of the disk under a target, no more than there are CPUs; 1 where it has none.
@@ -148,8 +148,8 @@ fn reference(path: &Path) -> Result<Vec<ReferenceLatency>, Failure> {
     Ok(answer.points.iter().map(of).collect())
 }
 
-/// Measures until the question of a plan is answered.
-fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
+/// Measures until the question of a plan is answered. No output replaces a Record that the run reads: the one to resume, or to compare with.
+fn ask(mut plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
     let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
     let forecast = course.forecast();
     plan.steps = course.possible();
@@ -162,8 +162,10 @@ fn ask(mut plan: Plan, how: &CourseArgs) -> Result<Exit, Failure> {
         preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), &folders)?;
     let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
     let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
+    let read = [("--resume", how.resume.as_deref()), ("--reference", compared)];
+    let inputs = read.into_iter().filter_map(|(option, path)| Some((option, path?)));
     let inputs =
-        how.resume.iter().map(|path| (format!("--resume {}", path.display()), FileIdentity::of(path)));
+        inputs.map(|(option, path)| (format!("{option} {}", path.display()), FileIdentity::of(path)));
     let limit = match &plan.question {
         Some(Question::Load(search)) => load_text::limit(search),
         _ => String::new(),

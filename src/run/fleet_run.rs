@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicUsize;
 use super::measurement::Measurement;
 use super::pipeline::{Front, Options};
 use super::results::Results;
-use super::{Failure, fleet_start, plans, preconditioning, signals};
+use super::{Failure, end_signals, fleet_start, plans, preconditioning};
 use crate::cli::FleetRunArgs;
 use crate::device::Root;
 use crate::engine::{Headrooms, Timer};
@@ -51,7 +51,7 @@ const OWN_CLOCK: RankClock = RankClock {
 /// # Errors
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
-    let interrupts = signals()?;
+    let interrupts = end_signals::counted()?;
     let link = begin(args, interrupts.clone())?;
     take_part(args, link, &interrupts)
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::pipeline::{CheckedRun, Front, Options};
 use super::results::Results;
 use super::targets::Surveyed;
-use super::{Failure, print, signals};
+use super::{Failure, end_signals, print};
 use crate::cli::OutputArgs;
 use crate::crosscheck;
 use crate::device::Root;
@@ -97,7 +97,7 @@ impl Measurement<'_> {
             .map(|path| (format!("--catalog {}", path.display()), FileIdentity::of(path)));
         let used = targets.chain(catalog).chain(self.inputs.iter().cloned()).collect();
         let job = CheckedRun::survey(root.clone(), plan, self.options.clone())?;
-        let claimed = promise_options::claimed(claim, Some(&root), &job.disk_sizes())
+        let claimed = promise_options::claimed(claim, Some(&root), &job.volumes())
             .map_err(|e| Failure::input(super::chain(&e)))?;
         Ok((job, claimed, used))
     }
@@ -140,7 +140,7 @@ impl Measurement<'_> {
         if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
             screen::say(&format!("volproof: {words}\n"));
         }
-        let interrupts = signals()?;
+        let interrupts = end_signals::counted()?;
         let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);
         if let Some(cross) = &self.cross {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);

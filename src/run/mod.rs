@@ -7,6 +7,7 @@
 #[cfg(all(test, target_arch = "x86_64"))]
 mod clock_drift;
 mod course_commands;
+mod end_signals;
 pub mod fio;
 mod fit_run;
 mod fleet_gather;
@@ -33,12 +34,9 @@ mod tuning;
 
 use std::borrow::Cow;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use anyhow::Context;
+use std::sync::atomic::Ordering;
 
 use crate::check;
 use crate::cli::{CliCommand, MergeArgs, ReportArgs, RunArgs, SheetArgs, ShowArgs};
@@ -163,13 +161,12 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
             let mut sheets = StoredSheets::open(&args.sheets, &[input_of(&judge.record)])?;
             let mut record = result_file::load_only(&judge.record).map_err(Failure::input)?;
             let (text, exit) = verdict_command::answer(judge, &mut record).map_err(input)?;
-            sheets.save(&record)?;
-            match (sheets.takes_stdout(), judge.json) {
-                (true, _) => Exit::Done,
-                (false, true) => print(&text)?,
-                (false, false) => show_text(&text)?,
+            let printed = match (sheets.takes_stdout(), judge.json) {
+                (true, _) => Ok(Exit::Done),
+                (false, true) => print(&text),
+                (false, false) => show_text(&text),
             };
-            Ok(exit)
+            given([printed, sheets.save(&record)], exit)
         }
         CliCommand::Convert(ConvertArgs { to: Form::FioPlot, output: Some(folder), file })
             if folder != Path::new("-") =>
@@ -208,7 +205,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Lint(args) => lint_run::main(&args),
         CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
         CliCommand::Tune(args) => {
-            let seen = signals()?;
+            let seen = end_signals::counted()?;
             let stop = || seen.load(Ordering::Relaxed) > 0;
             // What is tuned is put back even when nobody reads on.
             let mut say = |text: &str| drop(print(text));
@@ -228,6 +225,20 @@ fn coded(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
     })?;
     print(&text)?;
     Ok(exit)
+}
+
+/// The exit code of an answer that went to several places. One that did not get there turns 0 into 1, and leaves any other code: 1 of a
+/// verdict is FAIL.
+fn given(places: impl IntoIterator<Item = Result<Exit, Failure>>, exit: Exit) -> Result<Exit, Failure> {
+    let lost: Vec<String> = places.into_iter().filter_map(|p| Some(p.err()?.message)).collect();
+    match (lost.is_empty(), exit) {
+        (true, exit) => Ok(exit),
+        (false, Exit::Done) => Err(Failure::new(Exit::Failed, lost.join("\n"))),
+        (false, exit) => {
+            lost.iter().for_each(|message| screen::say(&format!("volproof: {message}\n")));
+            Ok(exit)
+        }
+    }
 }
 
 /// Writes results to standard output.
@@ -270,7 +281,10 @@ fn beside_input(option: &str, path: &Path, input: &Path) -> Result<OutputFile, F
 /// gone away, as `head` does, wants no more of it.
 fn deliver(output: &mut OutputFile, content: Content<'_>) -> Result<Exit, Failure> {
     let e = match output.save(content) {
-        Ok(()) => return Ok(Exit::Done),
+        Ok(()) => {
+            screen::say(&output.other_name().unwrap_or_default());
+            return Ok(Exit::Done);
+        }
         Err(e) if output.is_stream() && e.kind() == ErrorKind::BrokenPipe => return Ok(Exit::Done),
         Err(e) => e,
     };
@@ -327,19 +341,21 @@ fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             return Err(Failure::input("--csv prints on standard output: name a file with the other option"));
         }
         let record = result_file::load(path).map_err(Failure::input)?;
-        sheets.save(&record)?;
+        let saved = sheets.save(&record);
         if sheets.takes_stdout() {
+            saved?;
             continue;
         }
         let title = match args.records.len() {
             1 => String::new(),
             _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
         };
-        match args.csv {
-            true => print(&csv::csv(&record))?,
-            false if args.quiet => show_text(&Headline::of(&record).line())?,
-            false => show_text(&(title + &summary_text::shown(&record, args.details)))?,
+        let printed = match args.csv {
+            true => print(&csv::csv(&record)),
+            false if args.quiet => show_text(&Headline::of(&record).line()),
+            false => show_text(&(title + &summary_text::shown(&record, args.details))),
         };
+        given([printed, saved], Exit::Done)?;
     }
     Ok(Exit::Done)
 }
@@ -357,47 +373,34 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
     let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
     let prints = !file.is_stdout() && !sheets.takes_stdout();
     let record = merge::answer(&args.records, &args.claim).map_err(|e| Failure::input(chain(&e)))?;
-    if prints {
-        match args.quiet {
-            true => show_text(&Headline::of(&record).line())?,
-            false => show_text(&summary_text::shown(&record, args.details))?,
-        };
-    }
-    sheets.save(&record)?;
-    let (stream, path) = (file.is_stream(), file.path().to_path_buf());
-    deliver(&mut file, &|out| record.write(out))?;
-    if prints && !stream && !args.quiet {
-        let path = path.display();
-        print(&format!("\nRecord: {path}\n  print it again: volproof show {path}\n"))?;
-    }
+    let saved = deliver(&mut file, &|out| record.write(out));
+    let path = file.path().display();
+    let text = match args.quiet {
+        _ if !prints => String::new(),
+        true => Headline::of(&record).line(),
+        false if saved.is_err() || file.is_stream() => summary_text::shown(&record, args.details),
+        false => {
+            let text = summary_text::shown(&record, args.details);
+            format!("{text}\nRecord: {path}\n  print it again: volproof show {path}\n")
+        }
+    };
+    given([saved, sheets.save(&record), show_text(&text)], Exit::Done)?;
     Ok(merge::exit(&record))
 }
 
 fn report(args: &ReportArgs) -> Result<Exit, Failure> {
-    let path = match &args.output {
-        Some(path) => path.clone(),
-        None if args.record == Path::new("-") => PathBuf::from("-"),
-        None => PathBuf::from(args.record.with_extension("html").file_name().unwrap_or_default()),
+    let mut output = match (&args.output, args.record.file_stem()) {
+        (Some(path), _) => beside_input("-o", path, &args.record)?,
+        // Nobody named this file: one that has its name stays.
+        (None, Some(stem)) if args.record != Path::new("-") => {
+            OutputFile::fresh("-o", Path::new(""), stem, "html")?
+        }
+        (None, _) => output("-o", Path::new("-"))?,
     };
-    let mut output = beside_input("-o", &path, &args.record)?;
     let stream = output.is_stream();
     let record = result_file::load(&args.record).map_err(Failure::input)?;
     deliver(&mut output, &|out| html::write(&record, out))?;
-    if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", path.display())) }
-}
-
-/// SIGINT, SIGTERM and SIGHUP as a count: the first ends the load, the second also the waiting for it.
-fn signals() -> anyhow::Result<Arc<AtomicUsize>> {
-    let seen = Arc::new(AtomicUsize::new(0));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
-        let count = seen.clone();
-        let action = move || {
-            count.fetch_add(1, Ordering::Relaxed);
-        };
-        // SAFETY: the action only adds to an atomic, which is safe in a signal handler.
-        unsafe { signal_hook::low_level::register(signal, action) }.context("installing signal handlers")?;
-    }
-    Ok(seen)
+    if stream { Ok(Exit::Done) } else { print(&format!("Page: {}\n", output.path().display())) }
 }
 
 fn run(args: &RunArgs) -> Result<Exit, Failure> {

@@ -175,9 +175,9 @@ impl CheckedRun {
         })
     }
 
-    /// Sizes of the whole disks under the targets: what a volume was bought with.
-    pub fn disk_sizes(&self) -> Vec<Option<Bytes>> {
-        targets::disk_sizes(&self.root, &self.surveyed)
+    /// The volumes under the targets, by their sizes.
+    pub fn volumes(&self) -> Vec<Option<Bytes>> {
+        targets::volumes(&self.root, &self.surveyed)
     }
 
     /// No step touches a target: time is virtual.

@@ -82,13 +82,13 @@ impl StoredSheets {
     ///
     /// # Errors
     /// Results that could not be saved in their place, and where they are instead.
-    pub fn save(&mut self, record: &Record) -> Result<(), Failure> {
+    pub fn save(&mut self, record: &Record) -> Result<Exit, Failure> {
         let save = |sheet: &mut Sheet| {
             let content = sheet.content;
             deliver(&mut sheet.file, &|out| content(record, out)).err()
         };
         let lost: Vec<String> = self.sheets.iter_mut().filter_map(save).map(|lost| lost.message).collect();
-        if lost.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
+        if lost.is_empty() { Ok(Exit::Done) } else { Err(Failure::new(Exit::Failed, lost.join("\n"))) }
     }
 }
 
@@ -153,8 +153,26 @@ pub struct Results {
     details: bool,
     record: Sheet,
     others: Vec<Sheet>,
-    /// When the Record was last saved, and how long that took.
-    saved: Option<(Instant, Duration)>,
+    pace: SavePace,
+}
+
+/// How often a Record is saved while it grows with every step: less often where that takes longer than the steps take to run.
+#[derive(Debug, Default)]
+pub struct SavePace {
+    /// When it was last saved, and how long that took.
+    last: Option<(Instant, Duration)>,
+}
+
+impl SavePace {
+    /// Saves, unless as much time as the last save took has not gone by since.
+    pub fn spaced(&mut self, save: impl FnOnce()) {
+        if self.last.is_some_and(|(at, took)| at.elapsed() < took) {
+            return;
+        }
+        let began = Instant::now();
+        save();
+        self.last = Some((Instant::now(), began.elapsed()));
+    }
 }
 
 impl Results {
@@ -183,7 +201,7 @@ impl Results {
             details: args.details,
             record,
             others,
-            saved: None,
+            pace: SavePace::default(),
         };
         results.ui = if args.quiet {
             Ui::silent()
@@ -218,7 +236,7 @@ impl Results {
         let record = fresh(args, &format!("volproof-rank{rank}"))?;
         apart(&[&record.file], used)?;
         let ui = if rank == 0 && !args.quiet { Ui::plain() } else { Ui::silent() };
-        Ok(Results { ui, quiet: true, details: false, record, others: Vec::new(), saved: None })
+        Ok(Results { ui, quiet: true, details: false, record, others: Vec::new(), pace: SavePace::default() })
     }
 
     /// Saves the Record alone; a loss is told.
@@ -249,6 +267,7 @@ impl Results {
         let sheets = || std::iter::once(&self.record).chain(&self.others);
         let mut lost = sheets().any(|sheet| sheet.failed.is_some());
         let mut unsaid: String = sheets().filter(|sheet| !sheet.said).filter_map(Sheet::loss).collect();
+        unsaid.extend(sheets().filter_map(|sheet| sheet.file.other_name()));
         if self.prints() {
             let text = match self.quiet {
                 true => Headline::of(record).line(),
@@ -282,18 +301,17 @@ impl Front for Results {
         &mut self.ui
     }
 
-    /// A Record grows with every step: one that takes longer to save than the steps take to run is saved less often.
     fn measured(&mut self, record: &Record) {
-        let busy = self.saved.is_some_and(|(at, took)| at.elapsed() < took);
-        if self.record.file.is_stream() || busy {
+        if self.record.file.is_stream() {
             return;
         }
-        let began = Instant::now();
-        self.record.save(record);
-        if let Some(loss) = self.record.loss().filter(|_| !self.record.said) {
-            self.ui.say(&loss);
-            self.record.said = true;
-        }
-        self.saved = Some((Instant::now(), began.elapsed()));
+        let Results { pace, record: sheet, ui, .. } = self;
+        pace.spaced(|| {
+            sheet.save(record);
+            if let Some(loss) = sheet.loss().filter(|_| !sheet.said) {
+                ui.say(&loss);
+                sheet.said = true;
+            }
+        });
     }
 }

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::fio::plan::JobFile;
 use crate::plan::{EngineKind, FileState, Plan, Step};
 use crate::prepare;
+use crate::promise_options;
 use crate::sample::Direction;
 use crate::unit::Bytes;
 
@@ -107,10 +108,10 @@ pub fn to_fill(surveyed: &[Surveyed]) -> Option<Bytes> {
     (fill > 0).then_some(Bytes(fill))
 }
 
-/// Sizes of the whole disks under the targets: what a volume was bought with.
-pub fn disk_sizes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
+/// The volumes under the targets, by the sizes of their whole disks: what a volume was bought with.
+pub fn volumes(root: &Root, surveyed: &[Surveyed]) -> Vec<Option<Bytes>> {
     let size = |t: &Surveyed| Some(device::Block::read(root, &t.facts.disk()?.name)?.size_bytes);
-    surveyed.iter().map(size).collect()
+    promise_options::volumes(surveyed.iter().map(|t| (&t.facts, size(t))))
 }
 
 /// Looks at all targets and refuses whatever cannot work, before anything is touched.

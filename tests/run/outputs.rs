@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use volproof::record::{Record, State};
+use volproof::unit::Nanos;
 
 use crate::devices::Loop;
 use crate::signals::{finish, wait_for};
@@ -583,4 +584,98 @@ fn a_reader_that_goes_away_leaves_no_file() {
         assert_eq!((ran.status.code(), ran.stderr.as_slice()), (Some(0), &b""[..]), "{line}");
     }
     assert_eq!(Bench::names(&saved), [""; 0]);
+}
+
+/// A simulated run with a promise that half a minute cannot decide.
+fn undecided(bench: &Bench, name: &str, more: &[&str]) {
+    let run = "run --simulate latency=200us,iops-cap=3000 --rw randread --iodepth 8 --runtime 30s --offline";
+    let promise = "--promise aws:gp3 --volume-size 100GiB --judge-simulated -q --json";
+    let words: Vec<&str> = run.split(' ').chain(promise.split(' ')).chain([name]).collect();
+    bench.run(&[&words, more].concat()).ended(5);
+}
+
+/// Runs the program with the folder of the bench as its temporary folder, where it saves what has no other place.
+fn with_second_place(bench: &Bench, words: &[&str]) -> Ran {
+    Ran::of(bench.command(words).env("TMPDIR", bench.path()).output().unwrap())
+}
+
+#[test]
+fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
+    let bench = Bench::new();
+    undecided(&bench, "r.json", &[]);
+    for output in ["--junit", "--markdown", "--openmetrics"] {
+        // 1 would be FAIL.
+        let verdict = with_second_place(&bench, &["verdict", "r.json", "-q", output, "/dev/full"]).ended(5);
+        assert!(verdict.out.starts_with("INCONCLUSIVE"), "{}", verdict.out);
+        verdict.says(&["/dev/full could not be saved"]);
+        let shown = with_second_place(&bench, &["show", "r.json", "-q", output, "/dev/full"]).ended(1);
+        assert!(shown.out.starts_with("INCONCLUSIVE"), "{}", shown.out);
+    }
+}
+
+#[test]
+fn a_fleet_is_saved_whatever_else_fails() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let start = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+    let start = start.to_string();
+    let rank = ["--start-at", &start, "--rank", "0/1", "--clock-error", "1ms", "--json", "r.json", "-q"];
+    let run = "run data --rw randread --runtime 300ms --file-size 8M";
+    bench.run(&run.split(' ').chain(rank).collect::<Vec<_>>());
+    with_second_place(&bench, &["merge", "r.json", "-o", "m.json", "--junit", "/dev/full"]);
+    assert!(bench.path().join("m.json").exists());
+    std::fs::remove_file(bench.path().join("m.json")).unwrap();
+    redirected(&bench, &["merge", "r.json", "-o", "m.json"], ">/dev/full");
+    assert!(bench.path().join("m.json").exists());
+}
+
+#[test]
+fn a_page_that_nobody_named_replaces_no_file() {
+    let bench = Bench::new();
+    undecided(&bench, "index.json", &[]);
+    std::fs::write(bench.path().join("index.html"), "precious").unwrap();
+    let ran = bench.run(&["report", "index.json"]).ended(0);
+    assert_eq!(ran.out, "Page: index-2.html\n");
+    assert_eq!(std::fs::read(bench.path().join("index.html")).unwrap(), b"precious");
+    bench.run(&["report", "index.json", "-o", "index.html"]).ended(0);
+    assert_ne!(std::fs::read(bench.path().join("index.html")).unwrap(), b"precious");
+}
+
+#[test]
+fn two_runs_into_one_file_keep_both_results() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let run = |time: &str| {
+        let words = ["run", "data", "--rw", "randread", "--file-size", "8M", "--no-live", "--json", "r.json"];
+        bench.start(&[&words[..], &["--runtime", time]].concat())
+    };
+    let (mut long, mut short) = (run("3s"), run("300ms"));
+    assert!(short.wait().unwrap().success() && long.wait().unwrap().success());
+    let length = |name: &str| Record::load(&bench.path().join(name)).unwrap().plan.steps[0].runtime;
+    let mut both = [length("r.json"), length("r-2.json")];
+    both.sort();
+    assert_eq!(both, [Nanos::millis(300), Nanos::seconds(3)]);
+}
+
+#[test]
+fn two_folders_on_one_disk_are_one_volume() {
+    let bench = Bench::new();
+    let (a, b) = (bench.folder("a"), bench.folder("b"));
+    if volproof::device::facts(&volproof::device::Root::system(), &a).unwrap().disk().is_none() {
+        println!("skipped: / lies on no block device here");
+        return;
+    }
+    let (a, b) = (a.to_str().unwrap(), b.to_str().unwrap());
+    let promise = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--offline"];
+    let plan = |targets: &[&str], more: &[&str]| {
+        bench.run(&[&["plan"], targets, &["--rw", "randread"], &promise, more].concat())
+    };
+    let one = plan(&[a], &[]).ended(0);
+    let two = plan(&[a, b], &[]).ended(0);
+    for text in [&one.out, &two.out] {
+        assert!(text.contains("3,000 IOPS") && !text.contains("2 x"), "{text}");
+    }
+    let named = plan(&[a, b], &["--with", "aws:gp3:100GiB"]).ended(2);
+    named.says(&["the targets lie on one volume, but --promise and --with name 2"]);
+    plan(&[a], &["--with", "aws:gp3:100GiB"]).ended(2).says(&["one volume"]);
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -105,6 +105,25 @@ fn a_terminal_that_closes_ends_it() {
     saved_what_was_measured(&bench, ran);
 }
 
+/// `nohup` starts a program with SIGHUP ignored, and does nothing else.
+#[test]
+fn a_run_under_nohup_outlives_its_terminal() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let plan = "[[step]]\nname = 'first'\nruntime = '300ms'\n[[step]]\nname = 'second'\nruntime = '1s'\n";
+    std::fs::write(bench.path().join("p.toml"), plan).unwrap();
+    let mut command = std::process::Command::new("nohup");
+    command.arg(env!("CARGO_BIN_EXE_volproof")).args(["run", "data", "--plan", "p.toml"]);
+    command.args(["--file-size", "8M", "--json", "r.json"]).current_dir(bench.path()).stdin(Stdio::null());
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/2]");
+    send(&child, Signal::HUP);
+    finish(child, err, seen).ended(0);
+    assert_eq!(bench.record().state, State::Complete);
+    assert_eq!(bench.record().steps.len(), 2);
+}
+
 #[test]
 fn an_impatient_second_ctrl_c_still_cleans_up() {
     let (_bench, ran) = interrupted(&[Signal::INT, Signal::INT]);
@@ -181,4 +200,23 @@ fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
 fn free(path: &Path) -> u64 {
     let s = rustix::fs::statvfs(path).unwrap();
     s.f_bavail * s.f_frsize
+}
+
+/// What has ended outlives the process, however that ends.
+#[test]
+fn a_killed_fio_leaves_the_record_of_its_finished_jobs() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let jobs = "fio --filename=f.dat --rw=randread --time_based --name=a --runtime=300ms --name=b --stonewall --runtime=600";
+    let words: Vec<&str> = jobs.split(' ').chain(["--record=r.json", "--output=r.txt"]).collect();
+    let mut child = bench.start(&words);
+    let began = Instant::now();
+    while !bench.path().join("r.json").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended by itself");
+        assert!(began.elapsed() < Duration::from_secs(60), "nothing was saved");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(bench.record().steps.len(), 1);
 }

@@ -92,29 +92,38 @@ fn killed_under_other_schedulers() {
     assert!(all.iter().all(|kills| *kills >= 3), "{all:?}");
 }
 
-/// The other programs that set knobs: each puts them back, or the next start does.
-#[test]
-fn killed_in_other_front_ends() {
+/// Kills another program that sets knobs: it puts them back, or the next start does. `DEVICE` stands for the device.
+fn killed_in(arguments: &str) {
     let Some(device) = TracedIo::attach() else { return };
-    let file = format!("--filename={}", device.path());
-    let million = "1 1 4k randread --runtime 1ms --tune on --json r.json --quiet";
-    let million: Vec<&str> = ["million", device.path()].into_iter().chain(million.split(' ')).collect();
-    let fio = ["fio", "--tune", "--name=a", &file, "--rw=randread", "--io_size=64k"];
-    let promised = ["run", device.path(), "--preset", "read-only", "--runtime", "1ms", "--ramp", "0s"];
-    let promised = [&promised[..], &["--tune", "on", "--json", "r.json", "--quiet"]].concat();
-    // The installed fio drives the device: it is killed too, at calls of its own.
-    let engine = "--rw randread --runtime 100ms --tune on --json r.json --quiet --engine fio";
-    let engine: Vec<&str> = ["run", device.path()].into_iter().chain(engine.split(' ')).collect();
-    let installed = Command::new("fio").arg("--version").output().is_ok();
+    let arguments = arguments.replace("DEVICE", device.path());
+    let program: Vec<&str> = std::iter::once(VOLPROOF).chain(arguments.split(' ')).collect();
     let restores = |struck: &Struck| device.restored(&struck.story);
-    let stride = calls(17).1;
-    let mut all = Vec::new();
-    for program in [&million[..], &fio, &promised].into_iter().chain(installed.then_some(&engine[..])) {
-        let program = [&[VOLPROOF], program].concat();
-        all.push(device.at_each_call(KILL, (&CHANGES, stride), &program, || {}, restores));
+    let kills = device.at_each_call(KILL, (&CHANGES, calls(17).1), &program, || {}, restores);
+    println!("{kills} kills of {arguments}");
+    assert!(kills >= 4, "{kills}");
+}
+
+#[test]
+fn killed_in_million() {
+    killed_in("million DEVICE 1 1 4k randread --runtime 1ms --tune on --json r.json --quiet");
+}
+
+#[test]
+fn killed_in_fio() {
+    killed_in("fio --tune --name=a --filename=DEVICE --rw=randread --io_size=64k");
+}
+
+#[test]
+fn killed_in_a_preset() {
+    killed_in("run DEVICE --preset read-only --runtime 1ms --ramp 0s --tune on --json r.json --quiet");
+}
+
+/// The installed fio drives the device: it is killed too, at calls of its own.
+#[test]
+fn killed_in_the_installed_fio() {
+    if Command::new("fio").arg("--version").output().is_ok() {
+        killed_in("run DEVICE --rw randread --runtime 100ms --tune on --json r.json --quiet --engine fio");
     }
-    println!("{all:?} kills of million, of fio, of a preset and of the installed fio as an engine");
-    assert!(all.iter().all(|kills| *kills >= 4), "{all:?}");
 }
 
 /// A journal of an earlier boot: the kernel has begun anew, and the next start forgets the journal without touching a knob. It is killed too.

@@ -10,9 +10,10 @@ use std::process::ExitCode;
 
 use rustix::fs::MemfdFlags;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGTERM, SIGUSR1};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
+use super::super::end_signals;
 use super::{Failure, messages};
 use crate::fio::command::Command;
 use crate::fio::plan::Obstacle;
@@ -26,7 +27,7 @@ use crate::fio::{installed, jobfile};
 pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCode, Failure> {
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD])
+    let mut signals = Signals::new(end_signals::all().chain([SIGUSR1, SIGCHLD]))
         .map_err(|e| Failure::from(anyhow::Error::from(e).context("installing signal handlers")))?;
     let lost = |what: &str, e: std::io::Error| Failure {
         code: 1,

@@ -30,11 +30,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
 use super::pipeline::{CheckedRun, Options};
-use super::{Failure, signals};
+use super::{Failure, end_signals};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::engine::Timer;
@@ -316,16 +316,16 @@ fn run(
     };
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
-    let mut saved = record_file(command, own, &sink, used).map_err(as_fio)?;
-    let interrupts = signals()?;
+    let saved = record_file(command, own, &sink, used).map_err(as_fio)?;
+    let interrupts = end_signals::counted()?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
         print_report::say_noted(command, &native);
     }
-    let mut screen = Screen::new(command, &native, sink, std::io::stdout().is_terminal())?;
+    let mut screen = Screen::new(command, &native, sink, saved, std::io::stdout().is_terminal())?;
     let began = Instant::now();
     let ended = job.run(&timer, &interrupts, &mut screen);
-    let (mut sink, mut whole) = screen.finish();
+    let (mut sink, mut saved, mut whole) = screen.finish();
     let stopped = interrupts.load(Ordering::Relaxed) > 0;
     let signal = signal.load(Ordering::Relaxed);
     if stopped {
@@ -386,7 +386,7 @@ fn keep(file: &mut OutputFile, record: &Record) -> bool {
 /// The number of the last signal that was to end the run.
 fn last_signal() -> anyhow::Result<Arc<AtomicUsize>> {
     let last = Arc::new(AtomicUsize::new(0));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
+    for signal in end_signals::all() {
         flag::register_usize(signal, last.clone(), signal as usize)?;
     }
     Ok(last)

@@ -1,0 +1,40 @@
+//! The signals that end a run.
+
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::Context;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::low_level;
+
+/// SIGINT and SIGTERM; and SIGHUP, unless the program was started with that signal ignored: `nohup` does no more than this, and the run
+/// has to outlive its terminal.
+pub fn all() -> impl Iterator<Item = i32> {
+    [SIGINT, SIGTERM].into_iter().chain((!ignored(SIGHUP)).then_some(SIGHUP))
+}
+
+fn ignored(signal: i32) -> bool {
+    // SAFETY: a sigaction without pointers or handlers is valid as zeros; with no new action the call only writes the present one to `now`.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, ptr::null(), &mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Counts the signals: the first ends the load, the second also the waiting for it.
+///
+/// # Errors
+/// Errors of the system.
+pub fn counted() -> anyhow::Result<Arc<AtomicUsize>> {
+    let seen = Arc::new(AtomicUsize::new(0));
+    for signal in all() {
+        let count = seen.clone();
+        let action = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+        };
+        // SAFETY: the action only adds to an atomic, which is safe in a signal handler.
+        unsafe { low_level::register(signal, action) }.context("installing signal handlers")?;
+    }
+    Ok(seen)
+}
