@@ -134,7 +134,7 @@ impl LoadSearch {
 
     fn sentence(&self, answer: &LoadAnswer, seen: &AloneSeen, end: Searched) -> String {
         let limit = format!("{} of at most {}", self.figure, self.limit);
-        let rate = |r: f64| if r < 100.0 { significant(r) } else { grouped(r.round() as u64) };
+        let rate = significant;
         let alone = answer.unloaded_ns.unwrap_or_default();
         let Some(holds) = answer.holds_per_second else {
             let first = answer.trials.first().filter(|t| t.outcome == TrialOutcome::Fails);

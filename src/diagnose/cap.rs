@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::load_limits::KEPT;
-use super::throttle::rate;
-use super::{Confidence, Diagnosis, DiagnosisCase, Finding};
+use super::throttle::{LESS_THAN_BOUGHT, rate};
+use super::{Confidence, Diagnosis, DiagnosisCase, Finding, Promised, direction};
+use crate::plan::Step;
 use crate::record::{Record, StepRecord, StepTarget};
 use crate::sample::Direction;
 use crate::unit::{Bytes, significant};
@@ -125,7 +126,12 @@ pub(super) fn bandwidth(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "bandwidth-cap",
             if near { Confidence::Likely } else { Confidence::Possible },
             format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
-            format!("IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"),
+            match p.is_missed(x, Some(bytes)) {
+                true => LESS_THAN_BOUGHT.into(),
+                false => format!(
+                    "IOPS show below {knee}: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"
+                ),
+            },
         )
         .because(format!(
             "{} are {} % of the cap of {} ({}); {} IOPS are {} % of the cap of {}",
@@ -186,6 +192,9 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
         alike.entry((plan.rw.directions(), block.0)).or_default().push(i);
     }
     let places: HashMap<String, usize> = all.iter().enumerate().map(|(i, d)| (d.step.clone(), i)).collect();
+    let promised = |plan: &Step, block: Bytes| {
+        Promised::of(&record.claimed.as_ref()?.promise, block, direction(plan.rw)?)
+    };
     for (step, plan, block, x) in &steps {
         let Some(diagnosis) = places.get(&step.name).map(|place| &mut all[*place]) else { continue };
         let known = |code: &str| diagnosis.findings.iter().any(|f| f.code == code);
@@ -208,7 +217,12 @@ pub(super) fn across_blocks(record: &Record, all: &mut [Diagnosis]) {
                     "bandwidth-cap",
                     Confidence::Likely,
                     format!("Bandwidth, not IOPS, is the limit at {block}: {}.", megabytes(bytes)),
-                    "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS",
+                    match promised(plan, *block).is_some_and(|p| p.is_missed(*x, Some(bytes))) {
+                        true => LESS_THAN_BOUGHT,
+                        false => {
+                            "IOPS show at smaller blocks: use --bs 4KiB; for more bandwidth buy throughput, not IOPS"
+                        }
+                    },
                 )
                 .because(format!("{both} move the same {} at different IOPS", megabytes(bytes)))
                 .number("bytes_per_second", bytes)

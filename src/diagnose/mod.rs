@@ -141,6 +141,16 @@ pub fn of_record(record: &Record) -> Vec<Diagnosis> {
     all
 }
 
+/// Findings about the load that a course chose by itself: the user cannot follow their advice.
+const OF_THE_COURSE: [&str; 3] = ["load-limited", "one-at-a-time", "too-short"];
+
+/// Findings of a step for the reader of a report: without those that a doubt tells already, and those about a load that a course chose.
+pub fn told_limits<'a>(record: &Record, found: &'a Diagnosis) -> impl Iterator<Item = &'a Finding> {
+    let course = record.plan.question.is_some();
+    let told = move |f: &&Finding| f.doubt.is_none() && !(course && OF_THE_COURSE.contains(&f.code.as_str()));
+    found.findings.iter().filter(told)
+}
+
 #[cfg(test)]
 thread_local! {
     /// How many steps this thread has looked into.

@@ -1,5 +1,6 @@
 //! The figures of a run that the rules need, whoever measured it. What a report does not hold stays absent.
 
+use super::throttle::AT_PROMISE;
 use super::{Modes, summary_of_report};
 use crate::catalogue::Promise;
 use crate::catalogue::promised_level;
@@ -310,6 +311,15 @@ impl Promised {
 }
 
 impl Promised {
+    /// Whether a rate is below the promise, in the unit of the limit that decides; bytes per second in the reading that they are nearer to.
+    pub fn is_missed(&self, iops: f64, bytes_per_second: Option<f64>) -> bool {
+        let ratio = match bytes_per_second.filter(|_| !self.binding.counts_ios()) {
+            Some(bytes) => bytes / self.nearest_bytes(bytes),
+            None => iops / self.iops,
+        };
+        ratio < 1.0 - AT_PROMISE
+    }
+
     /// The promised bytes per second; where their unit is in doubt, the reading that a measured rate is nearer to.
     pub fn nearest_bytes(&self, measured: f64) -> f64 {
         let of_unit = |cap: &f64| (cap / self.bytes_per_second - 1.0).abs() < 0.1;

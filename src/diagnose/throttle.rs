@@ -15,7 +15,7 @@ use crate::unit::{Nanos, grouped, significant};
 /// as they are set.
 const KNOWN_PERIODS: [f64; 3] = [0.1, 0.5, 1.0];
 /// A rate this near to the promise is the promise.
-const AT_PROMISE: f64 = 0.02;
+pub(super) const AT_PROMISE: f64 = 0.02;
 /// One-second rates of a throttle differ by less.
 const FLAT: f64 = 0.01;
 
@@ -133,7 +133,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
             rate(x),
             b.modes.passed
         ),
-        format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", rate(x)),
+        advice(case, format!("the rate is set by {owner}, so more depth only adds waiting: buy a higher cap, or offer less than {}/s to keep the short latencies", rate(x))),
     )
     .number("rate_per_second", x)
     .number("period_ms", b.period * 1e3)
@@ -141,6 +141,19 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     .number("held_share", b.modes.held)
     .number("device_latency_ms", b.modes.passed.0 as f64 / 1e6);
     Some(evidence.into_iter().fold(finding, Finding::because))
+}
+
+/// The advice for a rate below the promise.
+pub(super) const LESS_THAN_BOUGHT: &str = "this is less than was bought: check type, size and instance, and that nothing else loads the volume; then open a ticket";
+
+/// The advice for a rate that a throttle holds: nobody is to buy more of a promise that is not kept.
+fn advice(case: &DiagnosisCase<'_>, otherwise: String) -> String {
+    let s = &case.summary;
+    let short = s.promised.zip(s.iops).is_some_and(|(p, x)| p.is_missed(x, s.bytes_per_second));
+    match short && !case.own_cgroup() {
+        true => LESS_THAN_BOUGHT.into(),
+        false => otherwise,
+    }
 }
 
 /// How many periods the requests are held for, as `1 and 2`, when the latencies of those that were held are a comb: narrow teeth
@@ -194,7 +207,7 @@ pub fn steady_queue(case: &DiagnosisCase<'_>) -> Option<Finding> {
             "Requests wait in a queue that is served at a constant rate, {}/s; the shortest took {min}.",
             rate(x)
         ),
-        "more depth only adds waiting: buy a higher cap, or offer less than this rate",
+        advice(case, "more depth only adds waiting: buy a higher cap, or offer less than this rate".into()),
     )
     .number("rate_per_second", x)
     .number("device_latency_ms", min.0 as f64 / 1e6)

@@ -241,7 +241,10 @@ pub fn merges(case: &DiagnosisCase<'_>) -> Option<Finding> {
                 "{} % of the I/Os were merged: the disk did fewer, larger requests.",
                 significant(share * 100.0)
             ),
-            "compare the disk's own IOPS with the promise; random offsets or nomerges=2 show single requests",
+            match s.random {
+                Some(true) => "compare the disk's own IOPS with the promise; nomerges=2 shows single requests",
+                _ => "compare the disk's own IOPS with the promise; random offsets or nomerges=2 show single requests",
+            },
         )
         .because(format!(
             "{} merges for {} I/Os, {} requests at the disk",

@@ -10,7 +10,7 @@ use crate::plan::{EngineKind, Step};
 use crate::record::StepRecord;
 use crate::sample::Direction;
 use crate::stats::little::{Little, MeasuredWindow};
-use crate::unit::{Bytes, Nanos, significant, total};
+use crate::unit::{Bytes, Nanos, grouped, significant, total};
 
 /// A depth below this share of what was asked for was not reached (docs/method.md, "Depth").
 const DEPTH_REACHED: f64 = 0.95;
@@ -45,11 +45,11 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
         "io-errors",
         format!(
             "{} I/O{} failed, the first one a {} of {} at offset {} of {}: {}",
-            step.errors.count,
+            grouped(step.errors.count),
             if step.errors.count == 1 { "" } else { "s" },
             first.direction.name(),
             first.length_bytes,
-            first.offset_bytes.0,
+            grouped(first.offset_bytes.0),
             first.path.display(),
             first.error
         ),
@@ -119,10 +119,18 @@ pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
         return None;
     }
-    let why = if plan.direct {
-        "the load threads were too slow to refill it: use more --numjobs, or look at CPU use"
-    } else {
-        "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
+    // More jobs are another test than one of a single request.
+    let why = match (plan.direct, asked > 1.0) {
+        (true, true) => "the load threads were too slow to refill it: use more --numjobs, or look at CPU use",
+        (true, false) => {
+            "the load thread was late with its next request: look at CPU use, stop other programs, and run it again"
+        }
+        (false, true) => {
+            "buffered I/O completes in the submitting call: use direct I/O (without --buffered), or more --numjobs"
+        }
+        (false, false) => {
+            "buffered I/O completes in the submitting call: use direct I/O (without --buffered)"
+        }
     };
     Some(Doubt::new(
         Severity::Blocker,
@@ -309,12 +317,11 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
             Severity::Warning,
             "overload",
             format!(
-                "{} I/Os a second were offered and {} completed: the offered rate was not sustained, {} a second piled up",
+                "{} I/Os a second were offered and {} completed: the offered rate was not sustained",
                 significant(open.offered_per_second),
-                significant(open.achieved_per_second),
-                significant(open.backlog_per_second)
+                significant(open.achieved_per_second)
             ),
-            "the rate may be quoted; the response times may not, since they grow with the length of the run: for them lower the offered rate",
+            "the rate is the volume's; the response times only say how long the run was: lower the rate to quote them",
         ));
     }
     // docs/method.md, "Closed and open loop": our own delay is at most 20 us or 5 % of the median response.

@@ -331,7 +331,7 @@ pub fn explain(failure: &FailedIo) -> String {
     }
     let code = -failure.result as i32;
     let advice = match code {
-        libc::EIO => "the device reports a fault: see the kernel log (dmesg)",
+        libc::EIO => "the device reports a fault",
         libc::ENOSPC => "no space left: free some, or use a smaller --file-size",
         libc::EINVAL => {
             "offset, length or buffer do not suit the device: direct I/O needs multiples of its logical block"

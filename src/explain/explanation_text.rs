@@ -1,6 +1,5 @@
 //! Explanations as text of at most 80 columns.
 
-use super::sentences::figure;
 use super::{Better, Explained, RunExplained};
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
@@ -161,7 +160,7 @@ fn command(line: &str) -> String {
 }
 
 fn side_by_side(files: bool, rows: &[(&Explained, &RunExplained)]) -> String {
-    let number = |v: Option<f64>| v.map_or("-".into(), figure);
+    let number = |v: Option<f64>| v.map_or("-".into(), significant);
     let time = |ns: Option<f64>| ns.map_or("-".into(), |n| Nanos(n as u64).to_string().replace(' ', ""));
     let lines = rows
         .iter()

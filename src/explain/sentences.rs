@@ -84,7 +84,7 @@ fn drive(c: &Conditions) -> String {
 pub fn hosts(told: &ReportedStep) -> Vec<String> {
     let line = |h: &crate::record::ReportedHost| {
         let known = [
-            h.iops.get().map(|x| format!("{} IOPS", figure(x))),
+            h.iops.get().map(|x| format!("{} IOPS", significant(x))),
             h.bytes_per_second.get().map(rate),
             h.mean_ns.get().map(|ns| format!("mean {}", Nanos(ns.round() as u64))),
         ];
@@ -103,7 +103,7 @@ pub fn result(step: &StepRecord, s: &Summary) -> Vec<String> {
             .collect(),
     };
     if let (Some(x), Some(bytes), true) = (s.iops, s.bytes_per_second, lines.len() > 1) {
-        lines.push(format!("together {} IOPS, {}", figure(x), rate(bytes)));
+        lines.push(format!("together {} IOPS, {}", significant(x), rate(bytes)));
     }
     lines
 }
@@ -113,7 +113,7 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
     let (seconds, iops) = (f.runtime.get().map(Nanos::as_seconds), f.iops.get());
     let (Some(seconds), Some(iops), Some(bytes)) = (seconds, iops, f.bytes_per_second.get()) else {
         let known = [
-            iops.map(|x| format!("{} IOPS", figure(x))),
+            iops.map(|x| format!("{} IOPS", significant(x))),
             f.bytes_per_second.get().map(rate),
             f.ios.get().map(|n| format!("{} I/Os", grouped(n))),
             (f.bytes.0 > 0).then(|| format!("{} moved", f.bytes)),
@@ -136,15 +136,11 @@ fn direction(name: &str, f: &ReportedFigures) -> String {
 fn line(name: &str, iops: f64, bytes: f64, ios: u64, time: Nanos) -> String {
     format!(
         "{name}: {} IOPS, {}: {} I/Os in {} s",
-        figure(iops),
+        significant(iops),
         rate(bytes),
         grouped(ios),
         significant(time.as_seconds())
     )
-}
-
-pub fn figure(x: f64) -> String {
-    if x >= 99.95 { grouped(x.round() as u64) } else { significant(x) }
 }
 
 /// Percentiles that are told in words.
@@ -225,7 +221,8 @@ fn latency_line(
 pub fn little(c: &Conditions, s: &Summary, counted: Option<f64>) -> (Option<String>, Option<bool>) {
     let (Some(x), Some(mean)) = (s.iops, s.mean_ns) else { return (None, None) };
     let by_law = in_flight(x, mean);
-    let product = format!("{}/s x {} = {} in flight", figure(x), Nanos(mean as u64), significant(by_law));
+    let product =
+        format!("{}/s x {} = {} in flight", significant(x), Nanos(mean as u64), significant(by_law));
     // The edges of the window hold a mean latency, in which requests lie only partly inside.
     let edges = s.window.map_or(0.0, |w| mean / w.0.max(1) as f64);
     if let (Some(n), Some(outside)) = (s.in_flight, counted) {
@@ -305,7 +302,7 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
     if p99 > limit {
         return Some(format!(
             "asks for {rule}: 99 % within {p99} is too slow for etcd, at {} a second",
-            figure(x)
+            significant(x)
         ));
     }
     let answer = match x {
@@ -318,7 +315,7 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         format!(" for these {} s, which is too short to decide", significant(window.as_seconds()))
     });
     let short = short.unwrap_or_default();
-    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}{short}", figure(x)))
+    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}{short}", significant(x)))
 }
 
 /// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.
@@ -331,7 +328,7 @@ fn durable_writes(told: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
 
 /// The rule by a mean, and by the longest where it is told. So many flushes a second were done.
 fn etcd_of_mean(l: &ReportedLatency, a_second: f64, limit: Nanos, [least, heavy]: [f64; 2]) -> String {
-    let rate = figure(a_second);
+    let rate = significant(a_second);
     if a_second < least {
         return format!("{rate} a second are too few for etcd");
     }

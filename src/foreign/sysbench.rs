@@ -259,7 +259,7 @@ impl SysbenchRun {
             let mixed = if only_data { "" } else { ", which is among the latencies of all requests" };
             notes.push(format!(
                 "{} flushes a second; sysbench does not tell their own time{mixed}",
-                if x >= 100.0 { grouped(x.round() as u64) } else { significant(x) }
+                significant(x)
             ));
         }
         step

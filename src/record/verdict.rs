@@ -190,10 +190,10 @@ impl Claim {
         if self.metric.less_is_better() { 1.0 / self.ratio } else { self.ratio }
     }
 
-    /// The row of its step in which a need stands: that of its own I/Os. A promise is about the step as a whole.
+    /// The row of its step in which a claim stands: for a need that of its own I/Os, for a promise that of the step as a whole, which
+    /// is the total of a mix. `None` where the step only flushed.
     pub fn row(&self, step: &StepRecord) -> Option<&'static str> {
-        let need = self.need.as_ref()?;
-        match need.direction {
+        match self.need.as_ref().and_then(|need| need.direction) {
             Some(direction) => Some(direction.name()),
             None => {
                 step.figures().map(|(word, _)| word).filter(|word| *word != Direction::Sync.name()).last()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::layout::{fitting_table, label, table, wrap};
+use super::text::{footnotes, percentile};
 use super::verdict_text;
 use crate::fit::{
     Application, AskedApplication, FigureKind, FitCatalogue, FitNeed, NeedBound, SelectionError,
@@ -192,7 +193,8 @@ pub(super) fn figures_tables(record: &Record) -> Vec<FiguresTable> {
 pub(super) fn figures_text(record: &Record) -> String {
     let text = |t: FiguresTable| {
         let heads: Vec<&str> = t.heads.iter().map(String::as_str).collect();
-        format!("\n{}{}", wrap("", &t.title), table(&heads, t.rows))
+        let table = table(&heads, t.rows);
+        format!("\n{}{table}{}", wrap("", &t.title), footnotes(&table))
     };
     figures_tables(record).into_iter().map(text).collect()
 }
@@ -289,7 +291,9 @@ fn profiles(record: &Record) -> Vec<FiguresTable> {
         let steps = record.steps.iter().filter_map(|s| Some((record.plan_step(&s.name)?, s)));
         FiguresTable {
             title: format!("{}: nothing numeric was published, so these figures are no PASS", a.name),
-            heads: ["Step", "ops/s", "mean", "p99 of flushes", "p99 of writes"].map(String::from).into(),
+            heads: ["Step", "ops/s", "time per op", "p99 of flushes", "p99 of writes"]
+                .map(String::from)
+                .into(),
             rows: steps.filter(|(_, s)| a.steps.contains(&s.name)).filter_map(row).collect(),
         }
     };
@@ -310,8 +314,7 @@ fn row((plan, step): (&Step, &StepRecord)) -> Option<Vec<String>> {
         _ => step.iops(),
     };
     let p99 = |l: Option<&crate::record::DirectionSummary>| {
-        let p = l.and_then(|d| d.service_latency_ns.percentiles.get("99").copied());
-        p.map_or("-".into(), |p| p.to_string())
+        l.map_or("-".into(), |d| percentile(&d.service_latency_ns, "99"))
     };
     let busy = plan.depth_per_target() == 1 && rate > 0.0;
     let mean = if busy { Nanos((1e9 / rate) as u64).to_string() } else { "-".into() };

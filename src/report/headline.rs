@@ -2,12 +2,14 @@
 //!
 //! Nothing is decided here; outcome and figures are those of the verdict.
 
-use crate::doubt::Severity;
+use super::text::grouped_doubts;
+use crate::doubt::{Doubt, Severity};
 use crate::record::{
-    Claim, ClaimedNeed, DirectionSummary, Metric, Outcome, Record, State, StepRecord, Verdict,
+    Claim, ClaimedNeed, DirectionSummary, LatencySummary, Metric, Outcome, Record, Remark, State, StepRecord,
+    Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, grouped, significant};
 use crate::verdict::{self, figure, figures};
 
 /// The head of every result.
@@ -78,14 +80,31 @@ const NOT_VALID: &str = "NOT VALID";
 
 /// How a run ended, in a word and a reason; both empty for one that went well.
 fn ended(record: &Record) -> (&'static str, String) {
-    let blocker = record.warnings.iter().find(|w| w.severity == Severity::Blocker);
+    let blocker = grouped_doubts(&record.warnings).into_iter().find(|g| g.of.severity == Severity::Blocker);
     match (&record.state, blocker) {
         (State::Failed(why), _) => ("FAILED", why.clone()),
         (State::Interrupted, _) if record.measured_nothing() => ("INTERRUPTED", String::new()),
         (State::Interrupted, _) => ("INTERRUPTED", "what was measured until then".into()),
         (State::Running, _) => ("CUT OFF", "later steps are missing".into()),
-        (State::Complete, Some(w)) => (NOT_VALID, w.message.clone()),
+        (State::Complete, Some(group)) => (NOT_VALID, not_valid(record, &group)),
         (State::Complete, None) => ("", String::new()),
+    }
+}
+
+/// Why the figures do not show what they are labelled with. I/Os that failed are counted over all steps.
+fn not_valid(record: &Record, group: &Remark<'_, Doubt>) -> String {
+    if group.of.code != "io-errors" {
+        return group.words(&group.of.message);
+    }
+    let failed: Vec<&StepRecord> = record.steps.iter().filter(|s| s.errors.count > 0).collect();
+    let count: u64 = failed.iter().map(|s| s.errors.count).sum();
+    let ios = if count == 1 { "I/O" } else { "I/Os" };
+    match failed.as_slice() {
+        [] => group.words(&group.of.message),
+        [one] => format!("{}: {} {ios} failed", one.name, grouped(count)),
+        [first, rest @ ..] => {
+            format!("{} and {} more: {} {ios} failed", first.name, rest.len(), grouped(count))
+        }
     }
 }
 
@@ -261,9 +280,7 @@ pub fn measured(record: &Record) -> String {
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
             // Under a rate a client waits from the intended start on.
             let latency = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
-            let holds = latency.censored == 0 && !latency.unsettled.iter().any(|p| p == "99");
-            let holds = holds || s.response_latency_ns.is_none();
-            let p99 = latency.percentiles.get("99").filter(|_| holds);
+            let p99 = quotable_p99(latency);
             let mut slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
             // A volume that stands still for a part of the time holds few requests, each for long.
             let mean = Nanos(latency.mean.round() as u64);
@@ -271,9 +288,9 @@ pub fn measured(record: &Record) -> String {
                 slowest += &format!(", but {mean} on average");
             }
             // A write that is flushed is done when the flush is.
-            let flushes = step.sync.as_ref().map(|s| &s.service_latency_ns);
-            if let Some(p99) = flushes.and_then(|latency| latency.percentiles.get("99")) {
-                slowest = format!(", 99 % of the flushes within {p99}");
+            if let Some(sync) = &step.sync {
+                let p99 = quotable_p99(&sync.service_latency_ns);
+                slowest = p99.map(|p| format!(", 99 % of the flushes within {p}")).unwrap_or_default();
             }
             format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
         }
@@ -300,6 +317,12 @@ pub fn measured(record: &Record) -> String {
             out + "."
         }
     }
+}
+
+/// The latency that 99 % keep, unless the table marks it as one that is not to be quoted.
+fn quotable_p99(latency: &LatencySummary) -> Option<&Nanos> {
+    let unsettled = latency.censored > 0 || latency.unsettled.iter().any(|p| p == "99");
+    latency.percentiles.get("99").filter(|_| !unsettled)
 }
 
 /// The figures of a step as a whole: of its one direction, or of its mix. None where it only flushed.

@@ -8,6 +8,7 @@ use super::headline::{Headline, gravest};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
+use crate::diagnose;
 use crate::doubt::Severity;
 use crate::output::screen;
 use crate::record::{
@@ -19,6 +20,8 @@ use crate::verdict;
 
 /// Lines that a result takes on 80 columns, without the three that name the Record.
 const LINES: usize = 22;
+/// Lines of the table of steps that take room from the remarks: those of the six standard steps.
+const TABLE_LINES: usize = 8;
 /// Width of the labels of remarks.
 const LABEL: usize = 8;
 
@@ -35,7 +38,7 @@ pub fn shown(record: &Record, details: bool) -> String {
 pub fn summary(record: &Record) -> String {
     let (found, verdict) = if record.tests_a_volume() { verdict::judged(record) } else { Default::default() };
     let mut out = head(record);
-    let mut needs = 0;
+    let mut exempt = 0;
     if !record.cross_checks.is_empty() {
         out += &super::crosscheck_text::text(&record.cross_checks);
     } else if let Some(answer) = &record.answer {
@@ -46,25 +49,27 @@ pub fn summary(record: &Record) -> String {
         }
         out += &super::course_text::answer(answer);
     } else if record.steps.iter().any(|s| s.figures().next().is_some()) {
+        let table = steps(record, verdict.as_ref());
+        exempt = table.lines().count().saturating_sub(TABLE_LINES);
         out += "\n";
-        out += &steps(record, verdict.as_ref());
+        out += &table;
         out += &fleet_text::text(record, verdict.as_ref());
         let answers = fit_text::answers(record, verdict.as_ref());
-        needs = answers.lines().count();
+        exempt += answers.lines().count();
         out += &answers;
     }
     let mut left = Vec::new();
     let lines = LINES * screen::WIDTH / screen::width().min(screen::WIDTH);
-    // The machines of a fleet and the needs of applications take no room from the remarks.
-    let lines = lines + record.fleet.as_ref().map_or(needs, |_| out.lines().count());
+    // Long tables, the machines of a fleet and the needs of applications take no room from the remarks.
+    let lines = lines + record.fleet.as_ref().map_or(exempt, |_| out.lines().count());
     let room = |out: &str| lines.saturating_sub(out.lines().count());
     let remarks = remarks(record, &found, verdict.as_ref());
     let notes = record.warnings.iter().filter(|w| w.severity == Severity::Note).count();
     let mut first = true;
-    for remark in remarks {
+    for SummaryRemark { text: remark, kept } in remarks {
         let blank = if first { "\n" } else { "" };
         // One line stays for the count of those that are left out.
-        if blank.len() + remark.lines().count() < room(&out) {
+        if kept || blank.len() + remark.lines().count() < room(&out) {
             out += blank;
             out += &remark;
             first = false;
@@ -182,9 +187,16 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     out
 }
 
-/// Remarks, the most important first, each with its label.
-fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<String> {
-    let mut all = Vec::new();
+/// A remark of the summary, with its label.
+struct SummaryRemark {
+    text: String,
+    /// It is printed even where there is no room: the reason of the answer, the next thing to do, and the doubts that make a figure void.
+    kept: bool,
+}
+
+/// Remarks, the most important first.
+fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> Vec<SummaryRemark> {
+    let mut all: Vec<String> = Vec::new();
     if let Some(claim) = verdict.and_then(gravest).filter(|c| c.outcome != Outcome::Pass) {
         if !claim.reason.is_empty() {
             all.push(wrap(&label("reason"), &format!("{}: {}", claim.step, claim.reason)));
@@ -210,7 +222,7 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         let text = group.words(&format!("{} [{}]; {}", doubt.message, doubt.code, doubt.advice));
         doubts.push((doubt.severity, wrap(&label(word), &text)));
     }
-    let limits = limits(found).into_iter().map(|group| {
+    let limits = limits(record, found).into_iter().map(|group| {
         let f = group.of;
         let text = group.words(&format!("{} [{}, {}]", f.headline, f.code, f.confidence.name()));
         wrap(&label("limit"), &text)
@@ -218,18 +230,18 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
     let heavy = doubts.iter().filter(|(severity, _)| *severity == Severity::Blocker).count();
     let mut doubts = doubts.into_iter().map(|(_, text)| text);
     all.extend(doubts.by_ref().take(heavy));
+    let kept = all.len();
     let mut limits = limits;
     all.extend(limits.next());
     all.extend(doubts);
     all.extend(limits);
-    all
+    all.into_iter().enumerate().map(|(i, text)| SummaryRemark { text, kept: i < kept }).collect()
 }
 
 /// Findings that no doubt tells, by their code, the weightiest first. That a step of one request shows latency is no limit of the volume.
-fn limits(found: &[Diagnosis]) -> Vec<Remark<'_, Finding>> {
-    let told =
-        |f: &&Finding| f.doubt.is_none() && f.confidence > Confidence::Possible && f.code != "one-at-a-time";
-    let all = found.iter().flat_map(|d| &d.findings).filter(told);
+fn limits<'a>(record: &Record, found: &'a [Diagnosis]) -> Vec<Remark<'a, Finding>> {
+    let weighty = |f: &&Finding| f.confidence > Confidence::Possible && f.code != "one-at-a-time";
+    let all = found.iter().flat_map(|d| diagnose::told_limits(record, d)).filter(weighty);
     let mut groups = grouped_remarks(all, |f| (&f.code, f.confidence.name()), |f| &f.headline, |f| &f.step);
     groups.sort_by_key(|group| std::cmp::Reverse((group.of.blocks, group.of.confidence)));
     groups

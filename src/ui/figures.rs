@@ -6,7 +6,6 @@ use ratatui::text::{Line, Span};
 use super::large_digits::large;
 use super::live_run::{LiveRun, LiveStage};
 use super::paint::{Paint, foreign};
-use super::step_result::iops;
 use crate::record::{Claim, DirectionSummary, LatencySummary, Metric};
 use crate::sample::Direction;
 use crate::stats::percentile::printable;
@@ -42,7 +41,7 @@ pub(super) fn number(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usiz
     } else if !counted {
         beside.push(Span::raw(if stage.is_ramping() { "ramp: not counted yet" } else { "first second" }));
     }
-    let last = recent.map(|r| format!("last second {} IOPS", iops(r))).unwrap_or_default();
+    let last = recent.map(|r| format!("last second {} IOPS", significant(r))).unwrap_or_default();
     if let [figures] = shown.as_slice() {
         beside.extend(sureness(run, stage, figures));
     }
@@ -53,7 +52,8 @@ pub(super) fn number(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usiz
         let last = if run.target.is_none() { format!("; {last}") } else { String::new() };
         beside.push(Span::raw(format!("{} MB/s over {over}{last}", significant(bytes / 1e6))));
     }
-    let text = rate.map_or("-".into(), |r| if r >= 9.95 { grouped(r.round() as u64) } else { iops(r) });
+    let text =
+        rate.map_or("-".into(), |r| if r >= 9.95 { grouped(r.round() as u64) } else { significant(r) });
     let digits = large(&text);
     let style = if counted { paint.bold().patch(paint.colour(Color::Cyan)) } else { paint.dim() };
     let column = digits[0].chars().count() + 9;
@@ -84,9 +84,13 @@ fn sureness(
         let name = if several { format!("{} ", d.name()) } else { String::new() };
         let bounds = match s.interval() {
             Some(b) => {
-                format!("{} .. {} (95 %)", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
+                format!(
+                    "{} .. {} (95 %)",
+                    significant(b.low_per_second.max(0.0)),
+                    significant(b.high_per_second)
+                )
             }
-            None if several => format!("{} IOPS", iops(s.iops)),
+            None if several => format!("{} IOPS", significant(s.iops)),
             None => "no interval yet".into(),
         };
         let more = rate.and_then(more_seconds).map(|s| format!(", needs {s} s more")).unwrap_or_default();

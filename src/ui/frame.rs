@@ -13,7 +13,6 @@ use super::figures::{STILL, latencies, machine, number, promises, total};
 use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
-use super::step_result::iops;
 use super::terminal::SMALLEST;
 use crate::unit::{Nanos, significant};
 
@@ -149,7 +148,7 @@ fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Li
             let step = &s.staged.step;
             let place = format!(" {} ", s.staged.place);
             let pace = match step.arrivals_per_second() {
-                Some(rate) => format!("{}/s", iops(rate)),
+                Some(rate) => format!("{}/s", significant(rate)),
                 None => format!("depth {}", step.iodepth),
             };
             let jobs = if step.numjobs > 1 { format!(", {} jobs", step.numjobs) } else { String::new() };
@@ -158,7 +157,7 @@ fn steps(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usize) -> Vec<Li
             let load = match (several, s.begun) {
                 (true, false) => "  waits".into(),
                 (true, true) if !figures.is_empty() => {
-                    format!("  {} IOPS", iops(total(figures)))
+                    format!("  {} IOPS", significant(total(figures)))
                 }
                 _ => load,
             };
@@ -282,7 +281,7 @@ fn compact(run: &LiveRun) -> Vec<Line<'static>> {
     if figures.is_empty() {
         lines.push(Line::from(stage.recent.text()));
     } else {
-        lines.push(Line::from(format!("{} IOPS", iops(total(&figures)))));
+        lines.push(Line::from(format!("{} IOPS", significant(total(&figures)))));
     }
     if silence >= STILL {
         lines.push(Line::from(format!("NOTHING COMPLETED for {}", silence.clock())));

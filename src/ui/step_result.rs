@@ -55,15 +55,14 @@ impl StepResult {
 pub(super) fn figures(s: &DirectionSummary) -> String {
     let bounds = s.interval();
     let bounds = bounds.map_or(String::new(), |b| {
-        format!(" ({} .. {})", iops(b.low_per_second.max(0.0)), iops(b.high_per_second))
+        format!(" ({} .. {})", significant(b.low_per_second.max(0.0)), significant(b.high_per_second))
     });
     let latency = |name: &str| s.service_latency_ns.percentiles.get(name);
     let percentiles: String =
         ["50", "99"].iter().filter_map(|p| Some(format!("  p{p} {}", latency(p)?))).collect();
-    format!("{} IOPS{bounds}  {} MB/s{percentiles}", iops(s.iops), significant(s.bytes_per_second / 1e6))
-}
-
-/// A rate for people.
-pub(super) fn iops(v: f64) -> String {
-    if v >= 99.95 { grouped(v.round() as u64) } else { significant(v) }
+    format!(
+        "{} IOPS{bounds}  {} MB/s{percentiles}",
+        significant(s.iops),
+        significant(s.bytes_per_second / 1e6)
+    )
 }

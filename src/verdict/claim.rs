@@ -363,7 +363,6 @@ pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<Strin
 /// A figure of a metric for people.
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric {
-        Metric::Iops if value >= 99.95 => grouped(value.round() as u64),
         Metric::Iops => significant(value),
         Metric::Throughput => format!("{} MiB/s", significant(value / 1_048_576.0)),
         Metric::Latency | Metric::Percentile => Nanos(value.round() as u64).to_string(),

@@ -196,6 +196,7 @@ impl NeedCase<'_> {
             most: limit,
             tolerance: 0.0,
             burst: None,
+            sold: None,
             time: None,
             judge_burst: false,
             at_least: true,

@@ -4,8 +4,9 @@
 //! told: a warm-up at the start, a burst before the baseline, times in which nothing or too little came, the share of seconds
 //! that delivered, a rate that only credits explain, and a rate that the type cannot give. None of these makes a PASS.
 
-use crate::catalogue::volume_promise::{AtBlock, Binding};
-use crate::record::{Claimed, Delivered, Outcome, WarmUpCut};
+use super::figure;
+use crate::catalogue::volume_promise::{AtBlock, Binding, VolumePromise};
+use crate::record::{Claimed, Delivered, Metric, Outcome, WarmUpCut};
 use crate::sample::{GRID, PER_SECOND};
 use crate::stats::burst::BurstSeen;
 use crate::stats::event::{Event, LoadGrid};
@@ -41,6 +42,43 @@ impl Allowance {
     }
 }
 
+/// A figure of a type that is bought by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoldRange {
+    /// The most that is sold at this size, in the unit of the claim.
+    pub most: f64,
+    /// The figure.
+    pub metric: Metric,
+}
+
+impl SoldRange {
+    /// The figure of a binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
+    fn of(claimed: &Claimed, binding: Binding) -> Option<SoldRange> {
+        let metric = match binding {
+            Binding::VolumeIops => Metric::Iops,
+            Binding::VolumeThroughput => Metric::Throughput,
+            _ => return None,
+        };
+        let most = |v: &VolumePromise| match metric {
+            Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
+            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|r| r.hi * v.unit.bytes as f64),
+        };
+        let most = claimed.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
+        Some(SoldRange { most, metric })
+    }
+
+    /// The question to a user whose volume does more than the promise that was named.
+    fn question(&self, promised: f64) -> String {
+        let option = if self.metric == Metric::Iops { "--iops" } else { "--throughput" };
+        let unit = if self.metric == Metric::Iops { " IOPS" } else { "" };
+        format!(
+            "more than the {}{unit} that are promised: was more bought? Give it with {option} (sold up to {} here)",
+            figure(self.metric, promised),
+            figure(self.metric, self.most)
+        )
+    }
+}
+
 /// The promise that a window is held against, in I/Os or bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClaimTerms {
@@ -52,6 +90,8 @@ pub struct ClaimTerms {
     pub tolerance: f64,
     /// The burst of the type, or of the instance.
     pub burst: Option<Allowance>,
+    /// More than the promise that the type is sold with.
+    pub sold: Option<SoldRange>,
     /// Share of the time that the provider promises.
     pub time: Option<f64>,
     /// The burst is judged instead of the baseline.
@@ -99,6 +139,7 @@ impl ClaimTerms {
             most: pick(most),
             tolerance: claimed.tolerance,
             burst: allowance(claimed, least, pick(least)),
+            sold: SoldRange::of(claimed, most.binding),
             time: time.flatten(),
             judge_burst: claimed.judge_burst,
             at_least: false,
@@ -379,7 +420,13 @@ impl Excess {
         if rate <= ABOVE * terms.most {
             return None;
         }
+        let sold = terms.sold.filter(|sold| rate <= BEYOND * sold.most && sold.most > terms.most);
+        if let Some(sold) = sold.filter(|_| rate > BEYOND * ceiling) {
+            return Some(Excess { reason: sold.question(terms.most), more_seconds: None });
+        }
         if rate > BEYOND * ceiling {
+            // Nothing that is sold explains the rate.
+            let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
             let reason = format!(
                 "{} % of all that this type can give at this size: was the right type and size named, and does the I/O reach the volume?",
                 significant(100.0 * rate / ceiling)
@@ -495,6 +542,7 @@ mod tests {
         most: 1000.0,
         tolerance: 0.02,
         burst: None,
+        sold: None,
         time: None,
         judge_burst: false,
         at_least: false,

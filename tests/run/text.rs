@@ -157,7 +157,7 @@ fn a_failing_device() {
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
     state    failed: step sequential-reads: Input/output error (os error 5): the
-             device reports a fault: see the kernel log (dmesg)
+             device reports a fault
 
     Step               IOPS  95 % interval  MB/s  MiB/s  I/Os
     sequential-reads  3,996      too short  16.4   15.6   999
@@ -172,8 +172,8 @@ fn a_failing_device() {
 
     Doubts
     !! sequential-reads: 1 I/O failed, the first one a read of 4 KiB at offset
-       4091904 of null: Input/output error (os error 5): the device reports a fault:
-       see the kernel log (dmesg) [io-errors]
+       4,091,904 of null: Input/output error (os error 5): the device reports a
+       fault [io-errors]
          -> look at the kernel log (dmesg); rates of a failing device mean nothing
     ");
 }

@@ -60,9 +60,8 @@ fn ten_percent_under_fails_and_names_the_cap_and_its_rate() {
           - the rate repeats itself every 500 ms, which is 5 of these periods
           - one-second rates differ by 0.00 %
           - 2,052/s are 90.0 % of the promised 2,280 (volume IOPS)
-          -> the rate is set by a throttle outside this machine, so more depth only
-             adds waiting: buy a higher cap, or offer less than 2,052/s to keep the
-             short latencies
+          -> this is less than was bought: check type, size and instance, and that
+             nothing else loads the volume; then open a ticket
 
     Verdict  FAIL against alibaba:cloud_essd.PL0, 40 GiB, tolerance 2 %
       FAIL          IOPS in randread: 2,052, 90.0 % of 2,280 (volume IOPS)

@@ -142,7 +142,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         notes: judged.notes,
         comparison: crosscheck_text::text(&record.cross_checks).trim().to_string(),
         course: course_section::of(record),
-        limits: verdict_section::limits(&found, record.answer.is_some()),
+        limits: verdict_section::limits(record, &found, record.answer.is_some()),
         figures: figures_tables(record),
         heads: LATENCY_HEADS,
         fleet: fleet_section::tables(record, verdict.as_ref()),

@@ -95,7 +95,7 @@ pub fn doubts(record: &Record) -> Vec<DoubtCard> {
             let steps = match group.named.as_slice() {
                 [] => "the whole run".into(),
                 [first, rest @ ..] if rest.len() >= MOST_NAMED => {
-                    format!("{first} and {} more steps", rest.len())
+                    format!("{first} and {} more", rest.len())
                 }
                 few => few.join(", "),
             };

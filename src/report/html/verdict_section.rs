@@ -219,11 +219,11 @@ pub fn judged(record: &Record, v: &Verdict) -> Judged {
 }
 
 /// The limits of each step, without those that a doubt tells already.
-pub fn limits(found: &[Diagnosis], together: bool) -> Limits {
+pub fn limits(record: &Record, found: &[Diagnosis], together: bool) -> Limits {
     let mut limits = Limits { findings: Vec::new(), quiet: Vec::new() };
     for d in found {
         let before = limits.findings.len();
-        limits.findings.extend(d.findings.iter().filter(|f| f.doubt.is_none()).map(|f| FindingCard {
+        limits.findings.extend(diagnose::told_limits(record, d).map(|f| FindingCard {
             step: d.step.clone(),
             confidence: f.confidence.name(),
             dots: [Confidence::Possible, Confidence::Likely, Confidence::Proven].map(|c| f.confidence >= c),
@@ -251,7 +251,7 @@ fn of_many_steps(all: Vec<FindingCard>) -> Vec<FindingCard> {
     let named = |group: Remark<'_, FindingCard>| {
         let step = match group.named.len() {
             1 => group.of.step.clone(),
-            n => format!("{} and {} more steps", group.of.step, n - 1),
+            n => format!("{} and {} more", group.of.step, n - 1),
         };
         let headline = group.of.headline.trim_end_matches('.').to_string() + &group.elsewhere() + ".";
         FindingCard { step, headline, ..group.of.clone() }
