@@ -365,7 +365,7 @@ fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
         Some(path) => output("--output", path)?,
         None => {
             let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-            OutputFile::fresh("--output", Path::new("."), &format!("volproof-fleet-{now}"), "json")?
+            OutputFile::fresh("--output", Path::new("."), format!("volproof-fleet-{now}"), "json")?
         }
     };
     let inputs: Vec<_> = args.records.iter().map(|path| input_of(path)).collect();

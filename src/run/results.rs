@@ -142,7 +142,7 @@ impl Sheet {
 fn fresh(args: &OutputArgs, stem: &str) -> Result<Sheet, Failure> {
     let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
     let folder = args.records.as_deref().unwrap_or(Path::new("."));
-    let file = OutputFile::fresh("--records", folder, &format!("{stem}-{now}"), "json")?;
+    let file = OutputFile::fresh("--records", folder, format!("{stem}-{now}"), "json")?;
     Ok(Sheet::new(file, |record, out| record.write(out)))
 }
 

@@ -148,7 +148,7 @@ mod tests {
             let bins: Vec<u64> = (0..3000).map(|i| if i < end { 185 } else { 49 } + i % 3).collect();
             let b = BurstSeen::of(&bins).unwrap();
             assert_eq!((b.seconds, b.baseline_from_bin as u64), (end as f64 / 10.0, end + 1), "{b:?}");
-            let quota = |i: u64| if i % 5 == 0 { if i < end { 925 } else { 245 } } else { 0 };
+            let quota = |i: u64| if i.is_multiple_of(5) { if i < end { 925 } else { 245 } } else { 0 };
             let b = BurstSeen::of(&(0..3000).map(quota).collect::<Vec<_>>()).unwrap();
             assert!((b.seconds - end as f64 / 10.0).abs() <= 0.5, "{end}: {b:?}");
         }

@@ -92,8 +92,12 @@ fn files_for_monitoring_keep_the_rules_of_their_readers() {
         hold_metrics(&metrics.ended(0).out, of);
         hold_junit(&shown(&["--junit", "-"]).ended(0).out, of);
         let judged = |more: &[&str]| bench.run(&[&["verdict", report], &JUDGED[..], more].concat());
-        hold_metrics(&judged(&["--openmetrics", "-"]).out, of);
         let junit = judged(&["--junit", "-"]);
+        if junit.code == Some(2) {
+            // A text of several reports: `verdict` judges one.
+            continue;
+        }
+        hold_metrics(&judged(&["--openmetrics", "-"]).out, of);
         hold_junit(&junit.out, of);
         let wrong = junit.out.contains("<error ") || junit.out.contains("<failure ");
         assert_eq!(wrong, junit.code != Some(0), "{of}: the file and the exit code tell different stories");

@@ -173,7 +173,8 @@ fn large_blocks_are_judged_by_bytes() {
                     108 MiB/s
                     100 % of the seconds delivered at least 90 % of the promise
                     (95 % bound: 97.5 %); the provider promises no share of time
-      not tested    IOPS: it shows below 49.4 KiB a block, and the steps used 256KiB
+      not tested    IOPS: it shows below 49.4 KiB a block, and the steps used
+                    256 KiB
                     -> volproof run --rw randread --bs 4KiB --iodepth 32 --numjobs 1
                        --runtime 300s --ramp 1s --simulate
                        latency=500us,bytes-cap=110MiB --promise
