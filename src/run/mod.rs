@@ -4,15 +4,11 @@
 //! Clearance; the Record is written after every step. Nothing here measures or judges. Front ends are here, and the work they share
 //! is in [`pipeline`].
 
-#[cfg(all(test, target_arch = "x86_64"))]
-mod clock_drift;
 mod course_commands;
 mod end_signals;
 pub mod fio;
 mod fit_run;
 mod fleet_gather;
-#[cfg(test)]
-mod fleet_protocol;
 mod fleet_run;
 mod fleet_start;
 mod leftover;
@@ -30,6 +26,8 @@ mod resume;
 mod shell_completions;
 mod stage;
 mod targets;
+#[cfg(test)]
+mod tests;
 mod tuning;
 
 use std::borrow::Cow;

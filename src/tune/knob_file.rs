@@ -1,7 +1,7 @@
 //! Every operation on a file that tuning makes: settings of the kernel, journals, locks.
 //!
 //! A file that the program keeps for itself must be a regular file of the expected user; nothing else is opened for long
-//! enough to hang. Unit tests play the kernel and stop the program before any change (`trial`).
+//! enough to hang. Unit tests play the kernel and stop the program before any change (`tests::fake_kernel`).
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -9,7 +9,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 #[cfg(test)]
-use super::trial;
+use super::tests::fake_kernel;
 
 /// A journal of a machine with thousands of CPUs has less than a hundredth of that, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -17,7 +17,7 @@ const LARGEST: u64 = 16 << 20;
 /// The text of a kernel setting.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     #[cfg(test)]
-    if let Some(text) = trial::read(path) {
+    if let Some(text) = fake_kernel::read(path) {
         return text;
     }
     fs::read_to_string(path)
@@ -26,7 +26,7 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
 /// Writes a kernel setting with one write at offset 0, which sysfs takes whole. Never creates a file.
 pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
     #[cfg(test)]
-    if let Some(done) = trial::write(path, value) {
+    if let Some(done) = fake_kernel::write(path, value) {
         return done;
     }
     OpenOptions::new().write(true).open(path)?.write_all(format!("{value}\n").as_bytes())
@@ -35,7 +35,7 @@ pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
 /// Names in a folder of the kernel, short ones first, so that policy2 comes before policy10; none if there is no folder.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     #[cfg(test)]
-    if let Some(names) = trial::names(folder) {
+    if let Some(names) = fake_kernel::names(folder) {
         return names;
     }
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
@@ -47,7 +47,7 @@ pub(super) fn names(folder: &Path) -> Vec<String> {
 /// The inode of a folder of the kernel.
 pub(super) fn inode(folder: &Path) -> Option<u64> {
     #[cfg(test)]
-    if let Some(names) = trial::names(folder) {
+    if let Some(names) = fake_kernel::names(folder) {
         return (!names.is_empty()).then_some(1);
     }
     fs::metadata(folder).ok().map(|facts| facts.ino())
@@ -56,7 +56,7 @@ pub(super) fn inode(folder: &Path) -> Option<u64> {
 /// Whether a kernel setting can be written at all, by its mode: root's rights do not help where the kernel has no code for it.
 pub(super) fn writable(path: &Path) -> bool {
     #[cfg(test)]
-    if trial::read(path).is_some() {
+    if fake_kernel::read(path).is_some() {
         return true;
     }
     fs::metadata(path).is_ok_and(|facts| facts.is_file() && facts.mode() & 0o222 != 0)
@@ -65,7 +65,7 @@ pub(super) fn writable(path: &Path) -> bool {
 /// The text of a journal that belongs to a user.
 pub(super) fn load(path: &Path, user: u32) -> io::Result<String> {
     #[cfg(test)]
-    if let Some(text) = trial::load(path) {
+    if let Some(text) = fake_kernel::load(path) {
         return text;
     }
     let file = regular(OpenOptions::new().read(true), path, user)?;
@@ -80,7 +80,7 @@ pub(super) fn load(path: &Path, user: u32) -> io::Result<String> {
 /// Makes these bytes the content of a journal: a new file beside it, on disk, renamed over it, the folder on disk.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(test)]
-    if trial::replace(path, bytes) {
+    if fake_kernel::replace(path, bytes) {
         return Ok(());
     }
     let fresh = path.with_extension("new");
@@ -102,7 +102,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// Removes a journal, for good.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     #[cfg(test)]
-    if trial::remove(path) {
+    if fake_kernel::remove(path) {
         return Ok(());
     }
     match fs::remove_file(path) {
@@ -115,7 +115,7 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 /// The files in the folder of journals, sorted.
 pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
     #[cfg(test)]
-    if let Some(paths) = trial::list() {
+    if let Some(paths) = fake_kernel::list() {
         return paths;
     }
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };

@@ -9,15 +9,13 @@
 
 pub mod ab;
 mod journal;
-#[cfg(test)]
-mod killed;
 mod knob;
 mod knob_file;
 mod owner;
 mod restore;
 mod store;
 #[cfg(test)]
-mod trial;
+mod tests;
 mod tuned;
 mod waiting;
 

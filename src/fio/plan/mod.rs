@@ -19,8 +19,6 @@ mod flushing;
 mod job_files;
 mod job_order;
 mod rates;
-#[cfg(test)]
-mod round_trip;
 mod submission;
 #[cfg(test)]
 mod tests;

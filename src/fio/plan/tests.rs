@@ -1,3 +1,5 @@
+mod round_trip;
+
 use super::super::job::{Given, Job};
 use super::super::mistake::Origin;
 use super::super::{option, option_value};
@@ -6,7 +8,7 @@ use crate::plan::{Arrival, Start, Step};
 use crate::unit::Nanos;
 
 /// A job with these options, as `name=value` or `name` alone.
-pub(super) fn job(name: &str, options: &[&str]) -> Job {
+fn job(name: &str, options: &[&str]) -> Job {
     let mut job = Job {
         name: name.into(),
         globals: Vec::new(),
@@ -26,7 +28,7 @@ pub(super) fn job(name: &str, options: &[&str]) -> Job {
 }
 
 /// A machine with a disk of 10 GiB, a file of 1 MiB and a folder.
-pub(super) fn look(path: &Path) -> PathKind {
+fn look(path: &Path) -> PathKind {
     match path.to_str().unwrap() {
         "/dev/vdb" | "/dev/vdc" => PathKind::Block(Bytes::gib(10)),
         "/dev/small" => PathKind::Block(Bytes::mib(1)),

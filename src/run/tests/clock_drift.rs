@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::pipeline::{CheckedRun, Front, Options};
 use crate::device::Root;
 use crate::engine::Timer;
 use crate::plan::{EngineKind, Plan, Preset, Step};
 use crate::record::Record;
 use crate::report::summary_text;
+use crate::run::pipeline::{CheckedRun, Front, Options};
 use crate::ui::Ui;
 use crate::unit::{Bytes, Nanos};
 

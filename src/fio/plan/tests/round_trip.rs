@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::tests::{job, look};
-use super::*;
+use super::{job, look};
+use crate::fio::plan::*;
 use crate::fio::write_jobs::{self, JobTarget, sections};
 use crate::plan::{Arrival, CpuList, Distribution, Fadvise, Pattern, Plan, Start, Step};
 use crate::sample::Direction;

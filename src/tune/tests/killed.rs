@@ -5,10 +5,10 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::ab::Side;
-use super::journal::{EntryState, Journal};
-use super::trial::{Moment, aside, jump, now, play, set};
-use super::{Places, RestoreOutcome, RoomNeeded, Which, knob, restore, tune};
+use super::fake_kernel::{Moment, aside, jump, now, play, set};
+use crate::tune::ab::Side;
+use crate::tune::journal::{EntryState, Journal};
+use crate::tune::{Places, RestoreOutcome, RoomNeeded, Which, knob, restore, tune};
 
 const NEED: RoomNeeded = RoomNeeded { jobs: 4, depth: 200 };
 

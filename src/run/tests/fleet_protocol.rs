@@ -6,8 +6,6 @@ use std::time::Duration;
 
 use clap::Parser;
 
-use super::Failure;
-use super::fleet_run::{take_part, volumes_fit};
 use crate::cli::{Cli, CliCommand, FleetRunArgs};
 use crate::exit::Exit;
 use crate::fleet::exchange::{Exchange, threads};
@@ -16,6 +14,8 @@ use crate::fleet::message::FleetMessage;
 use crate::fleet::rank_clock::ClockStamp;
 use crate::plan::Plan;
 use crate::record::{ClockBasis, Record};
+use crate::run::Failure;
+use crate::run::fleet_run::{take_part, volumes_fit};
 
 const DAY: i64 = 86_400_000_000_000;
 const SIMULATED: &str = "--rw randread --simulate latency=500us --runtime 1s";

@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Places;
+use crate::tune::Places;
 
-/// Below which the kernel of a trial is found; such a folder does not exist.
-const ROOT: &str = "/trial";
+/// Below which the fake kernel is found; such a folder does not exist.
+const ROOT: &str = "/fake_kernel";
 
 thread_local! {
     static WORLD: RefCell<Option<World>> = const { RefCell::new(None) };
@@ -19,7 +19,7 @@ thread_local! {
 
 /// The state that a dead process leaves behind.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Moment {
+pub struct Moment {
     /// The kernel's files, from `/`, without the line end.
     pub kernel: BTreeMap<String, String>,
     /// The files in the folder of journals.
@@ -32,7 +32,7 @@ struct World {
 }
 
 /// Lets something happen in a world that begins like this. Returns the moment before each change, and the end.
-pub(super) fn play(begin: &Moment, journals: &Path, act: impl FnOnce(&Places)) -> Vec<Moment> {
+pub fn play(begin: &Moment, journals: &Path, act: impl FnOnce(&Places)) -> Vec<Moment> {
     WORLD.set(Some(World { now: begin.clone(), past: Vec::new() }));
     act(&Places { root: ROOT.into(), journals: journals.to_path_buf() });
     let world = WORLD.take().expect("the world is ours");
@@ -42,7 +42,7 @@ pub(super) fn play(begin: &Moment, journals: &Path, act: impl FnOnce(&Places)) -
 }
 
 /// Lets something happen in the world of now, and takes it back. Returns the moment before each change, and the end.
-pub(super) fn aside(begin: &Moment, act: impl FnOnce()) -> Vec<Moment> {
+pub fn aside(begin: &Moment, act: impl FnOnce()) -> Vec<Moment> {
     with(|world| world.past.clear());
     act();
     let moments = with(|world| {
@@ -50,17 +50,17 @@ pub(super) fn aside(begin: &Moment, act: impl FnOnce()) -> Vec<Moment> {
         moments.push(std::mem::replace(&mut world.now, begin.clone()));
         moments
     });
-    moments.expect("a trial is on")
+    moments.expect("a test plays the kernel")
 }
 
 /// Goes on from another moment.
-pub(super) fn jump(to: &Moment) {
+pub fn jump(to: &Moment) {
     with(|world| world.now = to.clone());
 }
 
 /// The world as it is.
-pub(super) fn now() -> Moment {
-    with(|world| world.now.clone()).expect("a trial is on")
+pub fn now() -> Moment {
+    with(|world| world.now.clone()).expect("a test plays the kernel")
 }
 
 fn with<T>(act: impl FnOnce(&mut World) -> T) -> Option<T> {
@@ -76,14 +76,14 @@ fn absent() -> io::Error {
     io::ErrorKind::NotFound.into()
 }
 
-pub(super) fn read(path: &Path) -> Option<io::Result<String>> {
+pub fn read(path: &Path) -> Option<io::Result<String>> {
     with(|world| {
         let path = path.strip_prefix(ROOT).ok()?.to_str()?;
         Some(world.now.kernel.get(&format!("/{path}")).cloned().ok_or_else(absent))
     })?
 }
 
-pub(super) fn write(path: &Path, value: &str) -> Option<io::Result<()>> {
+pub fn write(path: &Path, value: &str) -> Option<io::Result<()>> {
     with(|world| {
         let path = path.strip_prefix(ROOT).ok()?.to_str()?;
         note(world);
@@ -91,7 +91,7 @@ pub(super) fn write(path: &Path, value: &str) -> Option<io::Result<()>> {
     })?
 }
 
-pub(super) fn names(folder: &Path) -> Option<Vec<String>> {
+pub fn names(folder: &Path) -> Option<Vec<String>> {
     with(|world| {
         let folder = format!("/{}/", folder.strip_prefix(ROOT).ok()?.to_str()?);
         let below = world.now.kernel.keys().filter_map(|path| path.strip_prefix(&folder));
@@ -103,11 +103,11 @@ pub(super) fn names(folder: &Path) -> Option<Vec<String>> {
     })?
 }
 
-pub(super) fn load(path: &Path) -> Option<io::Result<String>> {
+pub fn load(path: &Path) -> Option<io::Result<String>> {
     with(|world| world.now.journals.get(path).cloned().ok_or_else(absent))
 }
 
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> bool {
+pub fn replace(path: &Path, bytes: &[u8]) -> bool {
     with(|world| {
         let text = String::from_utf8(bytes.to_vec()).expect("a journal is text");
         let fresh = path.with_extension("new");
@@ -122,7 +122,7 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> bool {
     .is_some()
 }
 
-pub(super) fn remove(path: &Path) -> bool {
+pub fn remove(path: &Path) -> bool {
     with(|world| {
         note(world);
         world.now.journals.remove(path);
@@ -130,7 +130,7 @@ pub(super) fn remove(path: &Path) -> bool {
     .is_some()
 }
 
-pub(super) fn list() -> Option<Vec<PathBuf>> {
+pub fn list() -> Option<Vec<PathBuf>> {
     with(|world| world.now.journals.keys().cloned().collect())
 }
 
@@ -147,7 +147,7 @@ fn defaults(scheduler: &str) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Writes a file as the kernel does (Linux 6.18 on a loop device; the governor as intel_pstate and ondemand).
-pub(super) fn set(kernel: &mut BTreeMap<String, String>, path: &str, value: &str) -> io::Result<()> {
+pub fn set(kernel: &mut BTreeMap<String, String>, path: &str, value: &str) -> io::Result<()> {
     let refused = || io::Error::from_raw_os_error(libc::EINVAL);
     let (folder, file) = path.rsplit_once('/').ok_or_else(absent)?;
     let old = kernel.get(path).ok_or_else(absent)?.clone();
