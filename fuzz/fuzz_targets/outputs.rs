@@ -15,7 +15,7 @@ use volproof::explain;
 use volproof::result_file;
 use volproof::promise_options::PromiseOptions;
 use volproof::report::verdict_text;
-use volproof::verdict_command::{self, VerdictArgs};
+use volproof::stored_verdict::{self, VerdictArgs};
 use volproof::record::Record;
 use volproof::report::{html, summary_text, text};
 
@@ -149,7 +149,7 @@ fn become_form(json: Vec<u8>, form: Form) {
 fn judged(mut record: Record, promise: &[&str]) {
     let line =
         ["verdict", "fuzz.json", "--judge-simulated", "--json"].into_iter().chain(promise.iter().copied());
-    if let Ok((text, _)) = verdict_command::answer(&Judgement::parse_from(line).arguments, &mut record) {
+    if let Ok((text, _)) = stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record) {
         numbers_alone(&text);
         serde_json::from_str::<Value>(&text).unwrap();
     }

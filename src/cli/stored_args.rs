@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::SheetArgs;
 use crate::promise_options::PromiseOptions;
-use crate::verdict_command::VerdictArgs;
+use crate::stored_verdict::VerdictArgs;
 
 /// `verdict`, and where its results go.
 #[derive(clap::Args, Debug)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::pipeline::Options;
 use super::targets::workers;
-use super::{Failure, fit_run};
+use super::{Failure, fit_steps};
 use crate::cli::{PlanArgs, TargetUseArgs};
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
@@ -64,8 +64,8 @@ pub fn from_args(args: &PlanArgs) -> Result<(Plan, Option<AskedFits>), Failure> 
         args.step.apply(&mut given);
         let runtime = args.step.has("runtime").then_some(given.runtime);
         let request = applications.parse().map_err(Failure::input)?;
-        let change = |step: &mut Step| fit_run::change(step, runtime, given.simulate.as_ref());
-        let (fits, steps) = fit_run::select(&request, None, args.beside, &change)?;
+        let change = |step: &mut Step| fit_steps::change(step, runtime, given.simulate.as_ref());
+        let (fits, steps) = fit_steps::select(&request, None, args.beside, &change)?;
         if alone {
             plan.name = format!("fit {request}");
             plan.steps.clear();

@@ -17,7 +17,7 @@ use volproof::promise_options::PromiseOptions;
 use volproof::record::Record;
 use volproof::report::{csv, html, junit, markdown, openmetrics, summary_text};
 use volproof::result_file;
-use volproof::verdict_command::{self, VerdictArgs};
+use volproof::stored_verdict::{self, VerdictArgs};
 
 use inputs::{INPUTS, Input, WALLED};
 use meter::{CountedHeap, Instructions, peak};
@@ -69,7 +69,7 @@ fn judged(bytes: Vec<u8>) {
     let line = ["verdict", PATH, "--json", "--judge-simulated", "--offline"];
     let line = line.into_iter().chain(["--promise", "alibaba:cloud_essd.PL0", "--volume-size", "40GiB"]);
     let Some(mut record) = read(bytes) else { return };
-    let _ = black_box(verdict_command::answer(&Judgement::parse_from(line).arguments, &mut record));
+    let _ = black_box(stored_verdict::answer(&Judgement::parse_from(line).arguments, &mut record));
 }
 
 const WAYS: [(&str, Way); 16] = [

@@ -13,11 +13,11 @@ use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGTERM, SIGUSR1};
 use signal_hook::iterator::Signals;
 
-use super::super::end_signals;
 use super::{Failure, messages};
 use crate::fio::command::Command;
 use crate::fio::plan::Obstacle;
 use crate::fio::{installed, jobfile};
+use crate::run::end_signals;
 
 /// Runs the installed fio with these arguments and returns its exit code. Signals go to fio, which ends its jobs in order. A hang-up
 /// becomes SIGTERM: at a hang-up fio itself would end and leave its jobs running.

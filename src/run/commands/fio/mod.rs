@@ -33,8 +33,6 @@ use std::time::Instant;
 use signal_hook::consts::SIGHUP;
 use signal_hook::flag;
 
-use super::pipeline::{CheckedRun, Options};
-use super::{Failure, end_signals};
 use crate::cli::TuneMode;
 use crate::device::Root;
 use crate::engine::Timer;
@@ -48,6 +46,8 @@ use crate::guard::Clearance;
 use crate::output::{self, FileIdentity, OutputFile};
 use crate::plan::{EngineKind, Simulated};
 use crate::record::Record;
+use crate::run::pipeline::{CheckedRun, Options};
+use crate::run::{Failure, end_signals};
 use live::Screen;
 use print_report::Seen;
 use volproof_options::VolproofOptions;
@@ -132,7 +132,7 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
             let mut used = files_of(targets, &job_files);
             spare_by_logs(&command, &mut used).map_err(as_fio)?;
             if let Some(path) = &command.output {
-                output::apart(&[&super::output("--output", path).map_err(as_fio)?], &used)
+                output::apart(&[&crate::run::output("--output", path).map_err(as_fio)?], &used)
                     .map_err(|e| as_fio(e.into()))?;
             }
             let (arguments, texts) = hand_over::with_texts(&rest, &command, &job_files)?;
@@ -199,7 +199,7 @@ fn mistaken(mistakes: &[Mistake]) -> Failure {
 fn asked(request: &InfoRequest) -> Result<ExitCode, Failure> {
     let answer = cmdhelp::answer(request);
     let ours = if *request == InfoRequest::Help { volproof_options::HELP } else { "" };
-    super::print(&(answer.text + ours))?;
+    crate::run::print(&(answer.text + ours))?;
     Ok(ExitCode::from(answer.status))
 }
 
@@ -290,7 +290,7 @@ fn targets_of(native: &Native) -> impl Iterator<Item = PathBuf> {
 fn spare_by_logs(command: &Command, used: &mut Vec<(String, FileIdentity)>) -> Result<(), Failure> {
     let logs = log_files::names(command);
     for path in &logs {
-        output::apart(&[&super::output("log", path)?], used)?;
+        output::apart(&[&crate::run::output("log", path)?], used)?;
     }
     used.extend(logs.iter().map(|path| (format!("the log {}", path.display()), FileIdentity::of(path))));
     Ok(())
@@ -364,7 +364,7 @@ fn record_file(
     sink: &print_report::Sink,
     mut used: Vec<(String, FileIdentity)>,
 ) -> Result<Option<OutputFile>, Failure> {
-    let record = own.record.as_deref().map(|path| super::output("--record", path)).transpose()?;
+    let record = own.record.as_deref().map(|path| crate::run::output("--record", path)).transpose()?;
     spare_by_logs(command, &mut used)?;
     output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;
     Ok(record)

@@ -1,15 +1,15 @@
 //! `lint`: the findings about declared volumes, where they are asked for.
 
-use super::{Failure, chain, deliver, input_of, output, print, show_text};
 use crate::exit::Exit;
 use crate::lint::{self, LintArgs};
 use crate::output::apart;
+use crate::run::{Failure, chain, deliver, input_of, output, print, show_text};
 
 /// `lint`.
 ///
 /// # Errors
 /// Of input, and a file that cannot be written.
-pub fn main(args: &LintArgs) -> Result<Exit, Failure> {
+pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
     let sheet = match &args.junit {
         Some(path) => {
             let sheet = output("--junit", path)?;

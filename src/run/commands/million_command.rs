@@ -13,9 +13,6 @@ use crate::device::Root;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::Failure;
-use super::measurement::{Measurement, Words as Printed};
-use super::pipeline::Options;
 use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
@@ -25,6 +22,9 @@ use crate::output::FileIdentity;
 use crate::plan::{EngineKind, Pattern, Plan, Start, Step};
 use crate::record::{Headroom, Record};
 use crate::report::layout::wrap;
+use crate::run::Failure;
+use crate::run::measurement::{Measurement, Words as Printed};
+use crate::run::pipeline::Options;
 use crate::topo::{QueueKind, Topology, like_script, place_on};
 use crate::unit::{Bytes, Nanos, grouped, significant};
 
@@ -46,11 +46,11 @@ struct ScriptWords {
     direct: bool,
 }
 
-/// Runs it.
+/// `million`.
 ///
 /// # Errors
 /// Of input, of the guard, and of the run.
-pub fn main(args: &MillionArgs) -> Result<Exit, Failure> {
+pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let words = words(&args.words).map_err(Failure::input)?;
     let topology = topology(&words.target);
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));

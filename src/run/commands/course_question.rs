@@ -1,0 +1,59 @@
+//! What `sweep`, `slo`, `suite` and `cold` have in common: the pipeline measures until their question is answered.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::cli::CourseArgs;
+use crate::course;
+use crate::exit::Exit;
+use crate::output::FileIdentity;
+use crate::plan::{Plan, Question};
+use crate::report::{course_text, layout, load_text};
+use crate::run::measurement::{Measurement, Words};
+use crate::run::pipeline::{EarlierRun, Options};
+use crate::run::targets::{self, Surveyed};
+use crate::run::{Failure, plans, preconditioning};
+
+/// Measures until the question of a plan is answered. No output replaces a Record that the run reads: the one to resume, or to compare with.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn ask(mut plan: Plan, how: &CourseArgs, compared: Option<&Path>) -> Result<Exit, Failure> {
+    let course = course::of(plan.question.as_ref().expect("the plan of a course has a question"));
+    let forecast = course.forecast();
+    plan.steps = course.possible();
+    if let Some(problem) = plan.problem() {
+        return Err(Failure::input(problem));
+    }
+    // An interrupted run goes on with the preconditioning that it began with.
+    let folders = if how.resume.is_some() { Vec::new() } else { how.output.folders() };
+    let plan =
+        preconditioning::add(plan, how.using.file.precondition, &plans::options(&how.using), &folders)?;
+    let earlier = how.resume.as_deref().map(|path| EarlierRun::load(path, &plan)).transpose()?;
+    let options = Options { earlier: earlier.map(Box::new), ..plans::options(&how.using) };
+    let read = [("--resume", how.resume.as_deref()), ("--reference", compared)];
+    let inputs = read.into_iter().filter_map(|(option, path)| Some((option, path?)));
+    let inputs =
+        inputs.map(|(option, path)| (format!("{option} {}", path.display()), FileIdentity::of(path)));
+    let limit = match &plan.question {
+        Some(Question::Load(search)) => load_text::limit(search),
+        _ => String::new(),
+    };
+    let measurement = Measurement {
+        plan,
+        options,
+        claim: Cow::Borrowed(&how.claim),
+        output: &how.output,
+        cross: None,
+        inputs: inputs.collect(),
+    };
+    if how.dry_run {
+        return measurement.tell(|plan, surveyed, claimed| {
+            let named: Vec<_> = surveyed.iter().map(Surveyed::describe).collect();
+            let text = course_text::plan(plan, &named, claimed, &forecast, targets::to_fill(surveyed));
+            text + &preconditioning::words(plan)
+                .map_or(String::new(), |words| layout::wrap("first    ", &words))
+        });
+    }
+    measurement.run(Words { before: limit + &course_text::before(&forecast), after: |_| String::new() })
+}

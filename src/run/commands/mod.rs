@@ -1,0 +1,79 @@
+//! The subcommands: a file for each, which turns arguments into a call of the pipeline, or into the answer of a module.
+
+mod cold_command;
+mod completions_command;
+mod convert_command;
+mod course_question;
+mod explain_command;
+pub mod fio;
+mod fit_command;
+mod fits_command;
+mod fleet_command;
+mod lint_command;
+mod merge_command;
+mod million_command;
+mod plan_command;
+mod presets_command;
+mod report_command;
+mod run_command;
+mod show_command;
+mod slo_command;
+mod suite_command;
+mod sweep_command;
+mod tune_command;
+mod verdict_command;
+
+use std::process::ExitCode;
+
+use super::{Failure, chain, coded, print};
+use crate::check;
+use crate::cli::CliCommand;
+use crate::device::Root;
+use crate::exit::Exit;
+use crate::machine;
+use crate::output::screen;
+use crate::promise;
+use crate::tune::Places;
+
+/// Runs a subcommand.
+///
+/// # Errors
+/// With the message and exit code for the caller to print and return.
+pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
+    let places = Places::system();
+    if !matches!(command, CliCommand::Restore(_)) {
+        screen::say(&machine::recover(&places));
+    }
+    let exit = match command {
+        CliCommand::Fio { arguments } => return fio::main(&arguments),
+        CliCommand::Run(args) => run_command::run(&args),
+        CliCommand::Million(args) => million_command::million(&args),
+        CliCommand::Sweep(args) => sweep_command::sweep(&args),
+        CliCommand::Slo(args) => slo_command::slo(&args),
+        CliCommand::Suite(args) => suite_command::suite(&args),
+        CliCommand::Cold(args) => cold_command::cold(&args),
+        CliCommand::Fit(args) => fit_command::fit(&args),
+        CliCommand::Fits(args) => fits_command::fits(&args),
+        CliCommand::Plan(args) => plan_command::plan(&args),
+        CliCommand::Check(args) => {
+            let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
+            let printed = print(&answer.text)?;
+            Ok(if answer.ready { printed } else { Exit::Refused })
+        }
+        CliCommand::Show(args) => show_command::show(&args),
+        CliCommand::Report(args) => report_command::report(&args),
+        CliCommand::Fleet(args) => fleet_command::fleet(&args),
+        CliCommand::Merge(args) => merge_command::merge(&args),
+        CliCommand::Verdict(args) => verdict_command::verdict(&args),
+        CliCommand::Convert(args) => convert_command::convert(&args),
+        CliCommand::Explain(args) => explain_command::explain(&args),
+        CliCommand::Presets => presets_command::presets(),
+        CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
+        CliCommand::Lint(args) => lint_command::lint(&args),
+        CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
+        CliCommand::Tune(args) => tune_command::tune(&args, &places),
+        CliCommand::Restore(args) => coded(machine::restore(&args, &places)),
+        CliCommand::Completions { shell } => print(&completions_command::script(shell)),
+    };
+    exit.map(ExitCode::from)
+}

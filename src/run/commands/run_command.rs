@@ -1,0 +1,56 @@
+//! `run`: the steps of a plan or preset, on the targets that its user names.
+
+use std::borrow::Cow;
+
+use crate::cli::RunArgs;
+use crate::engine::Headrooms;
+use crate::exit::Exit;
+use crate::fit::AskedFits;
+use crate::output::FileIdentity;
+use crate::run::measurement::{Cross, Measurement, Words};
+use crate::run::pipeline::Options;
+use crate::run::{Failure, fleet_start, plans, preconditioning};
+
+/// `run`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    of_run(args)?.run(Words { before: String::new(), after: |_| String::new() })
+}
+
+/// The measurement that the arguments of `run` ask for.
+///
+/// # Errors
+/// Of input.
+pub fn of_run(args: &RunArgs) -> Result<Measurement<'_>, Failure> {
+    let (plan, asked) = plans::from_args(&args.what)?;
+    let asked = asked.map(|fits| AskedFits { judge_simulated: args.claim.judge_simulated, ..fits });
+    let options = Options {
+        rank: fleet_start::place(&args.fleet, &plan)?,
+        asked,
+        destroy: args.what.consent.destroy.clone(),
+        overwrite_shared: args.what.consent.shared(),
+        tune: args.tune,
+        until_conclusive: args.until_conclusive,
+        headrooms: Some(Headrooms::default()),
+        ..Options::default()
+    };
+    if args.cross_check.is_some() && args.what.file.precondition.is_some() {
+        return Err(Failure::input(
+            "--cross-check runs every step twice: precondition the targets in a run before it",
+        ));
+    }
+    let plan = preconditioning::add(plan, args.what.file.precondition, &options, &args.output.folders())?;
+    let cross = args.cross_check.map(|pairs| Cross { pairs, runtime: args.what.step.has("runtime") });
+    let inputs =
+        args.what.plan.iter().map(|path| (format!("--plan {}", path.display()), FileIdentity::of(path)));
+    Ok(Measurement {
+        plan,
+        options,
+        claim: Cow::Borrowed(&args.claim),
+        output: &args.output,
+        cross,
+        inputs: inputs.collect(),
+    })
+}

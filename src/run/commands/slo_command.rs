@@ -1,0 +1,34 @@
+//! `slo`: the highest load whose latency stays within a limit.
+
+use super::course_question::ask;
+use crate::catalogue::volume_promise::VolumePromise;
+use crate::cli::SloArgs;
+use crate::exit::Exit;
+use crate::plan::{Plan, Question};
+use crate::promise_options::{self, PromiseOptions};
+use crate::run::{Failure, plans};
+use crate::unit::Nanos;
+
+/// `slo`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn slo(args: &SloArgs) -> Result<Exit, Failure> {
+    let burst = burst(&args.how.claim);
+    let search = args.search.search(args.how.budget, args.targets.len(), burst).map_err(Failure::input)?;
+    let base = plans::of_targets(&args.targets, &args.how.using);
+    ask(Plan { name: "slo".into(), question: Some(Question::Load(search)), ..base }, &args.how, None)
+}
+
+/// How long the type of a promise can burst, where the options say its size; a wrong promise is told later.
+fn burst(claim: &PromiseOptions) -> Option<Nanos> {
+    let claimed = promise_options::claimed(claim, None, &[]).ok()??;
+    let seconds = |v: &VolumePromise| v.level.burst.as_ref()?.seconds;
+    claimed
+        .promise
+        .volumes
+        .iter()
+        .filter_map(seconds)
+        .max_by(f64::total_cmp)
+        .map(|s| Nanos::seconds(s.ceil() as u64))
+}

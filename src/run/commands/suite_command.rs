@@ -1,0 +1,94 @@
+//! `suite`: the steps of a standard procedure over the range of its targets.
+
+use std::path::{Path, PathBuf};
+
+use super::course_question::ask;
+use super::million_command;
+use crate::cli::{CourseArgs, SuiteArgs};
+use crate::course::suites::SuiteRange;
+use crate::course::{self, Course, suites};
+use crate::device::Root;
+use crate::exit::Exit;
+use crate::plan::{Plan, Question, ReferenceLatency, Step};
+use crate::record::{CourseAnswer, Record, SuitePoint};
+use crate::run::open_targets::NULL_SIZE;
+use crate::run::targets::{self, Surveyed};
+use crate::run::{Failure, plans};
+use crate::topo::Topology;
+use crate::unit::Bytes;
+
+/// `suite`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn suite(args: &SuiteArgs) -> Result<Exit, Failure> {
+    if args.how.using.file.precondition.is_some() {
+        return Err(Failure::input("a suite prepares its targets itself: leave --precondition out"));
+    }
+    of_name(&args.name, &args.targets, args.load.base(), args.reference.as_deref(), &args.how)
+}
+
+/// A suite over the range of its targets. Its steps follow from `step`, whose length was given or not.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn of_name(
+    name: &str,
+    targets: &[PathBuf],
+    (step, given): (Step, bool),
+    compared: Option<&Path>,
+    how: &CourseArgs,
+) -> Result<Exit, Failure> {
+    let of = |range: SuiteRange| suites::of(name, &step, given, &range).map_err(Failure::input);
+    let base = Plan { name: name.into(), ..plans::of_targets(targets, &how.using) };
+    // The amounts of a suite follow from the range: the survey of a plan with the smallest amounts says what it is.
+    let smallest = SuiteRange { part: Bytes::mib(1), whole: false, smallest: Bytes::kib(4), queues: 1 };
+    let smallest_amounts = of(smallest)?;
+    // A procedure shortens the range of its page to that part, which need not hold a block for each of its jobs.
+    let steps = smallest_amounts.possible().into_iter().map(|s| Step { size: step.size, ..s }).collect();
+    let question = Some(Question::Suite(smallest_amounts));
+    let surveyed = targets::survey(
+        &Root::system(),
+        &Plan { steps, question, ..base.clone() },
+        &plans::options(&how.using),
+    )?;
+    let target = surveyed.iter().map(|t| t.size).min().unwrap_or(NULL_SIZE);
+    let part = step.size.unwrap_or(Bytes(target.0.saturating_sub(step.offset.0)));
+    let unit = surveyed.iter().filter_map(|t| t.facts.direct()).map(|align| align.offset_bytes).max();
+    let mut suite = of(SuiteRange {
+        part,
+        whole: part == target,
+        smallest: unit.unwrap_or(Bytes(512)),
+        queues: surveyed.iter().map(queues).max().unwrap_or(1),
+    })?;
+    suite.judge_simulated = how.claim.judge_simulated;
+    if let Some(path) = compared {
+        suite.reference = reference(path)?;
+    }
+    let suite = match how.budget {
+        Some(limit) => course::suite_course::shortened(suite, limit).map_err(Failure::input)?,
+        None => suite,
+    };
+    let file_size = surveyed.iter().find_map(|t| t.make).or(base.file_size);
+    ask(Plan { question: Some(Question::Suite(suite)), file_size, ..base }, how, compared)
+}
+
+/// Hardware queues of the disk under a target, no more than there are CPUs; 1 where it has none.
+fn queues(target: &Surveyed) -> u32 {
+    let disk = target.facts.disk().map(|disk| disk.name.clone());
+    let topology = disk.and_then(|name| Topology::read(&Root::system(), &[&name]).ok());
+    topology.map_or(1, |topology| million_command::queues(&topology)).max(1)
+}
+
+/// The mean latencies of a stored suite.
+fn reference(path: &Path) -> Result<Vec<ReferenceLatency>, Failure> {
+    let record = Record::load(path).map_err(Failure::input)?;
+    let Some(CourseAnswer::Suite(answer)) = &record.answer else {
+        return Err(Failure::input(format!(
+            "{} holds no suite: run `volproof suite essd-contract` on the local disk first",
+            path.display()
+        )));
+    };
+    let of = |p: &SuitePoint| ReferenceLatency { step: p.step.clone(), mean_ns: p.point.mean_ns };
+    Ok(answer.points.iter().map(of).collect())
+}

@@ -1,0 +1,22 @@
+//! `sweep`: rate and latency over depths, block sizes, mixes and jobs.
+
+use super::course_question::ask;
+use crate::cli::SweepArgs;
+use crate::course;
+use crate::exit::Exit;
+use crate::plan::{Plan, Question};
+use crate::run::{Failure, plans};
+
+/// `sweep`.
+///
+/// # Errors
+/// Of input, of the guard, and of the run.
+pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
+    let base = plans::of_targets(&args.targets, &args.how.using);
+    let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;
+    let sweep = match args.how.budget {
+        Some(limit) => course::within(sweep, limit).map_err(Failure::input)?,
+        None => sweep,
+    };
+    ask(Plan { name: "sweep".into(), question: Some(Question::Sweep(sweep)), ..base }, &args.how, None)
+}

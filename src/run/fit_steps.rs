@@ -1,0 +1,46 @@
+//! The applications whose needs a run is held against, and the steps that show them.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use super::Failure;
+use crate::fit::{AskedFits, Disturbance, FitCatalogue, FitRequest};
+use crate::plan::{EngineKind, Simulated, Step};
+use crate::unit::Nanos;
+
+/// The shipped applications, with those of a user's file on top.
+///
+/// # Errors
+/// Of the file.
+pub fn catalogue(path: Option<&Path>) -> Result<Cow<'static, FitCatalogue>, Failure> {
+    match path {
+        Some(path) => FitCatalogue::with_file(path).map(Cow::Owned).map_err(Failure::input),
+        None => Ok(Cow::Borrowed(FitCatalogue::shipped())),
+    }
+}
+
+/// The applications that a run is for, and their steps.
+///
+/// # Errors
+/// Of input.
+pub fn select(
+    request: &FitRequest,
+    catalog: Option<&Path>,
+    disturbance: Option<Disturbance>,
+    change: &dyn Fn(&mut Step),
+) -> Result<(AskedFits, Vec<Step>), Failure> {
+    let (mut asked, mut steps) = request.select(catalogue(catalog)?.as_ref()).map_err(Failure::input)?;
+    steps.iter_mut().for_each(change);
+    if let Some(disturbance) = disturbance {
+        steps = asked.disturb(steps, disturbance);
+    }
+    Ok((asked, steps))
+}
+
+/// Changes a published load where a user may: its length, and the volume.
+pub fn change(step: &mut Step, runtime: Option<Nanos>, simulate: Option<&Simulated>) {
+    step.runtime = runtime.unwrap_or(step.runtime);
+    if let Some(device) = simulate {
+        (step.simulate, step.engine, step.direct) = (Some(device.clone()), EngineKind::Null, true);
+    }
+}
