@@ -26,8 +26,8 @@ fn page(record: &Record) -> String {
 /// The page without plotly.js.
 fn ours(record: &Record) -> String {
     let page = page(record);
-    assert_eq!(page.matches(PLOTLY).count(), 1);
-    page.replace(PLOTLY, "")
+    assert_eq!(page.matches(PLOTLY.as_str()).count(), 1);
+    page.replace(PLOTLY.as_str(), "")
 }
 
 /// The text of the page, one element a line, without script and style.

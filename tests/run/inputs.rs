@@ -43,7 +43,7 @@ fn with_input(bench: &Bench, arguments: &[&str], input: &[u8]) -> Ran {
 #[track_caller]
 pub fn harmless(ran: &Ran) {
     // The library of charts is not foreign, and stands in the page as its makers wrote it.
-    for text in [&ran.out.replace(volproof::report::html::PLOTLY, ""), &ran.err] {
+    for text in [&ran.out.replace(volproof::report::html::PLOTLY.as_str(), ""), &ran.err] {
         let turns = |c: char| matches!(c, '\u{200f}' | '\u{202e}' | '\u{2066}');
         let bad = text.chars().find(|c| (c.is_control() && *c != '\n' && *c != '\t') || turns(*c));
         assert!(bad.is_none(), "{bad:?} is in:\n{text:?}");
