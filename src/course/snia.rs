@@ -74,6 +74,34 @@ fn two_passes(base: &Step, part: Bytes, name: &str) -> Phase {
 /// A suite of this file, over a range of `part` bytes whose smallest block is `smallest`. Steps have the length of `base`; `given` says
 /// that the user chose it.
 pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Option<Suite> {
+    let phases = phases(name, base, part, smallest, given)?;
+    let mut notes = vec![
+        "no purge: a cloud has no secure erase; discard the whole volume first (blkdiscard), or take a new one".to_string(),
+        "the write cache of the volume stays as it is, and the medium is shared: a steady state may be out of reach".into(),
+    ];
+    if smallest > SECTOR && ["snia-iops", "snia-lat"].contains(&name) {
+        notes.push(format!("no blocks of 512 B: direct I/O needs {smallest} here"));
+    }
+    if given {
+        notes.push(format!(
+            "steps run for {}: a shorter time than that of the specification is no result of it",
+            base.runtime.exact()
+        ));
+    }
+    let source = if name == "jesd219" { JESD219 } else { PTS };
+    Some(Suite {
+        name: name.into(),
+        source: source.into(),
+        phases,
+        reference: Vec::new(),
+        notes,
+        left_out: Vec::new(),
+        judge_simulated: false,
+    })
+}
+
+/// The phases of a suite, by its name.
+fn phases(name: &str, base: &Step, part: Bytes, smallest: Bytes, given: bool) -> Option<Vec<Phase>> {
     let minute = &if given { base.clone() } else { Step { runtime: MINUTE, ramp: Nanos(0), ..base.clone() } };
     let long = if given { base.runtime } else { LONG_ROUND };
     let one = |depth: u32| Step { iodepth: depth, numjobs: 1, ..minute.clone() };
@@ -86,7 +114,7 @@ pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given
         until_steady("writes", vec![step], "4KiB-0r", TrackedFigure::FirstMinute)
     };
     let wipc = || two_passes(base, part, "precondition");
-    let phases = match name {
+    Some(match name {
         "snia-iops" => {
             let mixes = [100, 95, 65, 50, 35, 5, 0];
             let of_mix = |mix| sizes(&KIB_SIZES).into_iter().map(move |size| (mix, size));
@@ -116,21 +144,7 @@ pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given
         }
         "snia-wsat" => vec![writes(32, 1)],
         "snia-hir" => {
-            let bursts = |pause: u64| {
-                let burst = |i: u32| Step {
-                    name: format!("burst{i}"),
-                    delay: Nanos::seconds(pause),
-                    runtime: Nanos::seconds(5),
-                    ..load(&one(32), "", Pattern::RandWrite, Bytes::kib(4))
-                };
-                Phase::once(&format!("pause{pause}s"), (1..=BURSTS).map(burst).collect())
-            };
-            let baseline = |pause: u64| {
-                let step = Step { runtime: long, ..one(32) };
-                let step = load(&step, "writes", Pattern::RandWrite, Bytes::kib(4));
-                Phase::once(&format!("after{pause}s"), vec![step])
-            };
-            let recovery = PAUSES.into_iter().flat_map(|pause| [bursts(pause), baseline(pause)]);
+            let recovery = PAUSES.into_iter().flat_map(|pause| pauses_between_bursts(&one(32), long, pause));
             std::iter::once(writes(32, 1)).chain(recovery).collect()
         }
         "snia-xsr" => {
@@ -175,30 +189,23 @@ pub(super) fn suite(name: &str, base: &Step, part: Bytes, smallest: Bytes, given
             vec![wipc(), until_steady("enterprise", vec![step], "mix", TrackedFigure::Iops)]
         }
         _ => return None,
-    };
-    let mut notes = vec![
-        "no purge: a cloud has no secure erase; discard the whole volume first (blkdiscard), or take a new one".to_string(),
-        "the write cache of the volume stays as it is, and the medium is shared: a steady state may be out of reach".into(),
-    ];
-    if smallest > SECTOR && ["snia-iops", "snia-lat"].contains(&name) {
-        notes.push(format!("no blocks of 512 B: direct I/O needs {smallest} here"));
-    }
-    if given {
-        notes.push(format!(
-            "steps run for {}: a shorter time than that of the specification is no result of it",
-            base.runtime.exact()
-        ));
-    }
-    let source = if name == "jesd219" { JESD219 } else { PTS };
-    Some(Suite {
-        name: name.into(),
-        source: source.into(),
-        phases,
-        reference: Vec::new(),
-        notes,
-        left_out: Vec::new(),
-        judge_simulated: false,
     })
+}
+
+/// Bursts of writes with a pause before each, and how fast the volume writes after them.
+fn pauses_between_bursts(one: &Step, long: Nanos, pause: u64) -> [Phase; 2] {
+    let burst = |i: u32| Step {
+        name: format!("burst{i}"),
+        delay: Nanos::seconds(pause),
+        runtime: Nanos::seconds(5),
+        ..load(one, "", Pattern::RandWrite, Bytes::kib(4))
+    };
+    let step = Step { runtime: long, ..one.clone() };
+    let baseline = load(&step, "writes", Pattern::RandWrite, Bytes::kib(4));
+    [
+        Phase::once(&format!("pause{pause}s"), (1..=BURSTS).map(burst).collect()),
+        Phase::once(&format!("after{pause}s"), vec![baseline]),
+    ]
 }
 
 /// The steady state of a phase as a check; `over` says that no further round comes.
