@@ -295,6 +295,11 @@ pub fn significant(v: f64) -> String {
     }
 }
 
+/// A figure that was asked for, bought or promised: a whole number to the digit, any other with three significant digits.
+pub fn figure(v: f64) -> String {
+    if v.fract() == 0.0 { grouped(v as u64) } else { significant(v) }
+}
+
 /// A whole number with thousands separated, as in `1,000,000`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();

@@ -1,13 +1,13 @@
 //! The findings as text: each volume with its promise, then what is wrong, then the sum of it all.
 
 use super::lint_finding::{LintFinding, LintGrade};
-use super::volume_rules::{DIRECTIONS, LintedVolume, figure, least_bytes, rate};
+use super::volume_rules::{DIRECTIONS, LintedVolume, least_bytes, rate};
 use super::{LintAnswer, file_name, volume_group};
 use crate::catalogue::Promise;
 use crate::catalogue::promise_on_instance::Cap;
 use crate::report::layout::wrap;
 use crate::report::promise::needs_text;
-use crate::unit::grouped;
+use crate::unit::{figure, grouped};
 
 /// The whole text.
 pub fn text(answer: &LintAnswer) -> String {

@@ -14,7 +14,7 @@ use crate::catalogue::promised_level::{Bought, Choice, PromiseDirection, Range};
 use crate::catalogue::volume_promise::{Reading, VolumePromise};
 use crate::catalogue::{Catalogue, Promise, PromiseError};
 use crate::misspelling::nearest;
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, figure, grouped};
 
 /// A declared volume with its promise.
 pub struct LintedVolume {
@@ -39,11 +39,6 @@ pub fn least_bytes(promise: &Promise, direction: PromiseDirection) -> Option<(Ca
     let (likely, other) = likely.zip(other)?;
     let least = if other.value < likely.value { other } else { likely };
     Some((least, likely != other))
-}
-
-/// A number for people: whole numbers in groups of three digits.
-pub fn figure(n: f64) -> String {
-    if n == n.trunc() { grouped(n as u64) } else { significant(n) }
 }
 
 /// Bytes per second for people.

@@ -10,7 +10,7 @@ use crate::record::{Claim, DirectionSummary, LatencySummary, Metric};
 use crate::sample::Direction;
 use crate::stats::percentile::printable;
 use crate::stats::rate::{Estimate, MINUTE};
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{self, Nanos, grouped, significant};
 use crate::verdict::figure;
 
 /// Without a completion for so long, a load that runs stands still.
@@ -184,7 +184,7 @@ pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: u
 /// Depth, the device's own counters, CPU of the workers.
 pub(super) fn machine(stage: &LiveStage) -> Vec<Line<'static>> {
     let asked: f64 = stage.running().filter_map(|s| s.outlook.as_ref()?.in_flight_asked).sum();
-    let of_all = if asked > 0.0 { format!(" of {}", significant_whole(asked)) } else { String::new() };
+    let of_all = if asked > 0.0 { format!(" of {}", unit::figure(asked)) } else { String::new() };
     let depth = stage.recent.in_flight().map_or("-".into(), significant);
     let shares = stage.worker_shares();
     let each: Vec<String> = shares.iter().take(6).map(|s| format!("{:.0}", s * 100.0)).collect();
@@ -196,10 +196,6 @@ pub(super) fn machine(stage: &LiveStage) -> Vec<Line<'static>> {
     let mut lines = vec![Line::from(format!(" in flight {depth}{of_all}{cpu}"))];
     lines.extend(device(stage));
     lines
-}
-
-fn significant_whole(v: f64) -> String {
-    if v.fract() == 0.0 { grouped(v as u64) } else { significant(v) }
 }
 
 /// The last second of the disks' own counters.
