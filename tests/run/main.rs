@@ -9,6 +9,7 @@ mod devices;
 mod engines;
 mod exit_codes;
 mod extremes;
+mod failing_outputs;
 mod files;
 mod files_of_jobs;
 mod fio;

@@ -1,0 +1,355 @@
+//! Results that outlive the failure of an output: nothing that was measured is lost.
+
+use std::collections::BTreeSet;
+use std::io::BufReader;
+use std::path::Path;
+use std::process::Command;
+
+use volproof::record::{Record, State};
+
+use crate::outputs::{bench, planned, redirected, undecided};
+use crate::signals::{finish, wait_for};
+use crate::{Bench, Ran, is_root};
+
+/// All figures are on the screen, and the Record of both steps is in the file that standard error names.
+#[track_caller]
+fn nothing_is_lost(ran: &Ran) {
+    let figures = if ran.out.contains("second") { &ran.out } else { &ran.err };
+    assert!(
+        figures.contains("first") && figures.contains("second"),
+        "-- out:\n{}\n-- err:\n{}",
+        ran.out,
+        ran.err
+    );
+    let place =
+        ran.err.split("it is in ").nth(1).expect("a second place is named").split(" instead").next().unwrap();
+    let record = Record::load(Path::new(place)).unwrap();
+    assert_eq!((record.state, record.steps.len()), (State::Complete, 2));
+    std::fs::remove_file(place).unwrap();
+}
+
+/// Under `ulimit -f` the kernel sends SIGXFSZ, which ends programs that do not expect it.
+#[test]
+fn a_limit_of_file_sizes_loses_no_figure() {
+    let bench = bench();
+    bench.folder("data");
+    let volproof = env!("CARGO_BIN_EXE_volproof");
+    // In blocks of 1024 bytes: the page has no room, the table has.
+    let limited = |blocks: u32, line: &str| {
+        let script = format!("ulimit -f {blocks}; exec {volproof} {line}");
+        Ran::of(Command::new("bash").args(["-c", &script]).current_dir(bench.path()).output().unwrap())
+    };
+    let ran = limited(0, "run --plan p.toml --json r.json --csv r.csv").ended(1);
+    assert!(ran.out.contains("first") && ran.out.contains("second"), "{}", ran.out);
+    for name in ["r.json", "r.csv"] {
+        assert!(ran.err.contains(&format!("{name} could not be saved: File too large")), "{}", ran.err);
+    }
+    let ran = limited(4, "run --plan p.toml -q --json r.json --csv r.csv").ended(1);
+    assert!(
+        ran.err.contains("first") && ran.err.contains("second"),
+        "quiet, but the figures are told: {}",
+        ran.err
+    );
+    assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
+    assert!(!bench.path().join("r.json").exists());
+    let ran = limited(64, "run data --file-size 8M --rw read --runtime 1s --json r.json").ended(1);
+    assert!(ran.err.contains("File too large"), "{}", ran.err);
+    assert_eq!(Bench::names(&bench.path().join("data")), Vec::<String>::new(), "the test file is gone");
+}
+
+/// A filesystem of its own, unmounted when dropped.
+struct Small(std::path::PathBuf);
+
+impl Small {
+    fn new(bench: &Bench, options: &str) -> Option<Small> {
+        Small::at(bench, "small", &["-t", "tmpfs", "-o", options, "none"])
+    }
+
+    /// Mounts what these words say on a folder.
+    fn at(bench: &Bench, name: &str, words: &[&str]) -> Option<Small> {
+        let place = bench.folder(name);
+        let done =
+            is_root() && Command::new("mount").args(words).arg(&place).status().is_ok_and(|s| s.success());
+        if !done {
+            println!("skipped: no filesystem can be mounted here");
+        }
+        done.then_some(Small(place))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_full_filesystem_loses_no_figure() {
+    let bench = bench();
+    let Some(small) = Small::new(&bench, "size=64k") else { return };
+    let filler = small.0.join("filler");
+    for room in [0, 4096, 8192, 16384] {
+        std::fs::write(&filler, vec![1; 65536 - room]).unwrap();
+        let ran = bench
+            .run(&planned(&["--json", "small/r.json", "--csv", "r.csv", "--html", "small/r.html"]))
+            .ended(1);
+        assert!(ran.err.contains("small/r.html could not be saved: No space left on device"), "{}", ran.err);
+        assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
+        let (first, page) = ran.err.rsplit_once("small/r.html could not be saved").unwrap();
+        let page = page.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+        assert!(std::fs::read_to_string(page).unwrap().contains("second"));
+        std::fs::remove_file(page).unwrap();
+        if first.contains("small/r.json could not be saved") {
+            nothing_is_lost(&Ran { code: None, out: ran.out.clone(), err: first.into() });
+        } else {
+            assert_eq!(Record::load(&small.0.join("r.json")).unwrap().steps.len(), 2);
+        }
+        // The Record after the first step may have had room.
+        let whole = Record::load(&small.0.join("r.json"));
+        assert!(whole.is_ok() || !small.0.join("r.json").exists(), "{whole:?}");
+        let _ = std::fs::remove_file(small.0.join("r.json"));
+        assert_eq!(Bench::names(&small.0), ["filler"], "no half of a file stays");
+    }
+    let _ = std::fs::remove_file(&filler);
+    std::fs::write(&filler, vec![1; 65536]).unwrap();
+    let line = ["fio", "--name=a", "--size=64k", "--rw=read", "--output=small/out", "--record=small/r.json"];
+    let ran = bench.run(&line).ended(1);
+    assert!(ran.err.contains("IOPS=") && ran.err.contains("small/r.json could not be saved"), "{}", ran.err);
+    for place in ran.err.split("it is in ").skip(1) {
+        let _ = std::fs::remove_file(place.split([' ', '\n']).next().unwrap());
+    }
+}
+
+#[test]
+fn a_folder_that_goes_away_loses_no_figure() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    bench.folder("gone");
+    bench.folder("moved");
+    let mut line = vec!["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "gone/r.json"];
+    line.extend(["--csv", "moved/r.csv"]);
+    let mut child = bench.start(&line);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    // Outputs have been opened before the first step is announced.
+    let seen = wait_for(&mut err, "[1/1]");
+    std::fs::remove_dir(bench.path().join("gone")).unwrap();
+    std::fs::rename(bench.path().join("moved"), bench.path().join("elsewhere")).unwrap();
+    let ran = finish(child, err, seen).ended(1);
+    assert!(ran.out.contains("p99.9"), "{}", ran.out);
+    assert_eq!(ran.err.matches("gone/r.json could not be saved").count(), 1, "said once: {}", ran.err);
+    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
+    std::fs::remove_file(place).unwrap();
+    assert!(std::fs::read_to_string(bench.path().join("elsewhere/r.csv")).unwrap().contains("randread"));
+}
+
+/// Starts a run whose Record goes to `there/r.json`, and does something to that folder once it is open.
+fn with_record_in_folder(bench: &Bench, meanwhile: impl FnOnce()) -> Ran {
+    bench.file("f.dat", 4);
+    let mut child =
+        bench.start(&["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "there/r.json"]);
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    meanwhile();
+    finish(child, err, seen)
+}
+
+#[test]
+fn a_record_is_told_where_its_folder_is_now() {
+    let bench = Bench::new();
+    bench.folder("there");
+    let path = |name| bench.path().join(name);
+    let moved = || std::fs::rename(path("there"), path("here")).unwrap();
+    let ran = with_record_in_folder(&bench, moved).ended(0);
+    let told = path("here/r.json");
+    assert!(ran.err.contains(&format!("Record: {}", told.display())), "{}", ran.err);
+    assert_eq!(Record::load(&told).unwrap().steps.len(), 1);
+}
+
+#[test]
+fn a_record_that_goes_with_its_filesystem_is_in_a_second_place() {
+    let bench = Bench::new();
+    let Some(there) = Small::at(&bench, "there", &["-t", "tmpfs", "-o", "size=1m", "none"]) else { return };
+    let detached = || assert!(Command::new("umount").arg("-l").arg(&there.0).status().unwrap().success());
+    let ran = with_record_in_folder(&bench, detached).ended(1);
+    let place = ran.err.split("it is in ").nth(1).unwrap().split(" instead").next().unwrap();
+    assert_eq!(Record::load(Path::new(place)).unwrap().steps.len(), 1);
+    std::fs::remove_file(place).unwrap();
+}
+
+#[test]
+fn a_report_of_fio_whose_folder_goes_away_is_in_a_second_place() {
+    let bench = Bench::new();
+    bench.folder("gone");
+    let mut child = bench.start(&[
+        "fio",
+        "--name=a",
+        "--size=64k",
+        "--rw=read",
+        "--runtime=2",
+        "--time_based",
+        "--output=gone/out",
+        "--record=r.json",
+    ]);
+    let err = BufReader::new(child.stderr.take().unwrap());
+    let began = std::time::Instant::now();
+    while !bench.path().join("gone/out").exists() {
+        assert!(began.elapsed().as_secs() < 60, "the report never began");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    std::fs::remove_dir_all(bench.path().join("gone")).unwrap();
+    let ran = finish(child, err, String::new()).ended(1);
+    let places = ran.err.split("it is in ").skip(1).map(|rest| rest.split(" and here:").next().unwrap());
+    let kept: String = places
+        .map(|place| {
+            let text = std::fs::read_to_string(place).unwrap();
+            std::fs::remove_file(place).unwrap();
+            text
+        })
+        .collect();
+    assert!(kept.contains("IOPS="), "{}", ran.err);
+}
+
+/// Starts a run of one step with all outputs in a folder, spoils the folder once they are open, and looks where the figures went.
+fn spoilt(bench: &Bench, spoil: impl FnOnce()) {
+    bench.file("f.dat", 4);
+    let line = ["run", "f.dat", "--rw", "randread", "--runtime", "2s", "--json", "small/r.json"];
+    let mut child = bench.start(&[&line[..], &["--csv", "small/r.csv", "--html", "small/r.html"]].concat());
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let seen = wait_for(&mut err, "[1/1]");
+    spoil();
+    let ran = finish(child, err, seen).ended(1);
+    assert!(ran.out.contains("p99.9"), "{}", ran.out);
+    for name in ["r.json", "r.csv", "r.html"] {
+        assert!(ran.err.contains(&format!("small/{name} could not be saved: ")), "{name}: {}", ran.err);
+    }
+    // The Record is saved after the step and at the end, in one second place.
+    let places: BTreeSet<&str> =
+        ran.err.split("it is in ").skip(1).map(|rest| rest.split(" instead").next().unwrap()).collect();
+    assert_eq!(places.len(), 3, "{}", ran.err);
+    for place in places {
+        assert!(std::fs::read_to_string(place).unwrap().contains("randread"), "{place}");
+        std::fs::remove_file(place).unwrap();
+    }
+}
+
+#[test]
+fn a_filesystem_that_becomes_read_only_loses_no_figure() {
+    let bench = Bench::new();
+    let Some(small) = Small::new(&bench, "size=1m") else { return };
+    spoilt(&bench, || {
+        let done = Command::new("mount").args(["-o", "remount,ro"]).arg(&small.0).status().unwrap();
+        assert!(done.success());
+    });
+}
+
+/// A filesystem on a disk that takes no more: the disk is a file with holes, and the filesystem below it is full. The failure comes with
+/// the writing back, so at the sync and not at the write.
+#[test]
+fn a_disk_that_fails_below_the_filesystem_loses_no_figure() {
+    let bench = Bench::new();
+    let Some(below) = Small::at(&bench, "below", &["-t", "tmpfs", "-o", "size=2m", "none"]) else { return };
+    let disk = below.0.join("disk");
+    std::fs::File::create(&disk).unwrap().set_len(8 << 20).unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", "-b", "1024", "-O", "^has_journal"]).arg(&disk).status();
+    if !made.is_ok_and(|status| status.success()) {
+        return println!("skipped: mkfs.ext4 is not here");
+    }
+    let Some(_small) = Small::at(&bench, "small", &["-o", "loop", disk.to_str().unwrap()]) else { return };
+    let filler = below.0.join("filler");
+    spoilt(&bench, || {
+        let mut file = std::fs::File::create(&filler).unwrap();
+        while std::io::Write::write_all(&mut file, &[1; 4096]).is_ok() {}
+    });
+}
+
+#[test]
+fn a_full_standard_output_loses_no_figure() {
+    let bench = bench();
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = bench.command(&planned(&["--json", "-"])).stdout(full()).output().unwrap();
+    nothing_is_lost(&Ran::of(output).ended(1));
+    // The reader of a pipe has gone away.
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = bench.command(&planned(&["--json", "-"])).stdout(writer).output().unwrap();
+    nothing_is_lost(&Ran::of(output).ended(1));
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let fio = ["fio", "--name=a", "--ioengine=null", "--size=64k", "--output-format=json"];
+    let output = bench.command(&fio).stdout(writer).output().unwrap();
+    let ran = Ran::of(output).ended(1).says(&["Broken pipe", "\"jobname\" : \"a\""]);
+    let said: Vec<&str> = ran.err.split_whitespace().collect();
+    let said = said.join(" ");
+    let place = said.split("it is in ").nth(1).unwrap().split(" and here").next().unwrap();
+    assert!(std::fs::read_to_string(place).unwrap().contains("\"jobname\" : \"a\""));
+    std::fs::remove_file(place).unwrap();
+    let output = bench.command(&planned(&["--json", "r.json"])).stdout(full()).output().unwrap();
+    Ran::of(output).ended(1).says(&["standard output: No space left"]);
+    assert_eq!(bench.record().steps.len(), 2);
+}
+
+/// An output that nobody can read is refused before a run, and is an error afterwards.
+#[test]
+fn a_standard_output_that_takes_nothing_loses_no_figure() {
+    let bench = bench();
+    std::fs::write(bench.path().join("read"), "").unwrap();
+    let outputs =
+        [&["--json", "-"][..], &["--csv", "/dev/stdout"], &["--html", "/dev/fd/1"], &["--junit", "-"]];
+    for (redirection, why) in
+        [(">&-", "it was closed when the program started"), ("1<read", "it is open for reading only")]
+    {
+        for output in outputs {
+            let ran = redirected(&bench, &planned(output), redirection).ended(2);
+            ran.says(&[output[0], "cannot be written", why]);
+        }
+        let ran = redirected(&bench, &planned(&["--json", "r.json"]), redirection).ended(1);
+        ran.says(&["standard output: ", why, "Record: r.json"]);
+        assert_eq!(bench.record().steps.len(), 2);
+        for command in
+            [&["show", "r.json"][..], &["explain", "r.json"], &["convert", "r.json", "--to", "record"]]
+        {
+            redirected(&bench, command, redirection).says(&[why]);
+        }
+        let fio = ["fio", "--name=j", "--size=64k", "--simulate=latency=200us", "--output-format=json"];
+        redirected(&bench, &fio, redirection).ended(1).says(&["--output", why]);
+    }
+    let ran = redirected(&bench, &planned(&["--json", "/dev/stderr"]), "2>&-");
+    assert_eq!((ran.code, ran.err.as_str()), (Some(2), ""), "the message has no place either");
+    redirected(&bench, &["show", "-"], "<&-").ended(2).says(&["it was closed when the program started"]);
+}
+
+/// Runs the program with the folder of the bench as its temporary folder, where it saves what has no other place.
+fn with_second_place(bench: &Bench, words: &[&str]) -> Ran {
+    Ran::of(bench.command(words).env("TMPDIR", bench.path()).output().unwrap())
+}
+
+#[test]
+fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
+    let bench = Bench::new();
+    undecided(&bench, "r.json", &[]);
+    for output in ["--junit", "--markdown", "--openmetrics"] {
+        // 1 would be FAIL.
+        let verdict = with_second_place(&bench, &["verdict", "r.json", "-q", output, "/dev/full"]).ended(5);
+        assert!(verdict.out.starts_with("INCONCLUSIVE"), "{}", verdict.out);
+        verdict.says(&["/dev/full could not be saved"]);
+        let shown = with_second_place(&bench, &["show", "r.json", "-q", output, "/dev/full"]).ended(1);
+        assert!(shown.out.starts_with("INCONCLUSIVE"), "{}", shown.out);
+    }
+}
+
+#[test]
+fn a_fleet_is_saved_whatever_else_fails() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let start = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
+    let start = start.to_string();
+    let rank = ["--start-at", &start, "--rank", "0/1", "--clock-error", "1ms", "--json", "r.json", "-q"];
+    let run = "run data --rw randread --runtime 300ms --file-size 8M";
+    bench.run(&run.split(' ').chain(rank).collect::<Vec<_>>());
+    with_second_place(&bench, &["merge", "r.json", "-o", "m.json", "--junit", "/dev/full"]);
+    assert!(bench.path().join("m.json").exists());
+    std::fs::remove_file(bench.path().join("m.json")).unwrap();
+    redirected(&bench, &["merge", "r.json", "-o", "m.json"], ">/dev/full");
+    assert!(bench.path().join("m.json").exists());
+}
