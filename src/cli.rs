@@ -416,6 +416,9 @@ pub struct MillionArgs {
     /// Try it without a device: one in virtual time, such as latency=200us,iops-cap=20000
     #[arg(long, value_name = "KEY=VALUE,...")]
     pub simulate: Option<Simulated>,
+    /// Print the plan, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
     /// Set the kernel's knobs for the device, and put them back [default: on for block devices when root]
     #[arg(long, value_name = "on|off", hide_possible_values = true)]
     pub tune: Option<TuneMode>,

@@ -3,6 +3,7 @@
 //! clap suggests whatever name looks alike. The tables here hold the names of other tools and everyday words for our options and
 //! commands, and the likeness that is asked of a suggestion is high. What an option does is told in the words of `--help`.
 
+use std::error::Error;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -63,22 +64,121 @@ const COMMANDS: [(&[&str], &str, &str); 11] = [
 pub fn message(mistake: &clap::Error, arguments: &[OsString]) -> String {
     let mut cli = Cli::command();
     cli.build();
-    let word = |kind| match mistake.get(kind) {
-        Some(ContextValue::String(word)) => Some(word.as_str()),
-        _ => None,
-    };
-    match mistake.kind() {
-        ErrorKind::UnknownArgument => word(ContextKind::InvalidArg).and_then(|typed| {
-            let named = |word: &OsString| word.to_str().and_then(|w| cli.find_subcommand(w));
-            let command = arguments.iter().skip(1).find_map(named);
-            unknown_option(typed, command, &cli)
-        }),
-        ErrorKind::InvalidSubcommand => {
-            word(ContextKind::InvalidSubcommand).map(|w| unknown_command(w, &cli))
+    let named = |word: &OsString| word.to_str().and_then(|w| cli.find_subcommand(w));
+    let command = arguments.iter().skip(1).find_map(named);
+    let first = |kind| words(mistake, kind).into_iter().next();
+    let told = match (mistake.kind(), command) {
+        (ErrorKind::UnknownArgument, _) => {
+            first(ContextKind::InvalidArg).and_then(|typed| unknown_option(&typed, command, &cli))
+        }
+        (ErrorKind::InvalidSubcommand, _) => {
+            first(ContextKind::InvalidSubcommand).map(|typed| unknown_command(&typed, &cli))
+        }
+        (ErrorKind::MissingRequiredArgument, Some(command)) => Some(missing(mistake, command)),
+        (ErrorKind::ArgumentConflict, Some(command)) => conflict(mistake, command),
+        (ErrorKind::InvalidValue | ErrorKind::ValueValidation, Some(command)) => {
+            wrong_value(mistake, command)
         }
         _ => None,
+    };
+    told.unwrap_or_else(|| {
+        let rendered = mistake.render().to_string();
+        let text = rendered.strip_prefix("error: ").unwrap_or(&rendered).trim_end();
+        match command {
+            Some(command) if !text.contains('\n') => wrap("volproof: ", text) + &all_options(command),
+            _ => format!("volproof: {text}\n"),
+        }
+    })
+}
+
+/// What clap says of a mistake under a word of its own.
+fn words(mistake: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match mistake.get(kind) {
+        Some(ContextValue::String(word)) => vec![word.clone()],
+        Some(ContextValue::Strings(words)) => words.clone(),
+        _ => vec![],
     }
-    .unwrap_or_else(|| mistake.render().to_string().replacen("error: ", "volproof: ", 1))
+}
+
+/// An option or argument as clap writes it, `--bs <SIZE>`, in our form: `--bs SIZE`.
+fn plain(usage: &str) -> String {
+    usage.replace(['<', '>', '[', ']'], "")
+}
+
+/// The last line of every message about the options of a command.
+fn all_options(command: &Command) -> String {
+    wrap("  ", &format!("`volproof {} --help` lists all options", command.get_name()))
+}
+
+/// Arguments that the command needs, each with its meaning, and an example.
+fn missing(mistake: &clap::Error, command: &Command) -> String {
+    let needed = words(mistake, ContextKind::InvalidArg);
+    let of = |usage: &String| command.get_arguments().find(|arg| arg.to_string() == *usage);
+    let name = |usage: &String| match of(usage) {
+        Some(arg) => called(arg),
+        // One of a group.
+        None => format!("one of {}", plain(usage).replace('|', ", ")),
+    };
+    let all: Vec<String> = needed.iter().map(name).collect();
+    let mut text = wrap("volproof: ", &format!("{} needs {}", command.get_name(), all.join(" and ")));
+    let args: Vec<&Arg> = needed.iter().filter_map(of).collect();
+    text.extend(args.iter().map(|arg| wrap("  ", &meaning(arg))));
+    let shows = |line: &String| {
+        let mut longs = args.iter().filter_map(|arg| arg.get_long());
+        longs.all(|long| line.contains(&format!("--{long} ")))
+    };
+    text.extend(example(command).filter(shows).map(|line| wrap("  ", &format!("such as `{line}`"))));
+    text + &all_options(command)
+}
+
+/// The first example of a command's help, without the words behind it.
+fn example(command: &Command) -> Option<String> {
+    let help = command.get_after_help()?.to_string();
+    let line = help.lines().map(str::trim).find(|line| line.starts_with("volproof "))?;
+    Some(line.split("  ").next()?.to_string()).filter(|line| !line.ends_with('\\'))
+}
+
+/// Options that cannot stand together, or one that stands twice.
+fn conflict(mistake: &clap::Error, command: &Command) -> Option<String> {
+    let (new, prior) = (words(mistake, ContextKind::InvalidArg), words(mistake, ContextKind::PriorArg));
+    let all: Vec<String> = new.iter().chain(&prior).map(|usage| plain(usage)).collect();
+    let told = match all.as_slice() {
+        [] => return None,
+        [one] => format!("{one} cannot be used with the other options"),
+        [one, other] if one == other => format!("{one} stands twice: give it once"),
+        [one, others @ ..] => format!("{one} cannot be used with {}", others.join(" and ")),
+    };
+    Some(wrap("volproof: ", &told) + &all_options(command))
+}
+
+/// An option without its value, or with one that it does not take.
+fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
+    let of = |kind| words(mistake, kind);
+    let usage = of(ContextKind::InvalidArg).pop()?;
+    let typed = of(ContextKind::InvalidValue).pop().unwrap_or_default();
+    let arg = command.get_arguments().find(|arg| arg.to_string() == usage);
+    let name = arg.and_then(Arg::get_long).map_or_else(|| plain(&usage), |long| format!("--{long}"));
+    let known = of(ContextKind::ValidValue).join(", ");
+    let mut text = if typed.is_empty() {
+        wrap("volproof: ", &format!("{name} has no value"))
+    } else {
+        let told = mistake.source().map(ToString::to_string).or(of(ContextKind::Custom).pop());
+        let why = match told {
+            Some(why) => why,
+            None if known.is_empty() => "it takes no such value".into(),
+            None => format!("it is none of {known}"),
+        };
+        // A plan file tells the key by its name.
+        let key = name.trim_start_matches('-');
+        let why = why.strip_prefix(key).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(&why);
+        wrap("volproof: ", &format!("{name} {typed}: {why}"))
+    };
+    if let Some(near) = of(ContextKind::SuggestedValue).pop() {
+        text += &wrap("  ", &format!("did you mean {near}?"));
+    } else if let Some(arg) = arg {
+        text += &wrap("  ", &meaning(arg));
+    }
+    Some(text + &all_options(command))
 }
 
 /// An option that the command does not have; `None` for a word without a dash, which clap tells well.
@@ -108,7 +208,7 @@ fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Opti
     for tip in tips(bare, command, cli) {
         text += &wrap("  ", &tip);
     }
-    Some(text + &wrap("  ", &format!("`volproof {} --help` lists all options", command.get_name())))
+    Some(text + &all_options(command))
 }
 
 /// The option that a user may have meant, where a command has none of this name.
@@ -149,13 +249,29 @@ fn tips(name: &str, command: &Command, cli: &Command) -> Vec<String> {
     }
 }
 
-/// An option as a suggestion: `did you mean --bs <SIZE>? Block size`.
+/// An option as a suggestion: `did you mean --bs SIZE? Block size`.
 fn described(arg: &Arg) -> String {
-    let about = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    format!("did you mean {}? {}", called(arg), about(arg))
+}
+
+/// An option or argument and what it means: `--bs SIZE: Block size`.
+fn meaning(arg: &Arg) -> String {
+    format!("{}: {}", called(arg), about(arg))
+}
+
+fn about(arg: &Arg) -> String {
+    arg.get_help().map(ToString::to_string).unwrap_or_default()
+}
+
+/// An option with the value that it needs, or the name of an argument.
+fn called(arg: &Arg) -> String {
+    let value = arg.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
     let needed = arg.get_num_args().is_none_or(|range| range.min_values() > 0);
-    let value = arg.get_value_names().and_then(|names| names.first()).filter(|_| needed);
-    let value = value.map(|name| format!(" {name}")).unwrap_or_default();
-    format!("did you mean --{}{value}? {about}", arg.get_long().unwrap_or_default())
+    match (arg.get_long(), value.filter(|_| needed || arg.is_positional())) {
+        (Some(long), Some(value)) => format!("--{long} {value}"),
+        (Some(long), None) => format!("--{long}"),
+        (None, value) => value.unwrap_or_default(),
+    }
 }
 
 fn unknown_command(typed: &str, cli: &Command) -> String {
@@ -165,7 +281,12 @@ fn unknown_command(typed: &str, cli: &Command) -> String {
     if let Some((_, line, about)) = row {
         text += &wrap("  ", &format!("did you mean `volproof {line}`? {about}"));
     } else if Path::new(typed).exists() {
-        text += &wrap("  ", &format!("did you mean `volproof run {typed}`? the standard tests on it"));
+        // What holds data is read.
+        let (way, about) = match Path::new(typed).is_dir() {
+            true => ("", "the standard tests on a new file in it"),
+            false => (" --preset read-only", "tests that read it"),
+        };
+        text += &wrap("  ", &format!("did you mean `volproof run {typed}{way}`? {about}"));
     } else if let Some(near) = nearest(typed, names) {
         text += &wrap("  ", &format!("did you mean `volproof {near}`?"));
     }
@@ -209,6 +330,19 @@ mod tests {
             "run . --runtime 60x",
             "run . --json a --json b",
             "run . --iodepth -1",
+            "run . --iodepth",
+            "run . --rw",
+            "run . --bs 4K,8K",
+            "run . --quiet --details",
+            "run . --until-conclusive",
+            "run . --overwrite=all",
+            "run . --tune maybe",
+            "completions bsh",
+            "convert x --to foo",
+            "slo .",
+            "fit .",
+            "million",
+            "/dev/null",
             "sweep . --duration 5m",
             "show --output x r.json",
             "explain r.json --size 100GiB",

@@ -164,6 +164,13 @@ pub struct Second {
     pub depth: Depth,
 }
 
+impl Second {
+    /// The latencies that a client sees: under a schedule from the intended start on.
+    pub fn latency(&self, d: Direction) -> &StoredHistogram {
+        if self.response[d].is_empty() { &self.service[d] } else { &self.response[d] }
+    }
+}
+
 /// The I/Os of one worker in one interval of the grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {

@@ -300,6 +300,17 @@ pub fn figure(v: f64) -> String {
     if v.fract() == 0.0 { grouped(v as u64) } else { significant(v) }
 }
 
+/// MiB a second as a number, for a column that names the unit. Texts have this one unit, as the sizes of blocks and volumes are binary;
+/// only where a provider's own figure may be the other one, both stand.
+pub fn mebibytes(bytes_per_second: f64) -> String {
+    significant(bytes_per_second / Bytes::MIB.0 as f64)
+}
+
+/// Bytes a second with the unit: `78.6 MiB/s`.
+pub fn throughput(bytes_per_second: f64) -> String {
+    format!("{} MiB/s", mebibytes(bytes_per_second))
+}
+
 /// A whole number with thousands separated, as in `1,000,000`.
 pub fn grouped(n: u64) -> String {
     let digits = n.to_string();
@@ -313,7 +324,7 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
-/// The text with the micro sign, for readers that have it: `80.1us` and `80.1 us`, but no word and no option that contains it.
+/// The text with the micro sign, for readers that have it: `80.1us` and `80.1 us`, but no word, name or option that contains it.
 pub fn micro(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -321,8 +332,8 @@ pub fn micro(text: &str) -> String {
         let (before, after) = (&rest[..at], &rest[at + 2..]);
         let number = before.trim_end_matches(' ');
         let front = number.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ',');
-        let figure =
-            front.len() < number.len() && !front.ends_with(|c: char| c == '=' || c.is_alphanumeric());
+        let figure = front.len() < number.len()
+            && !front.ends_with(|c: char| "=-_/'".contains(c) || c.is_alphanumeric());
         let whole = !after.starts_with(|c: char| c.is_alphanumeric());
         out.push_str(before);
         out.push_str(if figure && whole { "µs" } else { "us" });
@@ -494,7 +505,10 @@ mod tests {
     #[test]
     fn the_micro_sign_touches_no_word_and_no_option() {
         assert_eq!(micro("~80.1us, 9 us; 5 users must busy"), "~80.1µs, 9 µs; 5 users must busy");
-        assert_eq!(micro("--think=20us simulate=latency=5us"), "--think=20us simulate=latency=5us");
+        assert_eq!(
+            micro("--think=20us --destroy disk-5us /dev/5us"),
+            "--think=20us --destroy disk-5us /dev/5us"
+        );
     }
 
     proptest! {

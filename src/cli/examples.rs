@@ -38,6 +38,7 @@ pub(super) const MERGE: &str = "Examples:\n  \
 
 pub(super) const MILLION: &str = "Examples:\n  \
     volproof million /dev/vdb    random reads, one job for each queue\n  \
+    volproof million /dev/vdb --dry-run    what it would do\n  \
     volproof million 10 64 4k randwrite /dev/vdb --destroy SERIAL\n  \
     volproof million 10 128 4k randwrite 1024g /dev/nvme1n1 --destroy SERIAL\n  \
     volproof million /data01/test 16 64 8k randwrite libaio 1 --overwrite";

@@ -17,7 +17,7 @@ use crate::stats::level::share_bounds;
 use crate::stats::moments::mean;
 use crate::stats::rate::{Estimate, per_second};
 use crate::stats::spread::quantile;
-use crate::unit::{Bytes, Nanos, grouped, significant, total};
+use crate::unit::{Bytes, Nanos, grouped, significant, throughput, total};
 
 /// Ratios may differ by this share without meaning.
 const EQUAL: f64 = 0.05;
@@ -59,10 +59,6 @@ fn half(f: &FinishedStep) -> f64 {
 
 fn percent(share: f64) -> String {
     format!("{} %", significant(100.0 * share))
-}
-
-fn megabytes(per_second: f64) -> String {
-    format!("{} MB/s", significant(per_second / 1e6))
 }
 
 /// All checks, in order.
@@ -211,8 +207,8 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
                 "the rate falls by {} after {} times the range was written, {} to {}",
                 percent(1.0 - p.after / p.before),
                 significant(at),
-                megabytes(p.before * block),
-                megabytes(p.after * block)
+                throughput(p.before * block),
+                throughput(p.after * block)
             );
             (if at < NO_FALL_BEFORE * 0.98 { Outcome::Fail } else { Outcome::Pass }, sizes)
         }
@@ -220,7 +216,7 @@ fn overwriting(suite: &Suite, finished: &Finished<'_>) -> Result<Found, Found> {
             let seen = format!(
                 "{} times the range was written at {}, without a fall",
                 significant(all),
-                megabytes(mean(&series) * block)
+                throughput(mean(&series) * block)
             );
             let enough = all >= NO_FALL_BEFORE && whole;
             (if enough { Outcome::Pass } else { Outcome::Inconclusive }, seen)
@@ -235,10 +231,10 @@ fn random_writes(finished: &Finished<'_>) -> Result<Found, Found> {
     let error = half(random).hypot(half(sequential)) * ratio;
     let observed = format!(
         "random {}, one stream {}, {} streams {}: random is {} times one stream",
-        megabytes(random.bytes_per_second),
-        megabytes(sequential.bytes_per_second),
+        throughput(random.bytes_per_second),
+        throughput(sequential.bytes_per_second),
         streams.step.numjobs,
-        megabytes(streams.bytes_per_second),
+        throughput(streams.bytes_per_second),
         significant(ratio)
     );
     Ok((decided(ratio - error >= 1.0 - EQUAL, ratio + error < 1.0 - EQUAL), observed))
@@ -264,8 +260,8 @@ fn one_budget(finished: &Finished<'_>) -> Result<Found, Found> {
     let error = half(low).hypot(half(high));
     let observed = format!(
         "{} to {} from {} to {} % reads: a spread of {}",
-        megabytes(low.bytes_per_second),
-        megabytes(high.bytes_per_second),
+        throughput(low.bytes_per_second),
+        throughput(high.bytes_per_second),
         low.step.rwmix,
         high.step.rwmix,
         percent(spread)
@@ -286,7 +282,7 @@ fn budget_shape(finished: &Finished<'_>, promise: Option<&Promise>, tolerance: f
     let mut observed = format!(
         "A {}, B {}, all sizes within {}",
         limit(fit.iops_cap, format!("{} IOPS", significant(fit.iops_cap.unwrap_or_default()))),
-        limit(fit.bytes_cap, megabytes(fit.bytes_cap.unwrap_or_default())),
+        limit(fit.bytes_cap, throughput(fit.bytes_cap.unwrap_or_default())),
         percent(worst)
     );
     let short =

@@ -5,13 +5,13 @@ use super::{FinishedStep, suites::SuiteRange};
 use crate::plan::{BlockSizes, Pattern, Phase, Step, Suite};
 use crate::record::{Outcome, SuiteCheck};
 use crate::stats::spread::quantile;
-use crate::unit::{Bytes, significant};
+use crate::unit::{Bytes, significant, throughput};
 
 /// The suites of this file.
 pub(super) const SUITES: [(&str, &str); 2] = [
     (
         "saturation",
-        "the most read IOPS and MB/s, with the least jobs and depth that give them; writes nothing",
+        "the most read IOPS and MiB/s, with the least jobs and depth that give them; writes nothing",
     ),
     ("saturation-writes", "the same of writes"),
 ];
@@ -120,10 +120,9 @@ fn most(
 /// The most of both phases.
 pub(super) fn checks(suite: &Suite, finished: &Finished<'_>) -> Vec<SuiteCheck> {
     let iops = |v: f64| format!("{} IOPS", significant(v));
-    let bytes = |v: f64| format!("{} MB/s", significant(v / 1e6));
     let of = |phase: &Phase| match phase.name.as_str() {
         "iops" => most(phase, finished, |f| f.iops, iops),
-        _ => most(phase, finished, |f| f.bytes_per_second, bytes),
+        _ => most(phase, finished, |f| f.bytes_per_second, throughput),
     };
     suite.phases.iter().map(of).collect()
 }
@@ -170,7 +169,7 @@ mod tests {
     fn the_most_and_the_least_load_that_gives_it() {
         let found = checks_of(100_000.0, 1e9, 200e-6, f64::INFINITY, 4);
         assert_eq!(found[0].observed, "100,000 IOPS; 1 job of depth 32 reach 95 % of it");
-        assert_eq!(found[1].observed, "1,000 MB/s; 1 job of depth 4 reach 95 % of it");
+        assert_eq!(found[1].observed, "954 MiB/s; 1 job of depth 4 reach 95 % of it");
         assert!(found.iter().all(|c| c.outcome == Outcome::Pass), "{found:?}");
         // One job reaches 40,000: three of four queues are needed.
         let found = checks_of(100_000.0, 1e9, 200e-6, 40_000.0, 4);

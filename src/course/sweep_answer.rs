@@ -9,7 +9,7 @@ use crate::diagnose;
 use crate::plan::{AxisOption, Sweep};
 use crate::record::{AxisBest, CapFit, DeadTime, DepthAnswer, SweepAnswer, SweepPoint};
 use crate::stats::moments::mean;
-use crate::unit::{Bytes, grouped, significant};
+use crate::unit::{Bytes, grouped, significant, throughput};
 
 /// The smallest depth that reaches this share of the highest rate is enough.
 const ENOUGH: f64 = 0.95;
@@ -153,14 +153,14 @@ impl Sweep {
             .filter(|(axis, _)| axis.option != AxisOption::Iodepth)
             .map(|(axis, value)| axis.option.words(*value))
             .collect();
-        let (iops, rate) = (grouped(most.iops.round() as u64), significant(most.bytes_per_second / 1e6));
+        let (iops, rate) = (grouped(most.iops.round() as u64), throughput(most.bytes_per_second));
         let fit = caps.iter().find(|c| c.explains);
         // Where I/Os are the limit at every block size, the largest has the most bytes.
         let level = fit.is_some_and(|c| c.iops_cap.is_some() && c.bytes_cap.is_none()) && at.len() == 1;
         let mut text = match at.join(", ") {
-            at if level => format!("{iops} IOPS is the most at every block size ({rate} MB/s at {at})"),
-            at if at.is_empty() => format!("{iops} IOPS ({rate} MB/s) is the most"),
-            at => format!("{iops} IOPS ({rate} MB/s) is the most at {at}"),
+            at if level => format!("{iops} IOPS is the most at every block size ({rate} at {at})"),
+            at if at.is_empty() => format!("{iops} IOPS ({rate}) is the most"),
+            at => format!("{iops} IOPS ({rate}) is the most at {at}"),
         };
         let top = depths.iter().max_by(|a, b| a.most_iops.total_cmp(&b.most_iops));
         match top {
@@ -178,7 +178,7 @@ impl Sweep {
         if let Some(fit) = fit.filter(|_| !level) {
             let (a, b) = (fit.iops_cap, fit.bytes_cap);
             let iops = a.map(|a| format!("{} IOPS", grouped(a.round() as u64)));
-            let bytes = b.map(|b| format!("{} MB/s", significant(b / 1e6)));
+            let bytes = b.map(throughput);
             text += &match (iops, bytes, fit.knee_bytes) {
                 (Some(iops), Some(bytes), Some(knee)) => {
                     format!("; the limit is {iops} up to blocks of {} and {bytes} above", Bytes(knee as u64))

@@ -1,11 +1,10 @@
 //! The options of a sweep on the command line: those of a step, of which four take a range.
 
 use clap::builder::TypedValueParser;
-use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Command};
 
 use super::sweeping::MIXED;
-use crate::plan::{Axis, AxisOption, EngineKind, Step, StepOptions, Sweep};
+use crate::plan::{Axis, AxisOption, EngineKind, Step, StepOptions, Sweep, wrong_value};
 use crate::unit::Nanos;
 
 /// Default runtime and ramp of a point.
@@ -119,12 +118,6 @@ impl TypedValueParser for RangeOf {
         value: &std::ffi::OsStr,
     ) -> Result<Vec<u64>, clap::Error> {
         let text = value.to_string_lossy();
-        self.0.values(&text).map_err(|why| {
-            let name = arg.map(ToString::to_string).unwrap_or_default();
-            let message = format!(
-                "invalid value '{text}' for '{name}': {why}\n\nFor more information, try '--help'.\n"
-            );
-            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
-        })
+        self.0.values(&text).map_err(|why| wrong_value(command, arg, &text, &why.to_string()))
     }
 }

@@ -159,6 +159,10 @@ fn not_opened(path: &Path, create: bool, direct: bool, source: io::Error) -> Gua
                 "; this filesystem has no direct I/O here (nor has ext4 with data=journal): name a folder on another one, or ask for buffered I/O"
             }
             Some(libc::EEXIST) => "; choose another name or consent to overwrite it",
+            // Root is not asked for rights: a rule about devices of its control group, or an attribute of the file, says no.
+            Some(libc::EPERM) if rustix::process::geteuid().is_root() => {
+                "; a container needs the device (podman run --device), an immutable file chattr -i"
+            }
             Some(libc::EACCES | libc::EPERM) => "; run as root or as its owner",
             Some(libc::EBUSY) => "; someone has claimed it since it was checked",
             _ => "",

@@ -65,6 +65,9 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
     found
 }
 
+/// The advice where a system runs from the device.
+const SEPARATE: &str = "A system runs from it: test a separate volume, or a file on it.";
+
 /// Use of the device, which no consent overrules.
 fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
     let mut found = Vec::new();
@@ -87,7 +90,7 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
             format!("{} is mounted", called(usage, &m.device)),
             format!("{} on {place}{by}", m.mount.filesystem),
             match m.mount.mount_point == Path::new("/") {
-                true => "A system runs from it: test a separate volume, or a file on it.".into(),
+                true => SEPARATE.into(),
                 false => format!("Unmount it (umount {place}), or test a file on it."),
             },
         ));
@@ -124,6 +127,9 @@ fn use_of(device: &Block, usage: &Usage) -> Vec<GuardFinding> {
         ));
     }
     found.extend(usage.openers.iter().map(|o| opener(usage, o)));
+    // What a running system stands on is not to be unmounted, deactivated or stopped, and it would not help.
+    let rest = found.iter_mut().filter(|f| usage.system_disk && f.code != Code::SystemDisk);
+    rest.for_each(|finding| finding.advice = SEPARATE.into());
     found
 }
 

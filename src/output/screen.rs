@@ -31,12 +31,12 @@ pub fn width() -> usize {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Whether the terminal behind standard output shows more than ASCII: the micro sign.
-fn has_micro() -> bool {
+/// Whether a stream is a terminal that shows more than ASCII: the micro sign.
+pub fn has_micro(stream: &impl IsTerminal) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(std::env::var);
     let named = locale.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or_default();
     let named = named.to_ascii_lowercase();
-    io::stdout().is_terminal() && (named.contains("utf-8") || named.contains("utf8"))
+    stream.is_terminal() && (named.contains("utf-8") || named.contains("utf8"))
 }
 
 /// Whether a terminal would obey a character, or show the text around it in another order.
@@ -106,12 +106,14 @@ fn put(text: &str) -> io::Result<()> {
 /// Errors of the system.
 pub fn show(text: &str) -> io::Result<()> {
     let shown = visible(text);
-    let shown = if has_micro() { micro(&shown) } else { shown.into_owned() };
+    let shown = if has_micro(&io::stdout()) { micro(&shown) } else { shown.into_owned() };
     let colours = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     put(&if colours { colours::painted(&shown) } else { shown })
 }
 
 /// Says something on standard error. Where nobody takes it, it is lost: that is no reason to end a run.
 pub fn say(text: &str) {
-    let _ = io::stderr().write_all(visible(text).as_bytes());
+    let shown = visible(text);
+    let shown = if has_micro(&io::stderr()) { micro(&shown) } else { shown.into_owned() };
+    let _ = io::stderr().write_all(shown.as_bytes());
 }

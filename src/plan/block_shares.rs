@@ -72,6 +72,12 @@ impl FromStr for BlockSizes {
                 }
                 None => (part, 100),
             };
+            if size.contains(',') {
+                return Err(WordError(format!(
+                    "bs: '{text}' is a list, and a step has one size, or a split such as 4k/70:64k/30: `volproof sweep` takes several sizes, \
+                     a plan file has bs and bs-write, and `volproof fio` takes fio's bs=READ,WRITE"
+                )));
+            }
             let size: Bytes = size.parse().map_err(|e| WordError(format!("bs: {e}")))?;
             if size.0 == 0 || size > MOST_BYTES {
                 return Err(WordError(format!("bs: {} is outside 1 byte to 1 GiB", size.exact())));
@@ -107,6 +113,7 @@ mod tests {
         for (text, what) in [
             ("4k/70:64k/20", "add up to 90 %"),
             ("4k:64k", "has no share"),
+            ("4k,8k", "is a list"),
             ("0", "outside 1 byte"),
             ("2G", "outside 1 byte"),
             ("4k/x", "not a whole percentage"),

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use clap::builder::{PossibleValue, TypedValueParser};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgMatches, Command};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
@@ -217,10 +217,7 @@ impl clap::FromArgMatches for StepOptions {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
         self.given.extend(StepOptions::of_matches_but(matches, &[]).given);
         match self.contradiction("--") {
-            Some(text) => Err(clap::Error::raw(
-                ErrorKind::ArgumentConflict,
-                format!("{text}\n\nFor more information, try '--help'.\n"),
-            )),
+            Some(text) => Err(clap::Error::raw(ErrorKind::ArgumentConflict, format!("{text}\n"))),
             None => Ok(()),
         }
     }
@@ -257,6 +254,22 @@ fn switch_or_value(key: &Key, arg: Arg) -> Arg {
     }
 }
 
+/// A value that an argument does not take: clap's message, and beside it the parts from which a message of ours is made.
+pub fn wrong_value(command: &Command, arg: Option<&Arg>, text: &str, why: &str) -> clap::Error {
+    let name = arg.map(ToString::to_string).unwrap_or_default();
+    let message = format!("invalid value '{text}' for '{name}': {why}\n");
+    let mut mistake = clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command);
+    let parts = [
+        (ContextKind::InvalidArg, name.as_str()),
+        (ContextKind::InvalidValue, text),
+        (ContextKind::Custom, why),
+    ];
+    for (kind, part) in parts {
+        mistake.insert(kind, ContextValue::String(part.to_string()));
+    }
+    mistake
+}
+
 /// Reads the value of a key from the command line.
 #[derive(Clone)]
 struct ValueOf(&'static Key);
@@ -270,17 +283,7 @@ impl TypedValueParser for ValueOf {
         arg: Option<&Arg>,
         value: &std::ffi::OsStr,
     ) -> Result<Value, clap::Error> {
-        let refuse = |why: &str| {
-            let name = arg.map(ToString::to_string).unwrap_or_default();
-            let text = value.to_string_lossy();
-            clap::Error::raw(
-                ErrorKind::ValueValidation,
-                format!(
-                    "invalid value '{text}' for '{name}': {why}\n\nFor more information, try '--help'.\n"
-                ),
-            )
-            .with_cmd(command)
-        };
+        let refuse = |why: &str| wrong_value(command, arg, &value.to_string_lossy(), why);
         let text = value.to_str().ok_or_else(|| refuse("it is not UTF-8"))?;
         let value = Value::from(text);
         self.0.check(&value).map_err(|e| refuse(&e.to_string()))?;

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 pub use block_shares::BlockSizes;
 pub use data::BufferPattern;
 pub use distribution::Distribution;
-pub use given_options::{StepOptions, keys};
+pub use given_options::{StepOptions, keys, wrong_value};
 pub use load_search::{LoadSearch, ResponseFigure};
 pub use plan_file::{PlanFileError, parse as parse_file};
 pub use precondition::{Precondition, PreconditionChoice, PreconditionMethod};

@@ -38,6 +38,13 @@ pub struct DirectionSummary {
     pub response_latency_ns: Option<LatencySummary>,
 }
 
+impl DirectionSummary {
+    /// The latency that is told where there is room for one: under a rate a client waits from the intended start on.
+    pub fn latency(&self) -> &LatencySummary {
+        self.response_latency_ns.as_ref().unwrap_or(&self.service_latency_ns)
+    }
+}
+
 /// Latencies in nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

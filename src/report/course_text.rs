@@ -4,9 +4,10 @@ use super::layout::{table, wrap};
 use super::plan_text;
 use super::text::compact;
 use crate::course::Forecast;
+use crate::diagnose::cap::megabytes;
 use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
-use crate::unit::{Bytes, Nanos, significant};
+use crate::unit::{Bytes, Nanos, mebibytes, significant};
 
 /// The time of a course in words.
 fn time(forecast: &Forecast) -> String {
@@ -85,13 +86,46 @@ fn of_sweep(sweep: &Sweep) -> String {
     out
 }
 
-/// The answer of a course.
+/// The answer of a course: checks, tables and sentences.
 pub fn answer(answer: &CourseAnswer) -> String {
+    let checks = match answer {
+        CourseAnswer::Suite(suite) => super::suite_text::checks(suite),
+        _ => String::new(),
+    };
+    let sentences = sentences(answer).into_iter();
+    let sentences: String = sentences.map(|(label, text)| wrap(&format!("{label:9}"), &text)).collect();
+    format!("{checks}{}\n{sentences}", tables(answer))
+}
+
+/// The tables of an answer, in columns.
+pub fn tables(answer: &CourseAnswer) -> String {
     match answer {
         CourseAnswer::Sweep(sweep) => of_answer(sweep),
-        CourseAnswer::Load(load) => super::load_text::answer(load),
-        CourseAnswer::Suite(suite) => super::suite_text::answer(suite),
+        CourseAnswer::Load(load) => super::load_text::tables(load),
+        CourseAnswer::Suite(suite) => super::suite_text::tables(suite),
     }
+}
+
+/// The sentences below the tables, each with its label.
+pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
+    let (mut all, notes) = match answer {
+        CourseAnswer::Sweep(sweep) => (of_depth(sweep).into_iter().collect(), &sweep.notes),
+        CourseAnswer::Load(load) => (super::load_text::sentences(load), &load.notes),
+        CourseAnswer::Suite(suite) => (super::suite_text::sentences(suite), &suite.notes),
+    };
+    all.extend(notes.iter().map(|note| ("note", note.clone())));
+    all
+}
+
+fn of_depth(sweep: &SweepAnswer) -> Option<(&'static str, String)> {
+    let [one] = sweep.depths.as_slice() else { return None };
+    let text = format!(
+        "{} IOPS, the most, times {}, the latency at the smallest depth, is depth {}: it would be enough if nothing ever queued.",
+        significant(one.most_iops),
+        Nanos(one.unloaded_ns.round() as u64),
+        significant(one.knee)
+    );
+    Some(("depth", text))
 }
 
 fn of_answer(sweep: &SweepAnswer) -> String {
@@ -105,19 +139,6 @@ fn of_answer(sweep: &SweepAnswer) -> String {
     if sweep.axes.len() > 1 {
         out += &best(&sweep.best);
     }
-    out.push('\n');
-    if let [one] = sweep.depths.as_slice() {
-        out += &wrap(
-            "depth    ",
-            &format!(
-                "{} IOPS, the most, times {}, the latency at the smallest depth, is depth {}: it would be enough if nothing ever queued.",
-                significant(one.most_iops),
-                Nanos(one.unloaded_ns.round() as u64),
-                significant(one.knee)
-            ),
-        );
-    }
-    out.extend(sweep.notes.iter().map(|note| wrap("note     ", note)));
     out
 }
 
@@ -144,13 +165,13 @@ fn points(sweep: &SweepAnswer) -> String {
             format!("{}{}", mark(p), p.place(&sweep.axes)),
             significant(p.iops),
             interval(p.iops_low, p.iops_high),
-            significant(p.bytes_per_second / 1e6),
+            mebibytes(p.bytes_per_second),
             compact(Nanos(p.mean_ns.round() as u64)),
             latency(p.p99_ns),
             latency(p.p999_ns),
         ]
     });
-    table(&["Point", "IOPS", "95 % interval", "MB/s", "mean", "p99", "p99.9"], rows.collect())
+    table(&["Point", "IOPS", "95 % interval", "MiB/s", "mean", "p99", "p99.9"], rows.collect())
 }
 
 fn depths(depths: &[DepthAnswer]) -> String {
@@ -172,9 +193,7 @@ fn caps(fit: &CapFit) -> String {
     let limit = |cap: Option<f64>, show: fn(f64) -> String| cap.map_or("not met at any size".into(), show);
     let mut out = format!("\nThe two limits{at}\n");
     let a = limit(fit.iops_cap, |a| format!("{} IOPS", significant(a)));
-    let b = limit(fit.bytes_cap, |b| {
-        format!("{} MB/s ({} MiB/s)", significant(b / 1e6), significant(b / Bytes::MIB.0 as f64))
-    });
+    let b = limit(fit.bytes_cap, megabytes);
     out += &format!("  I/Os   {a}\n  bytes  {b}\n");
     if let Some(knee) = fit.knee_bytes {
         out += &format!("  knee   blocks of {}\n", Bytes(knee.round() as u64));
@@ -204,8 +223,8 @@ fn best(best: &[AxisBest]) -> String {
     }
     let rows = best
         .iter()
-        .map(|b| vec![b.option.words(b.value), significant(b.iops), significant(b.bytes_per_second / 1e6)]);
-    format!("\nThe most with\n{}", table(&["", "IOPS", "MB/s"], rows.collect()))
+        .map(|b| vec![b.option.words(b.value), significant(b.iops), mebibytes(b.bytes_per_second)]);
+    format!("\nThe most with\n{}", table(&["", "IOPS", "MiB/s"], rows.collect()))
 }
 
 /// The points of a course as comma-separated values.

@@ -8,7 +8,7 @@ use crate::record::{
     Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, mebibytes, significant};
 
 /// Rows of a table for people. Of a larger fleet these are the machines with the least and with the largest share.
 const ROWS: usize = 20;
@@ -136,7 +136,7 @@ fn table(fleet: &Fleet, step: &FleetStep, verdict: Option<&Verdict>) -> String {
     let at = |name: &'static str| move |r: &MachineRow<'_>| r.percentile(name).map_or("-".into(), compact);
     let mut columns = vec![
         column("IOPS", 0, &|r| significant(r.share.iops)),
-        column("MB/s", 4, &|r| significant(r.share.bytes_per_second / 1e6)),
+        column("MiB/s", 4, &|r| mebibytes(r.share.bytes_per_second)),
         column("share", 1, &|r| format!("{} %", significant(r.share.share * 100.0))),
         column("p50", 5, &at("50")),
         column("p99", 2, &at("99")),

@@ -9,7 +9,7 @@ use crate::record::{
     Verdict,
 };
 use crate::sample::Direction;
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, significant, throughput};
 use crate::verdict::{self, figure, figures};
 
 /// The head of every result.
@@ -278,8 +278,7 @@ pub fn measured(record: &Record) -> String {
         [(step, s)] => {
             let size = record.conditions(step).single_block();
             let size = size.map(|b| format!(" of {b}")).unwrap_or_default();
-            // Under a rate a client waits from the intended start on.
-            let latency = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
+            let latency = s.latency();
             let p99 = quotable_p99(latency);
             let mut slowest = p99.map(|p| format!(", 99 % of them within {p}")).unwrap_or_default();
             // A volume that stands still for a part of the time holds few requests, each for long.
@@ -305,10 +304,10 @@ pub fn measured(record: &Record) -> String {
             let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);
             let quick = many.iter().filter(|x| alone(x.0)).filter_map(|x| Some((x, median(x.1)?)));
             let mut out = format!(
-                "Up to {} IOPS ({}) and {} MB/s ({})",
+                "Up to {} IOPS ({}) and {} ({})",
                 significant(rate.1.iops),
                 rate.0.name,
-                significant(bandwidth.1.bytes_per_second / 1e6),
+                throughput(bandwidth.1.bytes_per_second),
                 bandwidth.0.name,
             );
             if let Some((x, p50)) = quick.min_by_key(|x| x.1) {

@@ -27,29 +27,34 @@ pub fn question(search: &LoadSearch) -> String {
     limit(search) + &wrap("load     ", &load)
 }
 
-/// The answer: the trials as a table, and one sentence.
-pub fn answer(load: &LoadAnswer) -> String {
-    let mut out = String::new();
-    if !load.trials.is_empty() {
-        let figure = load.figure.to_string();
-        let header = ["Trial", "offered", "completed", "time", figure.as_str(), "above limit", ""];
-        out += &format!("\nEach load ({}, limit {} {})\n", load.rw, load.figure, load.limit_ns);
-        out += &table(&header, load.trials.iter().map(row).collect());
+/// The trials as a table.
+pub(super) fn tables(load: &LoadAnswer) -> String {
+    if load.trials.is_empty() {
+        return String::new();
     }
-    out.push('\n');
+    let figure = load.figure.to_string();
+    let header = ["Trial", "offered", "completed", "time", figure.as_str(), "above limit", ""];
+    let title = format!("\nEach load ({}, limit {} {})\n", load.rw, load.figure, load.limit_ns);
+    title + &table(&header, load.trials.iter().map(row).collect())
+}
+
+/// The sentences below it.
+pub(super) fn sentences(load: &LoadAnswer) -> Vec<(&'static str, String)> {
+    let mut all = Vec::new();
     if let Some(alone) = load.unloaded_ns {
         let most = load.most_iops.map_or(String::new(), |most| {
             format!("; the most of a closed loop is {} IOPS", significant(most))
         });
-        out += &wrap("range    ", &format!("One request alone has a {} of {alone}{most}.", load.figure));
+        all.push(("range", format!("One request alone has a {} of {alone}{most}.", load.figure)));
     }
     if let Some(depth) = &load.depth {
         let value = depth.value_ns.map_or(String::new(), |v| format!(", with a {} of {v}", load.figure));
-        let text = format!("Depth {} gives {} IOPS{value}.", depth.iodepth, significant(depth.iops));
-        out += &wrap("depth    ", &text);
+        all.push((
+            "depth",
+            format!("Depth {} gives {} IOPS{value}.", depth.iodepth, significant(depth.iops)),
+        ));
     }
-    out.extend(load.notes.iter().map(|note| wrap("note     ", note)));
-    out
+    all
 }
 
 fn word(outcome: TrialOutcome) -> &'static str {

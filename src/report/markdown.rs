@@ -6,7 +6,7 @@ use super::text::{self, grouped_doubts, load};
 use super::ticket;
 use crate::output::screen::visible;
 use crate::record::{Claim, Record};
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, mebibytes, significant};
 use crate::verdict::figure;
 
 /// The text.
@@ -51,13 +51,13 @@ pub fn markdown(record: &Record) -> String {
             let interval = interval.map_or("-".into(), |i| {
                 format!("{} to {}", significant(i.low_per_second.max(0.0)), significant(i.high_per_second))
             });
-            let l = s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns);
+            let l = s.latency();
             let mut cells = vec![
                 row.name.clone(),
                 load(record, step),
                 significant(s.iops),
                 interval,
-                significant(s.bytes_per_second / (1 << 20) as f64),
+                mebibytes(s.bytes_per_second),
                 text::compact(Nanos(l.mean.round() as u64)),
                 text::percentile(l, "50"),
                 text::percentile(l, "99"),

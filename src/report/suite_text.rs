@@ -6,7 +6,7 @@ use super::text::compact;
 use crate::course::suites;
 use crate::plan::{Suite, TrackedFigure};
 use crate::record::{SuiteAnswer, SuiteCheck, SuitePoint, SuiteRounds};
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, mebibytes, significant, throughput};
 
 /// A longer table hides the answer.
 const MOST_POINTS: usize = 30;
@@ -34,34 +34,29 @@ pub fn question(suite: &Suite) -> String {
     out
 }
 
-/// The answer: the checks, the rounds, the steps, the notes.
-pub fn answer(suite: &SuiteAnswer) -> String {
-    let mut out = String::new();
+/// The checks.
+pub(super) fn checks(suite: &SuiteAnswer) -> String {
     // The one check of `cold` is the sentence above it.
     let said = |check: &SuiteCheck| suite.sentence.contains(&check.observed);
-    for check in &suite.checks {
-        out += &of_check(check, said(check));
-    }
-    out + &below(suite)
+    suite.checks.iter().map(|check| of_check(check, said(check))).collect()
 }
 
-/// All that stands below the checks.
-pub fn below(suite: &SuiteAnswer) -> String {
-    let mut out = String::new();
-    for rounds in &suite.rounds {
-        out += &of_rounds(rounds);
-    }
+/// The rounds and the steps.
+pub(super) fn tables(suite: &SuiteAnswer) -> String {
+    let mut out: String = suite.rounds.iter().map(of_rounds).collect();
     if suite.points.len() <= MOST_POINTS {
         // `cold` compares medians, and its reads are too few for the last percentile.
         let cold = suite.suite == suites::COLD;
-        out += &format!("\nEach step ({})\n{}\n", suite.suite, points(&suite.points, cold));
-    } else {
-        let text = format!("{} of them: `volproof show RECORD --csv` prints all", suite.points.len());
-        out += &format!("\n{}", wrap("steps    ", &text));
+        out += &format!("\nEach step ({})\n{}", suite.suite, points(&suite.points, cold));
     }
-    out += &wrap("source   ", &suite.source);
-    out.extend(suite.notes.iter().map(|note| wrap("note     ", note)));
     out
+}
+
+/// The sentences below them.
+pub(super) fn sentences(suite: &SuiteAnswer) -> Vec<(&'static str, String)> {
+    let text = format!("{} of them: `volproof show RECORD --csv` prints all", suite.points.len());
+    let many = (suite.points.len() > MOST_POINTS).then_some(("steps", text));
+    many.into_iter().chain([("source", suite.source.clone())]).collect()
 }
 
 fn of_check(check: &SuiteCheck, said: bool) -> String {
@@ -79,7 +74,7 @@ fn of_check(check: &SuiteCheck, said: bool) -> String {
 pub fn tracked(figure: TrackedFigure, value: f64) -> String {
     match figure {
         TrackedFigure::Iops | TrackedFigure::FirstMinute => format!("{} IOPS", significant(value)),
-        TrackedFigure::BytesPerSecond => format!("{} MB/s", significant(value / 1e6)),
+        TrackedFigure::BytesPerSecond => throughput(value),
         TrackedFigure::MeanLatency => Nanos(value.round() as u64).to_string(),
     }
 }
@@ -99,7 +94,7 @@ fn points(points: &[SuitePoint], medians: bool) -> String {
         vec![
             format!("{}{}", mark(&p.point), p.step),
             significant(p.point.iops),
-            significant(p.point.bytes_per_second / 1e6),
+            mebibytes(p.point.bytes_per_second),
             compact(Nanos(p.point.mean_ns.round() as u64)),
             latency(if medians { p.point.p50_ns } else { p.point.p99_ns }),
             latency(if medians { p.point.p99_ns } else { p.point.p999_ns }),
@@ -108,7 +103,7 @@ fn points(points: &[SuitePoint], medians: bool) -> String {
         ]
     };
     let percentiles = if medians { ["p50", "p99", "p99.9"] } else { ["p99", "p99.9", "p99.999"] };
-    let header = ["Step", "IOPS", "MB/s", "mean", percentiles[0], percentiles[1], percentiles[2], "max"];
+    let header = ["Step", "IOPS", "MiB/s", "mean", percentiles[0], percentiles[1], percentiles[2], "max"];
     table(&header, points.iter().map(row).collect())
 }
 

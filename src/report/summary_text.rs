@@ -12,10 +12,10 @@ use crate::diagnose;
 use crate::doubt::Severity;
 use crate::output::screen;
 use crate::record::{
-    Confidence, CourseAnswer, Diagnosis, Finding, LatencySummary, Outcome, Record, Remark, State, StepRecord,
-    Verdict, remarks as grouped_remarks,
+    Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
+    remarks as grouped_remarks,
 };
-use crate::unit::{grouped, significant};
+use crate::unit::{grouped, mebibytes, significant};
 use crate::verdict;
 
 /// Lines that a result takes on 80 columns, without the three that name the Record.
@@ -140,11 +140,7 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         .flat_map(|s| rows(s).into_iter().enumerate().map(move |(i, row)| (row, i == 0, s)))
         .collect();
     let open = all.iter().any(|(row, ..)| row.summary.response_latency_ns.is_some());
-    // Under a rate a client waits from the intended start on.
-    let latency = |row: &TableRow<'_>| -> LatencySummary {
-        let s = row.summary;
-        s.response_latency_ns.as_ref().unwrap_or(&s.service_latency_ns).clone()
-    };
+    let latency = |row: &TableRow<'_>| row.summary.latency().clone();
     let claim = |(row, first, step): &(TableRow<'_>, bool, &StepRecord)| {
         let of_step = verdict?.claims.iter().filter(|c| c.step == step.name);
         let of_row = of_step.filter(|c| c.row(step).map_or(*first, |word| row.word == Some(word)));
@@ -157,8 +153,7 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let mut columns = vec![
         column("IOPS", 0, &|r| significant(r.summary.iops)),
         column("+/- 95 %", 5, &spread),
-        column("MB/s", 9, &|r| significant(r.summary.bytes_per_second / 1e6)),
-        column("MiB/s", 1, &|r| significant(r.summary.bytes_per_second / (1 << 20) as f64)),
+        column("MiB/s", 1, &|r| mebibytes(r.summary.bytes_per_second)),
         column("mean", 4, &|r| compact(crate::unit::Nanos(latency(r).mean.round() as u64))),
         column("p50", 3, &at("50")),
         column("p90", 12, &at("90")),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
 use crate::record::{DirectionSummary, LatencySummary, Record, Remark, State, StepRecord, remarks};
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, grouped, mebibytes, significant};
 
 /// The whole Record.
 pub fn record(record: &Record) -> String {
@@ -156,12 +156,11 @@ fn rates(rows: &[TableRow<'_>], without: &str) -> String {
             row.name.clone(),
             significant(s.iops),
             interval,
-            significant(s.bytes_per_second / 1e6),
-            significant(s.bytes_per_second / (1 << 20) as f64),
+            mebibytes(s.bytes_per_second),
             grouped(s.ios),
         ]);
     }
-    table(&["Step", "IOPS", "95 % interval", "MB/s", "MiB/s", "I/Os"], lines)
+    table(&["Step", "IOPS", "95 % interval", "MiB/s", "I/Os"], lines)
 }
 
 pub(super) const COLUMNS: [&str; 6] = ["50", "90", "95", "99", "99.9", "99.99"];

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::pipeline::{CheckedRun, Front, Options};
 use super::results::Results;
 use super::targets::Surveyed;
-use super::{Failure, end_signals, print};
+use super::{Failure, end_signals, show_text};
 use crate::cli::OutputArgs;
 use crate::crosscheck;
 use crate::device::Root;
@@ -111,7 +111,7 @@ impl Measurement<'_> {
         text: impl FnOnce(&Plan, &[Surveyed], Option<&Claimed>) -> String,
     ) -> Result<Exit, Failure> {
         let CheckedMeasurement { job, claimed, .. } = self.check()?;
-        print(&text(job.plan(), job.surveyed(), claimed.as_ref()))?;
+        show_text(&text(job.plan(), job.surveyed(), claimed.as_ref()))?;
         job.try_targets()?;
         Ok(Exit::Done)
     }
@@ -125,7 +125,7 @@ impl Measurement<'_> {
         let CheckedMeasurement { job, claimed, mut results } = self.check()?;
         if !words.before.is_empty() && results.talks() {
             // A result may go to a file as well: what cannot be printed is told at the end.
-            print(&words.before).ok();
+            show_text(&words.before).ok();
         }
         if !job.is_simulated() {
             results.ui().say(&job.announcement());

@@ -262,7 +262,7 @@ impl Ready {
             })?;
         let Some(took) = filled else { return Ok(false) };
         let rate = (to.0 - from.0) as f64 / took.as_seconds();
-        ui.say(&format!("  filled in {} ({} MB/s)", took, crate::unit::significant(rate / 1e6)));
+        ui.say(&format!("  filled in {} ({})", took, crate::unit::throughput(rate)));
         held.record.filled_in_ns = Some(took);
         self.look_again(&Root::system());
         Ok(true)

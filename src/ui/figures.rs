@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 use super::large_digits::large;
 use super::live_run::{LiveRun, LiveStage};
 use super::paint::{Paint, foreign};
-use crate::record::{Claim, DirectionSummary, LatencySummary, Metric};
+use crate::record::{Claim, DirectionSummary, Metric};
 use crate::sample::Direction;
 use crate::stats::percentile::printable;
 use crate::stats::rate::{Estimate, MINUTE};
-use crate::unit::{self, Nanos, grouped, significant};
+use crate::unit::{self, Nanos, grouped, significant, throughput};
 use crate::verdict::figure;
 
 /// Without a completion for so long, a load that runs stands still.
@@ -50,7 +50,7 @@ pub(super) fn number(run: &LiveRun, stage: &LiveStage, paint: Paint, width: usiz
         let over = stage.running().filter_map(|s| s.outlook.as_ref()).map(|o| o.window).max();
         let over = over.unwrap_or_default().clock();
         let last = if run.target.is_none() { format!("; {last}") } else { String::new() };
-        beside.push(Span::raw(format!("{} MB/s over {over}{last}", significant(bytes / 1e6))));
+        beside.push(Span::raw(format!("{} over {over}{last}", throughput(bytes))));
     }
     let text =
         rate.map_or("-".into(), |r| if r >= 9.95 { grouped(r.round() as u64) } else { significant(r) });
@@ -169,7 +169,7 @@ pub(super) fn latencies(run: &LiveRun, stage: &LiveStage, paint: Paint, width: u
                 (false, true) => format!("step, {}", d.name()),
                 (false, false) => "step".into(),
             };
-            let l: &LatencySummary = &s.service_latency_ns;
+            let l = s.latency();
             let of = |name: &str| l.percentiles.get(name).copied();
             lines.push(row(
                 name.chars().take(name_width).collect(),

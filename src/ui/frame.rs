@@ -14,7 +14,7 @@ use super::heat_strip::SECONDS;
 use super::live_run::{LiveRun, LiveStage, LiveStep, Panel};
 use super::paint::{Paint, apart, bar, doubt_line, fitted, foreign};
 use super::terminal::SMALLEST;
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, significant, throughput};
 
 /// Steps of darkness of the strip.
 const SHADES: [&str; 5] = [" ", "░", "▒", "▓", "█"];
@@ -37,12 +37,13 @@ const HELP: &[(&str, &str)] = &[
 /// Draws the run.
 pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
     let area = frame.area();
-    let paint = Paint { colours: run.colours };
+    let paint = Paint { colours: run.colours, micro: run.micro };
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
-        return Text::from(fitted(compact(run), area.width as usize)).render(area, frame.buffer_mut());
+        return Text::from(fitted(paint.signs(compact(run)), area.width as usize))
+            .render(area, frame.buffer_mut());
     }
     let width = area.width as usize;
-    let top = fitted(top(run, paint, width), width);
+    let top = fitted(paint.signs(top(run, paint, width)), width);
     let used = (top.len() as u16).min(area.height - 1);
     Text::from(top).render(Rect { height: used, ..area }, frame.buffer_mut());
     let footer = Rect { y: area.y + area.height - 1, height: 1, ..area };
@@ -51,7 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, run: &LiveRun) {
     let rest = Rect { y: area.y + used, height: area.height - 1 - used, ..area };
     match run.panel {
         Panel::Run => below(run, paint, rest, frame.buffer_mut()),
-        Panel::Doubts => panel(doubts_panel(run, paint), rest, frame.buffer_mut()),
+        Panel::Doubts => panel(paint.signs(doubts_panel(run, paint)), rest, frame.buffer_mut()),
         Panel::Help => panel(help_panel(paint), rest, frame.buffer_mut()),
     }
 }
@@ -87,7 +88,7 @@ fn top(run: &LiveRun, paint: Paint, width: usize) -> Vec<Line<'static>> {
         let name = vec![Span::raw(format!(" filling {}", foreign(&filling.path)))];
         lines.push(apart(name, format!("ETA {}", filling.left.clock()), width));
         lines.push(bar(filling.share, paint, width));
-        lines.push(Line::from(format!(" {} MB/s", significant(filling.rate / 1e6))));
+        lines.push(Line::from(format!(" {}", throughput(filling.rate))));
     } else if let Some(stage) = &run.stage {
         lines.extend(steps(run, stage, paint, width));
         lines.push(Line::default());
@@ -217,7 +218,7 @@ fn below(run: &LiveRun, paint: Paint, area: Rect, buffer: &mut Buffer) {
     let said = run.said[run.said.len() - said_lines..].iter();
     lines
         .extend(said.map(|text| Line::from(Span::styled(format!(" {}", foreign(text.trim())), paint.dim()))));
-    Text::from(fitted(lines, area.width as usize)).render(area, buffer);
+    Text::from(fitted(paint.signs(lines), area.width as usize)).render(area, buffer);
 }
 
 /// The strip with its title and edges.
@@ -266,7 +267,7 @@ fn compact(run: &LiveRun) -> Vec<Line<'static>> {
     if let Some(filling) = &run.filling {
         return vec![
             Line::from(format!("filling {:.0} %", (filling.share * 100.0).floor())),
-            Line::from(format!("{} MB/s", significant(filling.rate / 1e6))),
+            Line::from(throughput(filling.rate)),
             Line::from(format!("ETA {}", filling.left.clock())),
         ];
     }
@@ -286,7 +287,7 @@ fn compact(run: &LiveRun) -> Vec<Line<'static>> {
     if silence >= STILL {
         lines.push(Line::from(format!("NOTHING COMPLETED for {}", silence.clock())));
     } else if let Some((_, s)) = figures.first() {
-        let of = |p: &str| s.service_latency_ns.percentiles.get(p).map_or("-".into(), Nanos::to_string);
+        let of = |p: &str| s.latency().percentiles.get(p).map_or("-".into(), Nanos::to_string);
         lines.push(Line::from(format!("p50 {}  p99 {}", of("50"), of("99"))));
     }
     lines.push(Line::from(match (stage.left(), stage.left_in_all()) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::hist::{Histogram, StoredHistogram, bucket_middle};
-use crate::sample::{Interval, PER_SECOND};
+use crate::sample::{Direction, Interval, PER_SECOND};
 use crate::stats::percentile::pooled;
 use crate::unit::Nanos;
 
@@ -32,7 +32,7 @@ impl Minute {
             let Some(second) = &interval.second else { continue };
             let place = (interval.index + shift).div_euclid(PER_SECOND as i64);
             let sum = self.seconds.entry(place).or_default();
-            second.service.iter().filter(|(_, s)| !s.is_empty()).for_each(|(_, s)| sum.merge(s));
+            Direction::ALL.into_iter().for_each(|d| sum.merge(second.latency(d)));
         }
         while self.seconds.len() > SECONDS {
             self.seconds.pop_first();

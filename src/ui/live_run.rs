@@ -184,6 +184,8 @@ pub struct LiveRun {
     pub stopping: bool,
     /// Colours are wanted.
     pub colours: bool,
+    /// The terminal shows the micro sign.
+    pub micro: bool,
 }
 
 impl LiveRun {

@@ -19,6 +19,7 @@ use super::live_run::{LiveNews, LiveRun, Panel};
 use super::outlook::OutlookPace;
 use super::terminal;
 use super::user_orders::{EndOrder, UserOrders};
+use crate::output::screen::has_micro;
 
 /// Time between frames.
 const FRAME: Duration = Duration::from_millis(250);
@@ -56,7 +57,11 @@ impl LiveThread {
             orders: orders.clone(),
             interrupts,
             signals,
-            run: LiveRun { colours: terminal::has_colours(), ..LiveRun::default() },
+            run: LiveRun {
+                colours: terminal::has_colours(),
+                micro: has_micro(&io::stdout()),
+                ..LiveRun::default()
+            },
             pace: OutlookPace::default(),
         };
         let body = move || {

@@ -6,15 +6,25 @@ use ratatui::text::{Line, Span};
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen::visible;
 use crate::record::Outcome;
+use crate::unit::micro;
 
-/// Styles, with colours or without.
+/// What the terminal shows: colours, and the micro sign.
 #[derive(Clone, Copy)]
 pub(super) struct Paint {
     /// Colours are wanted.
     pub colours: bool,
+    /// Microseconds have their sign.
+    pub micro: bool,
 }
 
 impl Paint {
+    /// The lines with the micro sign, where the terminal has it.
+    pub(super) fn signs(self, mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+        let spans = lines.iter_mut().filter(|_| self.micro).flat_map(|line| &mut line.spans);
+        spans.for_each(|span| span.content = micro(&span.content).into());
+        lines
+    }
+
     pub(super) fn colour(self, colour: Color) -> Style {
         if self.colours { Style::new().fg(colour) } else { Style::new() }
     }

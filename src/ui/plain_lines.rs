@@ -4,7 +4,7 @@ use super::Tick;
 use super::live_run::StagedStep;
 use super::recent::RecentRates;
 use crate::output::screen;
-use crate::unit::{Nanos, significant};
+use crate::unit::{Nanos, throughput};
 
 /// Time between lines of a step that runs.
 const EVERY: Nanos = Nanos::seconds(10);
@@ -60,9 +60,9 @@ impl PlainLines {
         self.last = elapsed;
         let left = Nanos((elapsed.0 as f64 * (1.0 - share) / share) as u64);
         screen::say(&format!(
-            "  filling {path}  {:.0} %  {} MB/s  ETA {}\n",
+            "  filling {path}  {:.0} %  {}  ETA {}\n",
             share * 100.0,
-            significant(rate / 1e6),
+            throughput(rate),
             left.clock()
         ));
     }

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND};
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::sample::{Counts, Direction, GRID, Interval, PER_SECOND, Second};
+use crate::unit::{Bytes, Nanos, grouped, throughput};
 
 /// Sums of the last intervals of the grid.
 #[derive(Clone, Debug, Default)]
 pub struct RecentRates {
     /// Counts and request-nanoseconds by place on the grid of the stage.
     intervals: BTreeMap<i64, (Counts, u64)>,
+    /// Sum and number of the latencies of the newest whole second, and its place on the grid.
+    second: (i64, Nanos, u64),
     /// When something completed last, on the grid of the stage.
     last_completion: Option<i64>,
     /// Bytes moved since the stage began.
@@ -30,9 +32,24 @@ impl RecentRates {
             if sums.ios > 0 {
                 self.last_completion = self.last_completion.max(Some(place));
             }
+            if let Some(second) = &interval.second {
+                self.add_second(place, second);
+            }
         }
         while self.intervals.len() > PER_SECOND as usize {
             self.intervals.pop_first();
+        }
+    }
+
+    /// Takes in the latencies of a second that ends at a place.
+    fn add_second(&mut self, place: i64, second: &Second) {
+        if self.second.2 == 0 || place > self.second.0 {
+            self.second = (place, Nanos(0), 0);
+        }
+        let moved = Direction::ALL.into_iter().filter(|d| *d != Direction::Sync);
+        for latencies in moved.map(|d| second.latency(d)).filter(|_| place == self.second.0) {
+            self.second.1.0 = self.second.1.0.saturating_add(latencies.sum.0);
+            self.second.2 += latencies.count();
         }
     }
 
@@ -75,12 +92,50 @@ impl RecentRates {
         if ios == 0 {
             return "waiting for the device".into();
         }
+        // Before the first whole second only the time from submission on is known.
+        let (latency, of) = if self.second.2 > 0 { (self.second.1, self.second.2) } else { (latency, ios) };
         let seconds = self.seconds();
         format!(
-            "{} IOPS  {} MB/s  {}",
+            "{} IOPS  {}  {}",
             grouped((ios as f64 / seconds) as u64),
-            significant(bytes as f64 / seconds / 1e6),
-            Nanos(latency.0 / ios)
+            throughput(bytes as f64 / seconds),
+            Nanos(latency.0 / of)
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hist::Histogram;
+    use crate::sample::PerDirection;
+
+    #[test]
+    fn under_a_schedule_the_latency_is_that_of_a_client() {
+        let mut recent = RecentRates::default();
+        let all_of = |latency: Nanos| {
+            let mut all = Histogram::new();
+            all.record_n(latency, 100);
+            all.to_sparse()
+        };
+        let mut counts = PerDirection::<Counts>::default();
+        counts[Direction::Read] = Counts { ios: 10, bytes: Bytes::kib(40), latency: Nanos::millis(10) };
+        let interval = |index: i64, second: Option<Second>| Interval {
+            worker: 0,
+            index,
+            length: GRID,
+            counts: counts.clone(),
+            in_flight: 0,
+            second: second.map(Box::new),
+        };
+        recent.add(&[interval(0, None)], 0);
+        assert!(recent.text().ends_with("  1.00 ms"), "{}", recent.text());
+        let mut second = Second::default();
+        second.service[Direction::Read] = all_of(Nanos::millis(1));
+        recent.add(&[interval(9, Some(second.clone()))], 0);
+        assert!(recent.text().ends_with("  1.00 ms"), "{}", recent.text());
+        second.response[Direction::Read] = all_of(Nanos::millis(7));
+        recent.add(&[interval(19, Some(second))], 0);
+        assert!(recent.text().ends_with("  7.00 ms"), "{}", recent.text());
     }
 }

@@ -1,7 +1,7 @@
 //! The result of a step in a line, as it stands in the list of finished steps and in plain progress.
 
 use crate::record::{Claim, DirectionSummary, Outcome, StepRecord};
-use crate::unit::{grouped, significant};
+use crate::unit::{grouped, significant, throughput};
 
 /// The result of a step, as the list of finished steps has it.
 #[derive(Clone, Debug)]
@@ -57,12 +57,8 @@ pub(super) fn figures(s: &DirectionSummary) -> String {
     let bounds = bounds.map_or(String::new(), |b| {
         format!(" ({} .. {})", significant(b.low_per_second.max(0.0)), significant(b.high_per_second))
     });
-    let latency = |name: &str| s.service_latency_ns.percentiles.get(name);
+    let latency = |name: &str| s.latency().percentiles.get(name);
     let percentiles: String =
         ["50", "99"].iter().filter_map(|p| Some(format!("  p{p} {}", latency(p)?))).collect();
-    format!(
-        "{} IOPS{bounds}  {} MB/s{percentiles}",
-        significant(s.iops),
-        significant(s.bytes_per_second / 1e6)
-    )
+    format!("{} IOPS{bounds}  {}{percentiles}", significant(s.iops), throughput(s.bytes_per_second))
 }

@@ -18,7 +18,7 @@ use crate::observe::{DiskTrack, Evidence};
 use crate::plan::{EngineKind, Pattern, Plan, Step};
 use crate::record::{Claimed, Record, SCHEMA, SCHEMA_VERSION, State, TargetRecord};
 use crate::sample::{Counts, Direction, GRID, Interval, PerDirection, Second};
-use crate::unit::{Bytes, Nanos};
+use crate::unit::{Bytes, Nanos, micro};
 
 /// Steps of 60 s after a ramp of 5 s, with 32 requests in flight, on so many targets.
 fn record(names: &[&str], targets: &[&str]) -> Record {
@@ -292,6 +292,16 @@ fn nothing_is_coloured_without_colours() {
     assert!(!coloured(&run));
     run.colours = true;
     assert!(coloured(&run));
+}
+
+#[test]
+fn microseconds_have_their_sign_where_the_terminal_shows_it() {
+    let mut run = middle();
+    run.take(LiveNews::Said("p50 80.1 us".into()));
+    let plain = shown(&run, 80, 24);
+    run.micro = true;
+    assert!(plain.contains("80.1 us") && !plain.contains('µ'), "{plain}");
+    assert_eq!(shown(&run, 80, 24), micro(&plain));
 }
 
 #[test]

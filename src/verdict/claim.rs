@@ -13,7 +13,7 @@ use crate::sample::{Direction, PER_SECOND};
 use crate::stats::event::LoadGrid;
 use crate::stats::level::{self as answer, Answer, ClaimAnswer};
 use crate::stats::mean_latency::MeanLatency;
-use crate::unit::{Bytes, Nanos, grouped, significant};
+use crate::unit::{Bytes, Nanos, grouped, significant, throughput};
 
 /// Why a mean latency fails, which is judged where one request is in flight.
 pub(super) const SLOW_ALONE: &str =
@@ -364,7 +364,7 @@ pub fn figures(metric: Metric, limit: f64, values: &[f64]) -> (String, Vec<Strin
 pub fn figure(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Iops => significant(value),
-        Metric::Throughput => format!("{} MiB/s", significant(value / 1_048_576.0)),
+        Metric::Throughput => throughput(value),
         Metric::Latency | Metric::Percentile => Nanos(value.round() as u64).to_string(),
         Metric::SlowShare => format!("{} %", significant(value * 100.0)),
     }

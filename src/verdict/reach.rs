@@ -3,15 +3,18 @@
 //! By Little's law a rate X at a latency R needs X R requests in flight. R is the volume's own latency, not the waiting that
 //! a throttle or a full queue adds; a step with fewer in flight says nothing about the volume.
 
+use std::path::Path;
+
 use super::cap_wait::slow_enough;
 use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
+use crate::device::Facts;
 use crate::diagnose::{Modes, SHALLOW, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{
-    Claimed, Conditions, Confidence, Diagnosis, Finding, Metric, Record, StepRecord, Untested,
+    Claimed, Conditions, Confidence, Diagnosis, Finding, Metric, Record, StepRecord, TargetRecord, Untested,
 };
 use crate::stats::little::{depth_needed, rate_reachable};
 use crate::stats::percentile::pooled;
@@ -322,10 +325,25 @@ fn distinct(mut words: Vec<String>) -> String {
     words.join(", ")
 }
 
+/// The target of a command. A file that was only read keeps what it holds: a step that writes has a new file beside it, since it would be
+/// refused without consent to overwrite.
+fn kept<'a>(record: &Record, step: &Step, target: &'a Path) -> &'a Path {
+    let itself = |t: &TargetRecord| t.named == target && t.path.file_name() == target.file_name();
+    let file = |t: &TargetRecord| itself(t) && matches!(t.facts, Facts::File(_));
+    if !step.rw.changes_data() || record.plan.overwrite || !record.targets.iter().any(file) {
+        return target;
+    }
+    match target.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
+        folder => folder.unwrap_or(target),
+    }
+}
+
 /// The `run` command of a step. Consent to overwrite a device is never part of it: the guard asks for that by itself.
 pub(super) fn command(record: &Record, claimed: &Claimed, step: &Step) -> String {
     let mut words = vec!["volproof".to_string(), "run".into()];
-    words.extend(record.plan.targets_of(step).iter().map(|t| t.display().to_string()));
+    let targets = record.plan.targets_of(step).iter();
+    words.extend(targets.map(|target| kept(record, step, target).display().to_string()));
     // The step is measured for its time and not for an amount, and its threads may be more than the CPUs that were named.
     let runtime = Nanos(step.runtime.0.max(QUOTABLE.0));
     let asked = Step { runtime, io_size: None, time_based: false, cpus: None, ..step.clone() };

@@ -187,3 +187,59 @@ fn a_failed_promise_has_a_text_for_the_provider() {
     let ticket = text.split("\nText for the provider").nth(1).expect("a text for the provider");
     insta::assert_snapshot!("answer_ticket", ticket);
 }
+
+/// What a verdict recommends is not refused: a file that was only read has a new one beside it for the writes.
+#[test]
+fn a_recommended_command_runs() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let read = ["run", "f.dat", "--rw", "randread", "--runtime", "300ms", "--offline", "--json", "r.json"];
+    bench.run(&[&read[..], &PL1[..4]].concat());
+    let text = bench.run(&["show", "r.json", "--details"]).ended(0).out;
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (_, command) =
+        joined.split_once("-> volproof run . --rw randwrite").unwrap_or_else(|| panic!("{text}"));
+    let end = command.find(" -> ").unwrap_or(command.len());
+    let words = command[..end]
+        .split(' ')
+        .take_while(|w| !["not", "note"].contains(w))
+        .filter(|w| !["", "--offline"].contains(w));
+    let offered: Vec<&str> =
+        ["plan", ".", "--rw", "randwrite", "--offline"].into_iter().chain(words).collect();
+    bench.run(&offered).ended(0);
+}
+
+#[test]
+fn lines_of_several_results_name_their_records() {
+    let bench = Bench::new();
+    for name in ["a.json", "b.json"] {
+        bench.run(&["run", "--simulate", "latency=1ms", "--runtime", "2s", "--json", name]).ended(0);
+    }
+    let lines = bench.run(&["show", "-q", "a.json", "b.json"]).ended(0).out;
+    let named: Vec<&str> =
+        lines.lines().filter_map(|line| Some(line.split_once(": SIMULATED  ")?.0)).collect();
+    assert_eq!(named, ["a.json", "b.json"], "{lines}");
+    let one = bench.run(&["show", "-q", "a.json"]).ended(0).out;
+    assert!(one.starts_with("SIMULATED"), "{one}");
+}
+
+/// Under a rate a client waits from the intended start on: progress has the figure of the table.
+#[test]
+fn progress_has_the_latency_of_the_table() {
+    let bench = Bench::new();
+    let device = "latency=200us,jitter=100us,stall-at=20s,stall-for=1s";
+    let load =
+        "run --rw randread --iodepth 32 --runtime 60s --rate-iops 1000 --seed 1 --details --json r.json";
+    let mut words: Vec<&str> = load.split(' ').collect();
+    words.extend(["--simulate", device]);
+    let ran = bench.run(&words).ended(0);
+    let record = bench.record();
+    let read = record.steps[0].read.as_ref().unwrap();
+    let p99 = |latency: &volproof::record::LatencySummary| format!("p99 {}", latency.percentiles["99"]);
+    let (response, service) = (p99(read.latency()), p99(&read.service_latency_ns));
+    assert!(
+        ran.err.contains(&response) && !ran.err.contains(&service),
+        "{response}, {service}:\n{}",
+        ran.err
+    );
+}

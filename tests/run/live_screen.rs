@@ -329,7 +329,7 @@ fn keys_end_and_abort_steps_and_pause_the_schedule() {
     run.press("p");
     run.shows(&["[2/3] bb"]);
     run.press("Q");
-    run.shows(&["[3/3] cc", "MB/s over"]);
+    run.shows(&["[3/3] cc", "MiB/s over"]);
     run.press("n");
     let after = run.ended(0);
     assert!(after.contains("aborted step bb"), "{after}");

@@ -128,8 +128,11 @@ impl Ran {
     /// The message holds all of these.
     #[track_caller]
     fn says(self, words: &[&str]) -> Ran {
+        // A message is wrapped.
+        let joined = self.err.split_whitespace().collect::<Vec<_>>().join(" ");
         for word in words {
-            assert!(self.err.contains(word), "'{word}' is not in:\n{}", self.err);
+            let said = self.err.contains(word) || joined.contains(word);
+            assert!(said, "'{word}' is not in:\n{}", self.err);
         }
         self
     }

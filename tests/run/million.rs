@@ -19,6 +19,20 @@ fn a_file_is_driven_as_the_script_drives_it() {
 }
 
 #[test]
+fn a_dry_run_tells_the_plan_and_does_nothing() {
+    let bench = Bench::new();
+    bench.file("f.dat", 4);
+    let told = bench.run(&["million", "1", "4", "4k", "randread", "f.dat", "--dry-run"]).ended(0);
+    fits(&told.out);
+    for words in ["Other than test100w.sh", "plan million", "writes   nothing", "time "] {
+        assert!(told.out.contains(words), "'{words}' is not in:\n{}", told.out);
+    }
+    assert_eq!(std::fs::read_dir(bench.path()).unwrap().count(), 1, "f.dat alone");
+    let writing = ["million", "1", "4", "4k", "randwrite", "f.dat", "--dry-run"];
+    bench.run(&writing).ended(3).says(&["--overwrite"]);
+}
+
+#[test]
 fn what_the_script_would_overwrite_is_refused() {
     let bench = Bench::new();
     let file = bench.file("f.dat", 1);

@@ -159,6 +159,7 @@ fn a_dry_run_refuses_what_the_run_refuses() {
         ("slo", "--p99 5ms --runtime 1s"),
         ("cold", ""),
         ("fit", "--for etcd --runtime 1s"),
+        ("million", "--runtime 1s"),
     ] {
         for rest in [
             "f.dat --json f.dat",

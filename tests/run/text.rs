@@ -64,12 +64,12 @@ fn a_capped_device() {
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
 
-    Step                    IOPS     95 % interval   MB/s  MiB/s       I/Os
-    randread-iops         20,000  20,000 .. 20,000   81.9   78.1  1,200,000
-    read-throughput        1,280    1,276 .. 1,284  1,343  1,280     76,828
-    randrw-latency read    3,498    3,488 .. 3,509   14.3   13.7    209,896
-    randrw-latency write   1,502    1,491 .. 1,513   6.15   5.87     90,103
-    randrw-latency total   5,000    4,997 .. 5,003   20.5   19.5    299,999
+    Step                    IOPS     95 % interval  MiB/s       I/Os
+    randread-iops         20,000  20,000 .. 20,000   78.1  1,200,000
+    read-throughput        1,280    1,276 .. 1,284  1,280     76,828
+    randrw-latency read    3,498    3,488 .. 3,509   13.7    209,896
+    randrw-latency write   1,502    1,491 .. 1,513   5.87     90,103
+    randrw-latency total   5,000    4,997 .. 5,003   19.5    299,999
 
     Service latency, from submission to completion
                            mean    p50    p90    p95    p99  p99.9 p99.99    max
@@ -120,8 +120,8 @@ fn a_stall_under_an_open_loop() {
     SIMULATED  a device in virtual time: nothing was measured of any volume
     machine  Imaginary 9000 CPU @ 3.00GHz, 8 CPUs, 32 GiB, Linux 6.12.1
 
-    Step            IOPS  95 % interval  MB/s  MiB/s    I/Os
-    randread-rate  1,000   982 .. 1,018  4.10   3.91  60,000
+    Step            IOPS  95 % interval  MiB/s    I/Os
+    randread-rate  1,000   982 .. 1,018   3.91  60,000
 
     Service latency, from submission to completion
                     mean    p50    p90    p95     p99   p99.9  p99.99    max
@@ -159,8 +159,8 @@ fn a_failing_device() {
     state    failed: step sequential-reads: Input/output error (os error 5): the
              device reports a fault
 
-    Step               IOPS  95 % interval  MB/s  MiB/s  I/Os
-    sequential-reads  3,996      too short  16.4   15.6   999
+    Step               IOPS  95 % interval  MiB/s  I/Os
+    sequential-reads  3,996      too short   15.6   999
 
     Service latency, from submission to completion
                         mean     p50     p90     p95  p99  p99.9  p99.99     max
@@ -204,7 +204,7 @@ fn presets_and_a_plan() {
     Suites (volproof suite NAME TARGET)
     essd-contract      seven published observations about elastic volumes, each
                        checked
-    saturation         the most read IOPS and MB/s, with the least jobs and depth
+    saturation         the most read IOPS and MiB/s, with the least jobs and depth
                        that give them; writes nothing
     saturation-writes  the same of writes
     snia-iops          IOPS at 7 mixes and 8 block sizes in the steady state

@@ -14,9 +14,9 @@ use crate::record::{
     TrialOutcome,
 };
 use crate::report::course_text;
-use crate::report::suite_text::{self, tracked};
+use crate::report::suite_text::tracked;
 use crate::stats::steady::ROUNDS;
-use crate::unit::{Bytes, Nanos, significant};
+use crate::unit::{Bytes, Nanos, micro, significant, throughput};
 
 /// Classes of measured series.
 const SERIES: [&str; 4] = ["s0", "s1", "s2", "s3"];
@@ -41,8 +41,10 @@ pub struct CourseSection {
     pub checks: Vec<CheckCard>,
     /// Charts.
     pub charts: Vec<SvgChart>,
-    /// The text under them: tables and notes as the terminal has them.
-    pub text: String,
+    /// The tables under them, as the terminal has them.
+    pub tables: String,
+    /// The sentences under these, each with its label.
+    pub sentences: Vec<(&'static str, String)>,
 }
 
 /// The section of a Record's answer.
@@ -53,12 +55,13 @@ pub fn of(record: &Record) -> Option<CourseSection> {
         CourseAnswer::Load(load) => (Vec::new(), of_load(load).into_iter().collect()),
         CourseAnswer::Suite(suite) => (checks(suite), suite.rounds.iter().flat_map(of_rounds).collect()),
     };
-    let text = match answer {
-        CourseAnswer::Suite(suite) => suite_text::below(suite),
-        other => course_text::answer(other),
-    };
-    let text = text.trim().to_string();
-    Some(CourseSection { checks, charts, text })
+    let sentences = course_text::sentences(answer);
+    Some(CourseSection {
+        checks,
+        charts,
+        tables: micro(course_text::tables(answer).trim()),
+        sentences: sentences.into_iter().map(|(label, text)| (label, micro(&text))).collect(),
+    })
 }
 
 /// The outcome of a suite's checks, for the head of the page; none where the run did not end well.
@@ -317,7 +320,7 @@ fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> SvgChart {
         let name = format!(
             "min(A, B / block): A {}, B {}",
             fit.iops_cap.map_or("not met".into(), |a| format!("{} IOPS", significant(a))),
-            fit.bytes_cap.map_or("not met".into(), |b| format!("{} MB/s", significant(b / 1e6)))
+            fit.bytes_cap.map_or("not met".into(), throughput)
         );
         let places = [Some(low), knee, Some(high)];
         lines.push(ChartLine {
@@ -430,10 +433,10 @@ fn of_load(load: &LoadAnswer) -> Option<SvgChart> {
 fn of_rounds(rounds: &SuiteRounds) -> Vec<SvgChart> {
     let shown = |v: f64| match rounds.figure {
         TrackedFigure::MeanLatency => latency(v),
-        TrackedFigure::BytesPerSecond => rate(v / 1e6),
+        TrackedFigure::BytesPerSecond => rate(v / Bytes::MIB.0 as f64),
         TrackedFigure::Iops | TrackedFigure::FirstMinute => rate(v),
     };
-    let unit = if rounds.figure == TrackedFigure::BytesPerSecond { "MB/s" } else { rounds.figure.words() };
+    let unit = if rounds.figure == TrackedFigure::BytesPerSecond { "MiB/s" } else { rounds.figure.words() };
     let end = rounds.reached.map_or(rounds.values.len(), |r| r as usize);
     let from = end.saturating_sub(ROUNDS);
     let make = |title: &str, caption: &str, part: std::ops::Range<usize>, window: bool| {

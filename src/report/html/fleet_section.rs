@@ -4,7 +4,7 @@ use super::sections::{Fact, fact};
 use super::step_section::spark;
 use crate::record::{Fleet, Record, Verdict};
 use crate::report::fleet_text::{MachineRow, machines, window};
-use crate::unit::{micro, significant};
+use crate::unit::{mebibytes, micro, significant};
 
 /// A step of the fleet.
 pub struct FleetTable {
@@ -22,12 +22,12 @@ pub struct FleetRow {
     pub name: String,
     /// The rate over the common window as points of an SVG polyline in a box of 100 x 24.
     pub spark: String,
-    /// IOPS, MB/s, share, p50, p99, how late it began, its clock, its verdict.
+    /// IOPS, MiB/s, share, p50, p99, how late it began, its clock, its verdict.
     pub cells: Vec<String>,
 }
 
 /// Heads of the cells of a row.
-pub const MACHINE_HEADS: [&str; 8] = ["IOPS", "MB/s", "share, %", "p50", "p99", "late", "clock", "verdict"];
+pub const MACHINE_HEADS: [&str; 8] = ["IOPS", "MiB/s", "share, %", "p50", "p99", "late", "clock", "verdict"];
 
 /// The machines of each step; none in the Record of one machine.
 pub fn tables(record: &Record, verdict: Option<&Verdict>) -> Vec<FleetTable> {
@@ -49,7 +49,7 @@ pub fn tables(record: &Record, verdict: Option<&Verdict>) -> Vec<FleetTable> {
                     spark: band(r.share.rank).unwrap_or_default(),
                     cells: vec![
                         significant(r.share.iops),
-                        significant(r.share.bytes_per_second / 1e6),
+                        mebibytes(r.share.bytes_per_second),
                         significant(r.share.share * 100.0),
                         at("50"),
                         at("99"),

@@ -10,7 +10,7 @@ use crate::plan::Step;
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord, Verdict};
 use crate::report::text::together;
 use crate::report::ticket::fio_command;
-use crate::unit::{Bytes, Nanos, grouped, micro, significant};
+use crate::unit::{Nanos, grouped, mebibytes, micro, significant};
 
 /// A row of rates and latencies.
 pub struct PageRow {
@@ -24,8 +24,6 @@ pub struct PageRow {
     pub iops: String,
     /// Interval of the rate.
     pub interval: String,
-    /// 10^6 bytes a second.
-    pub mb: String,
     /// 2^20 bytes a second.
     pub mib: String,
     /// Mean, percentiles, maximum.
@@ -159,8 +157,7 @@ fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
             }
             None => without.into(),
         },
-        mb: significant(s.bytes_per_second / 1e6),
-        mib: significant(s.bytes_per_second / Bytes::MIB.0 as f64),
+        mib: mebibytes(s.bytes_per_second),
         latency: latency(&s.service_latency_ns),
         response: s.response_latency_ns.as_ref().map(latency).unwrap_or_default(),
         spark,

@@ -3,7 +3,7 @@
 use crate::cli::FitsArgs;
 use crate::exit::Exit;
 use crate::report::fit_text;
-use crate::run::{Failure, fit_steps, print};
+use crate::run::{Failure, fit_steps, show_text};
 
 /// `fits`.
 ///
@@ -12,7 +12,7 @@ use crate::run::{Failure, fit_steps, print};
 pub fn fits(args: &FitsArgs) -> Result<Exit, Failure> {
     let catalogue = fit_steps::catalogue(args.catalog.as_deref())?;
     match &args.application {
-        None => print(&fit_text::list(&catalogue)),
-        Some(id) => print(&fit_text::application(&catalogue, id).map_err(Failure::input)?),
+        None => show_text(&fit_text::list(&catalogue)),
+        Some(id) => show_text(&fit_text::application(&catalogue, id).map_err(Failure::input)?),
     }
 }

@@ -13,6 +13,7 @@ use crate::device::Root;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
+use super::plan_command::forecast;
 use crate::cli::{MillionArgs, TuneMode};
 use crate::doubt::Severity;
 use crate::engine::Headrooms;
@@ -56,7 +57,8 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
     let jobs = words.jobs.unwrap_or_else(|| topology.as_ref().map_or(1, queues));
     let plan = plan(args, &words, jobs)?;
     let mut headrooms = Headrooms::default();
-    let headroom = headrooms.of(&plan.steps[0], 1, &|| true);
+    // The forecast of a dry run has it as well.
+    let headroom = if args.dry_run { None } else { headrooms.of(&plan.steps[0], 1, &|| true) };
     let mut options = Options {
         headrooms: Some(headrooms),
         destroy: args.consent.destroy.clone(),
@@ -78,13 +80,15 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
                 + &headroom.map_or_else(String::new, |h| told(&h))
         }
     };
-    let printed = Printed { before: foreword, after: answer };
     // Where a device is simulated, the plan has no target; the file that is named stays as it is all the same.
     let named = (format!("the target {}", words.target.display()), FileIdentity::of(&words.target));
     let claim = Cow::Borrowed(&args.claim);
     let measurement =
         Measurement { plan, options, claim, output: &args.output, cross: None, inputs: vec![named] };
-    measurement.run(printed)
+    match args.dry_run {
+        true => measurement.tell(|plan, surveyed, claimed| foreword + &forecast(plan, surveyed, claimed)),
+        false => measurement.run(Printed { before: foreword, after: answer }),
+    }
 }
 
 /// Reads the words.

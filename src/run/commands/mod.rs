@@ -25,7 +25,7 @@ mod verdict_command;
 
 use std::process::ExitCode;
 
-use super::{Failure, chain, coded, print};
+use super::{Failure, chain, coded, print, show_text};
 use crate::check;
 use crate::cli::CliCommand;
 use crate::device::Root;
@@ -57,7 +57,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Plan(args) => plan_command::plan(&args),
         CliCommand::Check(args) => {
             let answer = check::answer(&args, &Root::system()).map_err(|e| Failure::input(chain(&e)))?;
-            let printed = print(&answer.text)?;
+            let printed = if args.json { print(&answer.text)? } else { show_text(&answer.text)? };
             Ok(if answer.ready { printed } else { Exit::Refused })
         }
         CliCommand::Show(args) => show_command::show(&args),
@@ -68,7 +68,10 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Convert(args) => convert_command::convert(&args),
         CliCommand::Explain(args) => explain_command::explain(&args),
         CliCommand::Presets => presets_command::presets(),
-        CliCommand::Promise(args) => print(&promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?),
+        CliCommand::Promise(args) => {
+            let text = promise::answer(&args).map_err(|e| Failure::input(chain(&e)))?;
+            if args.json { print(&text) } else { show_text(&text) }
+        }
         CliCommand::Lint(args) => lint_command::lint(&args),
         CliCommand::Topo(args) => coded(machine::topo(&args, &places.root)),
         CliCommand::Tune(args) => tune_command::tune(&args, &places),

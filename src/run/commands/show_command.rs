@@ -34,13 +34,14 @@ pub fn show(args: &ShowArgs) -> Result<Exit, Failure> {
             saved?;
             continue;
         }
-        let title = match args.records.len() {
-            1 => String::new(),
+        let title = match (args.records.len(), args.quiet) {
+            (1, _) => String::new(),
+            (_, true) => format!("{}: ", path.display()),
             _ => format!("{}{}\n", if i > 0 { "\n" } else { "" }, path.display()),
         };
         let printed = match args.csv {
             true => print(&csv::csv(&record)),
-            false if args.quiet => show_text(&Headline::of(&record).line()),
+            false if args.quiet => show_text(&(title + &Headline::of(&record).line())),
             false => show_text(&(title + &summary_text::shown(&record, args.details))),
         };
         given([printed, saved], Exit::Done)?;
