@@ -289,7 +289,7 @@ fn start_time(text: &str) -> Result<jiff::Timestamp, String> {
 pub struct FleetArgs {
     /// Send the first I/O at this time, as 2026-11-21T22:00:00Z, on every machine of a fleet; `volproof merge` adds up their Records
     #[arg(long, value_name = "TIME", help_heading = "Fleet", value_parser = start_time,
-          conflicts_with_all = ["cross_check", "until_conclusive", "precondition"])]
+          conflicts_with_all = ["cross_check", "until_conclusive"])]
     pub start_at: Option<jiff::Timestamp>,
     /// This machine is number I of N, from 0 [default: as mpirun, srun or a Kubernetes Indexed Job say]
     #[arg(long, value_name = "I/N", help_heading = "Fleet", requires = "start_at")]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::merged_step::{fleet_step, summed};
 use super::step_sums::{FURTHEST, StepSums};
 use super::{fleet_doubts, part, planned_times};
-use crate::plan::Plan;
+use crate::plan::{Plan, Step};
 use crate::record::{Claimed, Fleet, FleetMachine, FleetRank, FleetVolumes, Record, machine_label};
 use crate::sample::Direction;
 use crate::stats::percentile::pooled;
@@ -179,7 +179,7 @@ impl FleetMerge {
                 .unwrap_or_else(|| "none".into())
         };
         let kept = self.plan.as_ref().expect("the first Record left its plan");
-        let rules: [(String, String, &'static str); 7] = [
+        let mut rules: Vec<(String, String, &'static str)> = vec![
             (
                 format!("volproof {}", record.volproof_version),
                 format!("volproof {}", first.record.volproof_version),
@@ -210,17 +210,24 @@ impl FleetMerge {
                 format!("the promise {}", promise(&first.record)),
                 "name the same promise on all machines",
             ),
-            match rank.volumes.is_shared() {
-                true => (
-                    format!("the volume {}", volume_name(record)),
-                    format!("the volume {}", volume_name(&first.record)),
-                    "with --shared all machines name one volume, which has one serial number",
-                ),
-                false => (String::new(), String::new(), ""),
-            },
         ];
+        if rank.volumes.is_shared() {
+            rules.push((
+                format!("the volume {}", volume_name(record)),
+                format!("the volume {}", volume_name(&first.record)),
+                "with --shared all machines name one volume, which has one serial number",
+            ));
+            rules.push((
+                preconditioned(&record.plan),
+                preconditioned(&first.record.plan),
+                "each machine writes its part of a shared volume: give --precondition to all of them or to none",
+            ));
+        }
         if let Some((its, others, advice)) = rules.into_iter().find(|(its, others, _)| its != others) {
             return Err(FleetError::Differs { machine: label, its, other: first.label(), others, advice });
+        }
+        if let Some(error) = self.apart(record, rank) {
+            return Err(error);
         }
         if rank.volumes == FleetVolumes::Own
             && let Some(serial) = volume(record)
@@ -229,6 +236,26 @@ impl FleetMerge {
             return Err(FleetError::OneVolume { first: twin.label(), second: label, volume: serial });
         }
         Ok(())
+    }
+
+    /// Why a rank's part of a shared volume does not lie beside those of its neighbours.
+    fn apart(&self, record: &Record, rank: &FleetRank) -> Option<FleetError> {
+        let neighbour = |rank: Option<u32>| rank.and_then(|rank| self.machines.get(&rank));
+        let (lower, upper) = (neighbour(rank.rank.checked_sub(1)), neighbour(rank.rank.checked_add(1)));
+        let below = lower.and_then(|m| Some((m, part::gap(&m.record.plan, &record.plan, rank.volumes)?)));
+        let above = upper.and_then(|m| Some((m, part::gap(&record.plan, &m.record.plan, rank.volumes)?)));
+        let above = above.map(|(m, (own, theirs))| (m, (theirs, own)));
+        let (other, (theirs, own)) = below.or(above)?;
+        let part = |step: &Step| {
+            format!("{} from {} in step '{}'", step.size.unwrap_or_default(), step.offset, step.name)
+        };
+        Some(FleetError::Differs {
+            machine: machine_label(rank.rank, record),
+            its: part(own),
+            other: other.label(),
+            others: part(theirs),
+            advice: "parts of neighbours lie side by side: give every machine the same --offset and --size",
+        })
     }
 
     /// The Record of the fleet.
@@ -289,6 +316,14 @@ fn volumes(rank: &FleetRank) -> &'static str {
         FleetVolumes::Own => "a volume of its own",
         FleetVolumes::Parts => "a part of a shared volume",
         FleetVolumes::Overlapping => "the whole of a shared volume",
+    }
+}
+
+/// What a machine wrote of a shared volume before the start, in words.
+fn preconditioned(plan: &Plan) -> String {
+    match plan.precondition.as_ref().filter(|p| p.steps > 0) {
+        Some(precondition) => format!("preconditioning ({})", precondition.method),
+        None => "no preconditioning".into(),
     }
 }
 

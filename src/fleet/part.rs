@@ -66,6 +66,19 @@ fn range(step: &Step, rank: &FleetRank, size: Bytes) -> Result<(Bytes, Bytes), S
     Ok((Bytes(step.offset.0 + from * block), Bytes((to - from) * block)))
 }
 
+/// The step of which a rank and the next one have parts that do not lie side by side: then they divided other ranges. The first of
+/// the pair is that of the lower rank.
+pub fn gap<'a>(lower: &'a Plan, upper: &'a Plan, volumes: FleetVolumes) -> Option<(&'a Step, &'a Step)> {
+    let divided = match volumes {
+        FleetVolumes::Own => 0,
+        FleetVolumes::Overlapping => lower.precondition_steps(),
+        FleetVolumes::Parts => lower.steps.len(),
+    };
+    lower.steps.iter().zip(&upper.steps).take(divided).find(|(lower, upper)| {
+        lower.size.zip(upper.size).is_some_and(|(size, _)| lower.offset.0 + size.0 != upper.offset.0)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -224,8 +224,7 @@ impl FleetMember<'_> {
             headrooms: Some(Headrooms::default()),
             ..Options::default()
         };
-        // An earlier run says nothing of the parts that other machines wrote.
-        let plan = preconditioning::add(plan, what.file.precondition, &options, &[])?;
+        let plan = preconditioning::add(plan, what.file.precondition, &options, &output.folders())?;
         let named = |path: &PathBuf| (format!("--plan {}", path.display()), FileIdentity::of(path));
         let measurement = Measurement {
             plan,

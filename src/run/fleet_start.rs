@@ -84,7 +84,8 @@ pub fn volumes(sharing: SharingArgs, plan: &Plan) -> Result<FleetVolumes, Failur
 pub fn of_rank(plan: Plan, rank: &FleetRank, surveyed: &[Surveyed]) -> Result<Plan, Failure> {
     if let Some(folder) = surveyed.iter().find(|t| rank.volumes.is_shared() && t.make.is_some()) {
         return Err(Failure::input(format!(
-            "{} is a folder, in which each machine would make a file of its own: with --shared name the device, or leave --shared out",
+            "{} is a folder, in which each machine would make a file of its own: with --shared name the device or a file that all \
+             machines see, or leave --shared out",
             folder.named.display()
         )));
     }

@@ -60,7 +60,7 @@ fn range(plan: &Plan, size: Bytes) -> (Bytes, Bytes) {
 }
 
 /// Puts the steps of preconditioning at the start of a plan whose steps are known. `folders` are those in which an earlier run may have
-/// left its Record; none where no earlier run counts.
+/// left its Record. On a shared volume no earlier run counts: it says nothing of the parts that other machines wrote.
 ///
 /// # Errors
 /// Of input.
@@ -102,6 +102,8 @@ pub fn add(
         offset,
         ..Step::default()
     };
+    let shared = options.rank.as_ref().is_some_and(|rank| rank.volumes.is_shared());
+    let folders = if shared { &[] } else { folders };
     let mut steps = precondition_steps::steps(method, &base, &targets);
     if let Some(done) = (!steps.is_empty()).then(|| earlier(folders, &surveyed, &steps)).flatten() {
         (steps, why) = (Vec::new(), done);

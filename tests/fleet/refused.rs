@@ -1,6 +1,9 @@
 //! Records that are no ranks of one run, and places that are none: each is named with the way out.
 
+use volproof::fleet::part;
+use volproof::plan::{BlockSizes, Pattern, Plan, Precondition, PreconditionMethod, Step};
 use volproof::record::{FleetVolumes, Record};
+use volproof::unit::Bytes;
 
 use crate::{Desk, Machines, SECOND, begins, merge, on_a_disk};
 
@@ -89,9 +92,6 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
     assert!(says(&format!("--start-at {far} --rank 0/2")).contains("is more than a day ahead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --io-size 1G")).contains("give a runtime instead"));
     assert!(says(&format!("--start-at {soon} --rank 0/2 --cross-check")).contains("cannot be used with"));
-    assert!(
-        says(&format!("--start-at {soon} --rank 0/2 --precondition fill")).contains("cannot be used with")
-    );
     assert!(says(&format!("--start-at {soon} --rank 0/2 --shared --overlap a b")).contains("one volume"));
     assert!(says("--shared").contains("give --start-at TIME on each of them, or run `volproof fleet`"));
     // Without the feature it says how to get it, with it how to begin.
@@ -106,5 +106,70 @@ fn places_in_a_fleet_that_cannot_be_are_refused_before_anything_begins() {
     let folder = desk.volproof(&format!(
         "run . --rw randread --file-size 16M --shared --clock-error 1ms --start-at {soon} --rank 0/5"
     ));
-    assert!(folder.2.contains("with --shared name the device"), "{}", folder.2);
+    assert!(folder.2.contains("with --shared name the device or a file"), "{}", folder.2);
+}
+
+#[test]
+fn each_machine_writes_its_part_of_a_shared_volume_before_the_common_start() {
+    let desk = Desk::with(&[]);
+    std::fs::write(desk.0.path().join("disk"), vec![1; 8 << 20]).unwrap();
+    let soon = (jiff::Timestamp::now() + jiff::SignedDuration::from_mins(5)).to_string();
+    for sharing in ["--shared", "--overlap"] {
+        let (code, said, error) = desk.volproof(&format!(
+            "plan disk --rw randread --buffered {sharing} --clock-error 1ms --start-at {soon} --rank 1/2 --precondition fill --overwrite"
+        ));
+        assert_eq!(
+            (code, said.contains("(fill, as asked for) first writes 4 MiB")),
+            (0, true),
+            "{said}{error}"
+        );
+    }
+}
+
+#[test]
+fn a_shared_volume_that_machines_wrote_or_divided_otherwise_is_refused() {
+    let fill = Step {
+        name: "precondition-fill".into(),
+        rw: Pattern::Write,
+        bs: BlockSizes::one(Bytes::mib(1)),
+        io_size: Some(Bytes::gib(40)),
+        ..Step::default()
+    };
+    // Each machine with its part of 40 GiB, after which the second is changed.
+    let of = |volumes, change: &dyn Fn(&mut Plan)| {
+        let mut records = Machines { volumes, ranks: 2, seconds: 10 }.records(&[1000.0; 2]);
+        for record in &mut records {
+            let rank = record.rank.clone().unwrap();
+            on_a_disk(record, Some(if volumes.is_shared() || rank.rank == 0 { "d-1" } else { "d-2" }));
+            record.plan.seed = 7;
+            record.plan.steps.insert(0, fill.clone());
+            record.plan.precondition =
+                Some(Precondition { method: PreconditionMethod::Fill, steps: 1, why: String::new() });
+            record.plan = part::of_rank(record.plan.clone(), &rank, Some(Bytes::gib(40))).unwrap();
+        }
+        change(&mut records[1].plan);
+        let backwards = merge(records.clone().into_iter().rev()).map(drop);
+        let told = merge(records).map(drop).map_err(|e| e.to_string());
+        assert_eq!(told.is_ok(), backwards.is_ok());
+        told
+    };
+    let unwritten = |plan: &mut Plan| {
+        plan.precondition = None;
+        plan.steps.remove(0);
+    };
+    for volumes in [FleetVolumes::Parts, FleetVolumes::Overlapping] {
+        assert_eq!(of(volumes, &|_| ()), Ok(()));
+        let told = of(volumes, &unwritten).unwrap_err();
+        let says = "rank 1 (node1) had no preconditioning, and rank 0 (node0) had preconditioning (fill): ";
+        assert!(told.starts_with(says), "{told}");
+        let told = of(volumes, &|plan| plan.steps[0].offset = Bytes::gib(30)).unwrap_err();
+        assert_eq!(
+            told,
+            "rank 1 (node1) had 20 GiB from 30 GiB in step 'precondition-fill', and rank 0 (node0) had 20 GiB from 0 B in step \
+             'precondition-fill': parts of neighbours lie side by side: give every machine the same --offset and --size"
+        );
+    }
+    assert_eq!(of(FleetVolumes::Own, &unwritten), Ok(()), "each writes what its own volume needs");
+    let told = of(FleetVolumes::Parts, &|plan| plan.steps[1].offset = Bytes::gib(10)).unwrap_err();
+    assert!(told.contains("in step 'randread'"), "{told}");
 }
