@@ -52,8 +52,8 @@ pub use course_answer::{
 pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
 pub use fleet_record::{
-    ClockBasis, FLEET_BLOCKERS, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare,
-    RankClock, machine_label,
+    ClockBasis, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare, RankClock,
+    machine_label,
 };
 pub use from_report::StepNames;
 pub use headroom::Headroom;

@@ -5,12 +5,22 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
+use crate::doubt::{Doubt, Severity};
 use crate::plan::Step;
 use crate::unit::{Bytes, Nanos};
 
 /// Blockers about a whole fleet: with one of them no machine of it is judged.
-pub const FLEET_BLOCKERS: [&str; 6] =
+const FLEET_BLOCKERS: [&str; 6] =
     ["rank-missing", "rank-lost", "clock-unsynchronised", "clock-error", "common-window", "no-serial"];
+
+impl Record {
+    /// The doubt because of which the fleet as a whole proves nothing, if there is one.
+    pub fn fleet_blocker(&self) -> Option<&Doubt> {
+        let blocks =
+            |d: &&Doubt| d.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&d.code.as_str());
+        self.warnings.iter().find(blocks)
+    }
+}
 
 /// Whose volumes the ranks of a fleet drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,10 +3,7 @@
 
 use super::{claims_of, judged, of, to_judge};
 use crate::diagnose;
-use crate::doubt::Severity;
-use crate::record::{
-    Claim, Claimed, Diagnosis, FLEET_BLOCKERS, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks,
-};
+use crate::record::{Claim, Claimed, Diagnosis, Finding, Fleet, Outcome, Record, Remark, Verdict, remarks};
 use crate::unit::grouped;
 
 /// The findings and the verdict of one machine, with its name.
@@ -38,6 +35,8 @@ pub fn of_fleet(record: &Record, fleet: &Fleet) -> (Vec<Diagnosis>, Option<Verdi
     }
     let verdict = to_judge(record).map(|_| {
         let mut verdict = of(record, &found, claims_of(record, &record.steps, &found));
+        // Also where nothing was measured.
+        verdict.outcome = verdict.outcome.or(record.fleet_blocker().map(|_| Outcome::Invalid));
         // A command for one machine decides nothing about all of them.
         verdict.claims.iter_mut().for_each(|c| c.command = None);
         verdict.untested.iter_mut().for_each(|u| u.command = None);
@@ -75,10 +74,7 @@ fn of_machines(step: &str, machines: &[JudgedMachine], told: impl Fn(&Finding) -
 
 /// Each machine's own volumes against their own promise.
 fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> Verdict {
-    let blocker = record
-        .warnings
-        .iter()
-        .find(|w| w.severity == Severity::Blocker && FLEET_BLOCKERS.contains(&w.code.as_str()));
+    let blocker = record.fleet_blocker();
     let (mut claims, mut untested, mut notes) = (Vec::new(), Vec::new(), claimed.notes.clone());
     for JudgedMachine { label, verdict, .. } in machines {
         let Some(verdict) = verdict else { continue };
@@ -101,7 +97,11 @@ fn of_each(record: &Record, claimed: &Claimed, machines: Vec<JudgedMachine>) -> 
     }
     notes.dedup();
     Verdict {
-        outcome: claims.iter().map(|c: &Claim| c.outcome).max_by_key(|o| o.weight()),
+        outcome: claims
+            .iter()
+            .map(|c: &Claim| c.outcome)
+            .max_by_key(|o| o.weight())
+            .or(blocker.map(|_| Outcome::Invalid)),
         against: super::against(claimed) + ", each by itself",
         tolerance: claimed.tolerance,
         claims,

@@ -1,8 +1,8 @@
 //! The program: a run at a common time, and what is printed, written and read of a fleet.
 
-use volproof::record::{FleetVolumes, Record};
+use volproof::record::{FleetVolumes, Record, State};
 
-use crate::{Desk, Machines, merge};
+use crate::{Desk, Machines, merge, on_a_disk};
 
 #[test]
 fn ranks_of_a_real_run_begin_together_and_are_merged() {
@@ -53,7 +53,7 @@ fn every_command_takes_the_record_of_a_fleet() {
     assert_eq!((shown.0, shown.1), (0, merged.1.split("\nRecord:").next().unwrap().to_string()));
     let details = desk.volproof("show fleet.json --details").1;
     assert!(details.contains("fleet    4 machines, each with volumes of its own"), "{details}");
-    assert_eq!(desk.volproof("verdict fleet.json").0, 1);
+    assert_eq!(desk.volproof(&format!("verdict fleet.json {promise}")).0, 1);
     let told = desk.volproof("explain fleet.json").1;
     assert!(told.contains("the sum of 4 machines"), "{told}");
     assert_eq!(desk.volproof("report fleet.json -o page.html").0, 0);
@@ -92,6 +92,23 @@ fn a_fleet_that_is_not_whole_is_no_success() {
     assert!(text.contains("rank 2 of 4 left no Record"), "{text}");
     let junit = desk.volproof("show fleet.json --junit -").1;
     assert!(junit.contains("it left no Record"), "{junit}");
+}
+
+#[test]
+fn a_fleet_whose_machines_were_late_is_invalid_although_nothing_was_measured() {
+    for volumes in [FleetVolumes::Own, FleetVolumes::Parts] {
+        let mut records = Machines { volumes, ranks: 2, seconds: 10 }.records(&[1000.0; 2]);
+        for (record, own) in records.iter_mut().zip(["d-1", "d-2"]) {
+            on_a_disk(record, Some(if volumes.is_shared() { "d" } else { own }));
+            record.steps.clear();
+            record.state = State::Failed("getting ready took until 9 s after the common start".into());
+        }
+        let desk = Desk::with(&records);
+        let promise = "--promise alibaba:san_efficiency --volume-size 20GiB --offline --judge-simulated";
+        let (code, text, error) = desk.volproof(&format!("merge r0.json r1.json {promise} -o fleet.json"));
+        assert_eq!((code, text.starts_with("INVALID")), (6, true), "{text}{error}");
+        assert_eq!(desk.volproof("verdict fleet.json").0, 6);
+    }
 }
 
 #[test]
