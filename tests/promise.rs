@@ -249,13 +249,27 @@ fn refusals_name_what_would_work() {
 
 #[test]
 fn what_cannot_be_bought_is_refused() {
-    for (iops, gib) in [(99_999.0, 10), (2_000.0, 100)] {
+    for (iops, gib, told) in [(99_999.0, 10, "99,999"), (2_000.0, 100, "2,000")] {
         let e = promise(Asked { iops: Some(Choice::Value(iops)), ..asked("aws:gp3", gib) })
             .unwrap_err()
             .to_string();
-        assert!(e.contains("is sold with 3000 to 50") && e.contains(&format!("not with {iops}")), "{e}");
+        assert!(e.contains("is sold with 3,000 to 5") && e.contains(&format!("not with {told}:")), "{e}");
         assert!(e.contains("--catalog"), "{e}");
     }
+    // 0.25 MiB/s for each of the IOPS, 3,000 of which are included.
+    let bought = |throughput: f64, iops: Option<f64>| Asked {
+        iops: iops.map(Choice::Value),
+        throughput: Some(Amount::Units(throughput)),
+        ..asked("aws:gp3", 100)
+    };
+    let e = promise(bought(2_000.0, None)).unwrap_err().to_string();
+    assert!(e.contains("is sold with 125 to 750 throughput, not with 2,000:"), "{e}");
+    assert!(e.contains("needs 8,000 IOPS; give --iops 8000 or more") && !e.contains("--catalog"), "{e}");
+    assert!(
+        promise(bought(2_000.0, Some(7_000.0))).is_err() && promise(bought(2_000.0, Some(8_000.0))).is_ok()
+    );
+    let e = promise(bought(3_000.0, None)).unwrap_err().to_string();
+    assert!(e.contains("--catalog") && !e.contains("needs"), "{e}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum Dimension {
 
 impl Dimension {
     /// The word for it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Dimension::Iops => "IOPS",
             Dimension::Throughput => "throughput",
@@ -30,12 +30,17 @@ impl Dimension {
     }
 }
 
+/// A figure as people read it: whole ones with separators.
+fn figure(n: f64) -> String {
+    if n.fract() == 0.0 && n.abs() < 1e15 { grouped(n as u64) } else { plain(n) }
+}
+
 /// A size as people read it; a bare number of bytes is nearly always one of GiB whose unit was forgotten.
 fn size(gib: f64) -> String {
     let bytes = Bytes((gib * Bytes::GIB.0 as f64).round() as u64);
     match bytes {
         Bytes(n) if (1..Bytes::MIB.0).contains(&n) => format!("{n} bytes (did you mean {n}GiB?)"),
-        _ => format!("{} GiB", plain(gib)),
+        _ => format!("{} GiB", figure(gib)),
     }
 }
 
@@ -82,7 +87,7 @@ pub enum PromiseError {
     },
     /// The type does not come in this size.
     #[error("{id} does not come in {}: it is sold from {} to {} GiB, nearest is {} GiB",
-            size(*gib), grouped(*lo as u64), grouped(*hi as u64), plain(gib.clamp(*lo, *hi)))]
+            size(*gib), figure(*lo), figure(*hi), figure(gib.clamp(*lo, *hi)))]
     SizeOutOfRange {
         /// The full name.
         id: String,
@@ -95,7 +100,7 @@ pub enum PromiseError {
     },
     /// The promise depends on the size, and none was given.
     #[error("the promise of {id} depends on its size: give --size, {} to {} GiB (such as --size {}GiB)",
-            grouped(*lo as u64), grouped(*hi as u64), plain(*lo))]
+            figure(*lo), figure(*hi), plain(*lo))]
     NoSize {
         /// The full name.
         id: String,
@@ -106,7 +111,7 @@ pub enum PromiseError {
     },
     /// The type promises what was bought, and the request does not say how much that is.
     #[error("{id} promises the {} you buy: give {} N, {} to {} at {} GiB",
-            dimension.name(), dimension.option(), plain(range.lo), plain(range.hi), plain(*gib))]
+            dimension.name(), dimension.option(), figure(range.lo), figure(range.hi), figure(*gib))]
     NotChosen {
         /// The full name.
         id: String,
@@ -118,8 +123,11 @@ pub enum PromiseError {
         range: Range,
     },
     /// The type is not sold with the figure that was named.
-    #[error("{id} of {} GiB is sold with {} to {} {what}, not with {}: check the figure, the size and the type, or give a newer catalogue with --catalog",
-            plain(*gib), plain(range.lo), plain(range.hi), plain(*given))]
+    #[error("{id} of {} GiB is sold with {} to {} {what}, not with {}: {}",
+            figure(*gib), figure(range.lo), figure(range.hi), figure(*given), match needs_iops {
+                Some(iops) => format!("so much throughput needs {} IOPS; give --iops {} or more", figure(*iops), plain(*iops)),
+                None => "check the figure, the size and the type, or give a newer catalogue with --catalog".into(),
+            })]
     CannotBeBought {
         /// The full name.
         id: String,
@@ -131,6 +139,8 @@ pub enum PromiseError {
         given: f64,
         /// The bounds of the choice.
         range: Range,
+        /// The least IOPS with which the type is sold with this throughput, where more IOPS allow it.
+        needs_iops: Option<f64>,
     },
     /// The type does not sell this dimension on its own.
     #[error("{id} does not sell {} on its own: {}; leave {} out", dimension.name(),

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::{BurstTerms, Order, Tier, Volume};
 use super::formula::{Formula, Inputs, plain};
 use super::promise_error::{Dimension, PromiseError};
+use super::reverse::least;
 
 /// A figure for reads and one for writes; absent where nothing is published.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +145,14 @@ pub struct Level {
 impl Level {
     /// Evaluates a type at a capacity in GiB.
     pub fn of(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
+        let mut level = Level::evaluated(v, gib, bought);
+        if let Err(PromiseError::CannotBeBought { what: THROUGHPUT, given, needs_iops, .. }) = &mut level {
+            *needs_iops = iops_for(v, gib, *given);
+        }
+        level
+    }
+
+    fn evaluated(v: &Volume, gib: f64, bought: Bought) -> Result<Level, PromiseError> {
         let [lo, hi] = v.capacity_gib;
         if !(lo..=hi).contains(&gib) {
             return Err(PromiseError::SizeOutOfRange { id: v.id(), gib, lo, hi });
@@ -169,6 +178,23 @@ impl Level {
         level.burst = v.burst.as_ref().and_then(|b| burst(v, b, gib, &level));
         Ok(level)
     }
+}
+
+/// The word of [`Dimension::Throughput`].
+const THROUGHPUT: &str = Dimension::Throughput.name();
+
+/// The least IOPS with which a type is sold with a throughput; none where no number of IOPS allows it.
+fn iops_for(v: &Volume, gib: f64, throughput: f64) -> Option<f64> {
+    let with = |iops| {
+        let bought = Bought { iops: Some(iops), throughput: Some(Choice::Most) };
+        Level::evaluated(v, gib, bought).ok()
+    };
+    let range = with(Choice::Most)?.iops_range?;
+    let allows = |n: f64| {
+        let sold = with(Choice::Value(n)).and_then(|level| level.throughput_range);
+        sold.is_some_and(|sold| sold.lo <= throughput && throughput <= sold.hi)
+    };
+    least(range.lo, range.hi, allows)
 }
 
 /// Puts a level together, one dimension after the other.
@@ -308,7 +334,8 @@ impl Maker<'_> {
         match (given - value).abs() <= 1e-3 * value.abs().max(1e-3) {
             true => Ok(value),
             false => {
-                Err(PromiseError::CannotBeBought { id: self.v.id(), gib: self.at.gib, what, given, range })
+                let (id, gib) = (self.v.id(), self.at.gib);
+                Err(PromiseError::CannotBeBought { id, gib, what, given, range, needs_iops: None })
             }
         }
     }

@@ -162,7 +162,7 @@ impl Offer<'_> {
 }
 
 /// The least whole step from `lo` up to `hi` at which `holds`, which once true stays true.
-fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
+pub(super) fn least(lo: f64, hi: f64, holds: impl Fn(f64) -> bool) -> Option<f64> {
     if holds(lo) {
         return Some(lo);
     }

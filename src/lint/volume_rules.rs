@@ -141,13 +141,13 @@ impl LintedVolume {
         for _ in 0..6 {
             match VolumePromise::of(catalogue, v, gib, self.bought, None) {
                 Ok(promise) => return Ok(promise),
-                Err(PromiseError::CannotBeBought { what, given, range, .. }) => {
+                Err(PromiseError::CannotBeBought { what, given, range, needs_iops, .. }) => {
                     let value = Some(Choice::Value(given.clamp(range.lo, range.hi)));
                     if what.contains("IOPS") {
-                        self.not_sold(v, gib, Dimension::Iops, given, range);
+                        self.not_sold(v, gib, Dimension::Iops, (given, range), None);
                         self.bought.iops = value;
                     } else {
-                        self.not_sold(v, gib, Dimension::Throughput, given, range);
+                        self.not_sold(v, gib, Dimension::Throughput, (given, range), needs_iops);
                         self.bought.throughput = value;
                     }
                 }
@@ -184,8 +184,15 @@ impl LintedVolume {
         Err("the catalogue has no figures for it".into())
     }
 
-    /// A figure outside what the type is sold with.
-    fn not_sold(&mut self, v: &Volume, gib: f64, dimension: Dimension, given: f64, range: Range) {
+    /// A figure outside what the type is sold with, and the IOPS with which it would be sold.
+    fn not_sold(
+        &mut self,
+        v: &Volume,
+        gib: f64,
+        dimension: Dimension,
+        (given, range): (f64, Range),
+        needs_iops: Option<f64>,
+    ) {
         let is_iops = dimension == Dimension::Iops;
         let field = if is_iops { &self.declared.iops } else { &self.declared.throughput };
         let (name, line, computed) = (field.name.clone(), field.line, field.computed);
@@ -198,6 +205,9 @@ impl LintedVolume {
             figure(range.lo),
             figure(range.hi)
         );
+        if let Some(iops) = needs_iops {
+            text += &format!("; so much needs {} IOPS", figure(iops));
+        }
         let megabits = given * 125_000.0 / v.unit_bytes as f64;
         if !is_iops && given > range.hi && (range.lo..=range.hi).contains(&megabits) {
             text += &format!("; if it is meant in Mbit/s, write {}", figure(megabits.round()));

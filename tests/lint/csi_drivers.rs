@@ -31,6 +31,16 @@ fn a_host_cache_that_no_such_disk_has_is_told() {
     let (code, out) =
         of("skuName: PremiumV2_LRS, DiskIOPSReadWrite: '4000', DiskMBpsReadWrite: '200', cachingMode: None");
     assert!(code == Some(0) && !out.contains("host cache"), "{out}");
+    // The last size that has one, and the first that has none.
+    for (gib, told) in [(4095, false), (4096, true)] {
+        let claim = class("disk.csi.azure.com", "skuName: Premium_LRS, cachingMode: ReadOnly")
+            + &format!(
+                "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {{name: large}}\n\
+                 spec: {{storageClassName: c, resources: {{requests: {{storage: {gib}Gi}}}}}}\n"
+            );
+        let (_, out) = with_claim(dir.path(), &claim, "");
+        assert_eq!(out.contains("no disk of 4,096 GiB or more has one"), told, "{gib}: {out}");
+    }
     let (code, out) = of("skuName: Premium_LRS, cachingMode: ReadOnly");
     assert!(code == Some(0) && !out.contains("host cache"), "{out}");
 }
@@ -44,6 +54,41 @@ fn classes_of_plugins_inside_kubernetes_are_those_of_their_drivers() {
     assert!(out.contains("aws:io1, 100 GiB: 3,000 IOPS"), "{out}");
     let (code, out) = with_claim(dir.path(), &class("ebs.csi.aws.com", parameters), "");
     assert!(code == Some(1) && out.contains("refuses the parameter zone"), "{out}");
+}
+
+#[test]
+fn volumes_of_plugins_inside_kubernetes_are_read_through_their_class() {
+    let dir = tempfile::tempdir().unwrap();
+    for (provisioner, parameters, plugin, says) in [
+        (
+            "kubernetes.io/aws-ebs",
+            "type: gp2",
+            "awsElasticBlockStore: {volumeID: vol-1}",
+            "aws:gp2, 50 GiB: 150 IOPS",
+        ),
+        ("kubernetes.io/gce-pd", "type: pd-ssd", "gcePersistentDisk: {pdName: one}", "gcp:pd-ssd, 50 GiB:"),
+        (
+            "kubernetes.io/azure-disk",
+            "skuName: Premium_LRS, kind: Managed",
+            "azureDisk: {diskName: one, diskURI: /disks/one}",
+            "azure:Premium_LRS, 50 GiB (P6): 240 IOPS",
+        ),
+    ] {
+        let volume = |of: &str| {
+            format!(
+                "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {{name: old}}\n\
+                 spec: {{storageClassName: c, capacity: {{storage: 50Gi}}, {of}}}\n"
+            )
+        };
+        let (code, out) = with_claim(dir.path(), &(class(provisioner, parameters) + &volume(plugin)), "");
+        assert!(code == Some(0) && out.contains("PersistentVolume old") && out.contains(says), "{out}");
+        let other = class(provisioner, parameters) + &volume("nfs: {server: a, path: /b}");
+        let (_, out) = with_claim(dir.path(), &other, "");
+        assert!(
+            !out.contains("PersistentVolume old") && out.contains("PersistentVolume of another driver"),
+            "{out}"
+        );
+    }
 }
 
 #[test]
