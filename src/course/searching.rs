@@ -320,4 +320,6 @@ impl LoadSearch {
 }
 
 #[cfg(test)]
+mod oracles;
+#[cfg(test)]
 mod tests;

@@ -111,7 +111,7 @@ impl QueuePlayed {
     }
 }
 
-fn search(figure: ResponseFigure, limit_ms: f64) -> LoadSearch {
+pub(super) fn search(figure: ResponseFigure, limit_ms: f64) -> LoadSearch {
     LoadSearch {
         base: Step {
             iodepth: 4096,
@@ -132,19 +132,27 @@ fn patient(figure: ResponseFigure, limit_ms: f64) -> LoadSearch {
     LoadSearch { confirm: Nanos::seconds(1200), ..search(figure, limit_ms) }
 }
 
-/// Plays a search to its end: its answer and its steps.
+/// Plays a search on a queue to its end: its answer and its steps.
 fn play(search: &LoadSearch, queue: &mut QueuePlayed) -> (LoadAnswer, Vec<FinishedStep>) {
+    play_with(search, |step| queue.play(step))
+}
+
+/// Plays a search to its end: its answer and its steps.
+pub(super) fn play_with(
+    search: &LoadSearch,
+    mut played: impl FnMut(&Step) -> FinishedStep,
+) -> (LoadAnswer, Vec<FinishedStep>) {
     let mut finished = Vec::new();
     while let Some(step) = search.next(&finished) {
         assert!(finished.len() < 80, "the search does not end");
-        finished.push(queue.play(&step));
+        finished.push(played(&step));
     }
     let Some(CourseAnswer::Load(answer)) = search.answer(&finished, None) else { panic!("no answer") };
     (answer, finished)
 }
 
 /// The load at which the mean response of a queue is `limit`, by bisection on the formula.
-fn solve(mean: impl Fn(f64) -> f64, most: f64, limit: f64) -> f64 {
+pub(super) fn solve(mean: impl Fn(f64) -> f64, most: f64, limit: f64) -> f64 {
     let (mut low, mut high) = (0.0, most);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
