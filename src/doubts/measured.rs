@@ -113,7 +113,10 @@ pub(super) fn clock(case: &Case<'_>) -> Option<Doubt> {
 pub(super) fn depth(case: &Case<'_>) -> Option<Doubt> {
     let (plan, step) = (case.plan?, case.step);
     let asked = step.in_flight_asked.get()?;
-    let reached = step.in_flight_mean / asked.max(1.0);
+    // The last requests of a step that ends by its amount are not replaced: the queue drains during their share of all I/Os.
+    let ios = total(step.directions().filter(|(d, _)| *d != Direction::Sync).map(|(_, s)| s.ios));
+    let drained = if plan.ends_by_amount() { asked / (ios as f64).max(1.0) } else { 0.0 };
+    let reached = step.in_flight_mean / asked.max(1.0) + drained;
     // A schedule leaves the queue empty on purpose; so does a log, whose one write at a time waits for its flush.
     let meant = plan.arrivals_per_second().is_some() || (plan.fsync > 0 && plan.iodepth == 1);
     if meant || step.window_ns.0 == 0 || reached >= DEPTH_REACHED {
