@@ -9,7 +9,6 @@ use crate::record::{
     Conditions, Diagnosis, LatencySummary, Record, ReportedFigures, ReportedLatency, ReportedStep, StepRecord,
 };
 use crate::stats::little::in_flight;
-use crate::stats::rate::MINUTE;
 use crate::unit::{Nanos, grouped, significant};
 
 /// The load and its targets, in a sentence.
@@ -299,23 +298,11 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
         let missing = if p99.is_none() { "percentiles" } else { "count" };
         return Some(format!("asks for {rule}; the result has no {missing} of flushes"));
     };
-    if p99 > limit {
-        return Some(format!(
-            "asks for {rule}: 99 % within {p99} is too slow for etcd, at {} a second",
-            significant(x)
-        ));
-    }
-    let answer = match x {
-        x if x < least => "too few for etcd",
-        x if x < heavy => "enough for etcd, but not under a heavy load",
-        _ => "enough for etcd under a heavy load",
-    };
-    let short = s.window.filter(|window| window.as_seconds() < MINUTE && x >= least);
-    let short = short.map(|window| {
-        format!(" for these {} s, which is too short to decide", significant(window.as_seconds()))
-    });
-    let short = short.unwrap_or_default();
-    Some(format!("asks for {rule}: 99 % within {p99} and {} a second are {answer}{short}", significant(x)))
+    // Whether that is enough is the verdict's to say: it has the bounds of both.
+    Some(format!(
+        "asks for {rule}; here 99 % within {p99}, {} a second: `volproof verdict --fit etcd` on the result judges it",
+        significant(x)
+    ))
 }
 
 /// Latency and rate of writes that are durable one after the other, where the report does not tell their flushes apart.

@@ -290,12 +290,13 @@ impl FitRequest {
 }
 
 /// Doubts and findings whose advice is to change the load.
-const ABOUT_THE_LOAD: [&str; 7] = [
+const ABOUT_THE_LOAD: [&str; 8] = [
     "buffered-writes",
     "depth-not-reached",
     "flushes",
     "generator-limited",
     "headroom",
+    "load-limited",
     "one-at-a-time",
     "reads-from-memory",
 ];
@@ -377,6 +378,18 @@ mod tests {
         assert!(told(" , ").contains("name an application"));
         assert!(told("etcd,").contains("no blank"));
         assert!(told("postgresql:heavy").contains("it is a profile"));
+    }
+
+    #[test]
+    fn nobody_is_told_to_raise_the_load_of_an_application() {
+        let (asked, _) = select("etcd").unwrap();
+        for code in ["load-limited", "one-at-a-time", "headroom"] {
+            assert!(
+                asked.advice("etcd-wal", code).is_some_and(|text| text.contains("the application's own"))
+            );
+        }
+        assert_eq!(asked.advice("etcd-wal", "throttled"), None);
+        assert_eq!(asked.advice("beside-etcd-wal", "load-limited"), None, "the load beside it is the user's");
     }
 
     #[test]
