@@ -47,7 +47,8 @@ use crate::unit::{Bytes, Nanos};
 pub use accounting::Accounting;
 pub use conditions::{Conditions, Pace};
 pub use course_answer::{
-    AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, SweepAnswer, SweepPoint,
+    AxisBest, CapFit, CapResidual, CourseAnswer, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
+    UnmeasuredPoint,
 };
 pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
 pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};

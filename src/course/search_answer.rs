@@ -8,17 +8,17 @@ use crate::plan::{LoadSearch, Step};
 use crate::record::{Claimed, LoadAnswer, LoadTrial, TrialOutcome};
 use crate::unit::{Nanos, grouped, significant};
 
-/// The burst of a type, beside the load of a search.
-struct TypeBurst {
+/// The burst of a type, beside the load of a course.
+pub(super) struct TypeBurst {
     /// I/Os a second that the type gives without its burst.
-    baseline: f64,
+    pub(super) baseline: f64,
     /// The time for which a full bucket lasts; absent where nothing is published.
-    lasts: Option<Nanos>,
+    pub(super) lasts: Option<Nanos>,
 }
 
 impl TypeBurst {
     /// None for a type without a burst above its baseline.
-    fn of(promise: &Promise, load: &Step) -> Option<TypeBurst> {
+    pub(super) fn of(promise: &Promise, load: &Step) -> Option<TypeBurst> {
         let bursts = || promise.volumes.iter().filter_map(|v| v.level.burst.as_ref());
         bursts().next()?;
         let seconds = bursts().map(|b| b.seconds).collect::<Option<Vec<f64>>>();

@@ -1,18 +1,21 @@
 //! The answer of a sweep, from its finished points: limits, the depth that is enough, and doubts, in one sentence and notes.
 
-use std::collections::HashMap;
-
-use super::sweeping::{GROWTH, Values};
+use super::search_answer::TypeBurst;
+use super::sweeping::{GROWTH, Values, by_name};
 use super::{FinishedStep, caps, point};
 use crate::catalogue::Promise;
 use crate::diagnose;
 use crate::plan::{AxisOption, Sweep};
-use crate::record::{AxisBest, CapFit, DeadTime, DepthAnswer, SweepAnswer, SweepPoint};
+use crate::record::{AxisBest, CapFit, DeadTime, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint};
 use crate::stats::moments::mean;
 use crate::unit::{Bytes, grouped, significant, throughput};
 
 /// The smallest depth that reaches this share of the highest rate is enough.
 const ENOUGH: f64 = 0.95;
+/// Nothing queues at the smallest depth when the rate at the next one is higher by this share of what the depth is.
+const PROPORTIONAL: f64 = 0.9;
+/// A rate above this multiple of the promise is that of another volume.
+const MUCH: f64 = 1.5;
 /// Where the rate differs by less than this over the shares of reads, reads and writes have one limit.
 const SAME_LIMIT: f64 = 0.05;
 /// Dead time of this share of a point makes its rate a mean of two states; the sentence says so.
@@ -42,7 +45,7 @@ impl Sweep {
         finished: &[FinishedStep],
         promise: Option<&Promise>,
     ) -> Option<SweepAnswer> {
-        let done: HashMap<&str, &FinishedStep> = finished.iter().map(|f| (f.step.name.as_str(), f)).collect();
+        let done = by_name(finished);
         let runs_of = |point: &Values| -> Vec<&FinishedStep> {
             (0..self.repeats)
                 .filter_map(|run| done.get(self.step(point, run).name.as_str()).copied())
@@ -62,7 +65,8 @@ impl Sweep {
         let depths = self.depths(&points);
         let caps = self.caps(&points, promise);
         let best = self.best(&points);
-        let notes = self.notes(&points, &measured, &depths);
+        let mut notes = self.notes(&points, &measured, &depths);
+        notes.extend(promise.and_then(|promise| self.beside_promise(&points, promise)));
         Some(SweepAnswer {
             sentence: self.sentence(&points, &depths, &caps, &best),
             rw: self.base.rw,
@@ -72,6 +76,31 @@ impl Sweep {
             best,
             notes,
             points: points.into_iter().map(|(_, point)| point).collect(),
+            not_measured: self.not_measured(finished),
+        })
+    }
+
+    /// The most beside what is promised at its block size: a sweep judges nothing, and what a burst or another type gives is no rate that lasts.
+    fn beside_promise(&self, points: &[(Values, SweepPoint)], promise: &Promise) -> Option<String> {
+        let (values, most) = highest(&points.iter().collect::<Vec<_>>())?;
+        let promised = promise.least(most.block_bytes, diagnose::direction(self.base.rw)?)?.iops;
+        let share = significant(100.0 * most.iops / promised);
+        let base = format!(
+            "{} IOPS are promised at {}, and the most is {share} % of them",
+            grouped(promised.round() as u64),
+            most.block_bytes
+        );
+        let burst = TypeBurst::of(promise, &self.step(values, 0)).filter(|b| most.iops > b.baseline);
+        Some(match burst.map(|b| b.lasts) {
+            Some(Some(lasts)) => {
+                format!(
+                    "{base}: the type bursts for up to {}, and the most may last no longer",
+                    lasts.clock()
+                )
+            }
+            Some(None) => format!("{base}: the type bursts, and the most may last no longer than its burst"),
+            None if most.iops > MUCH * promised => format!("{base}: was the right type and size named?"),
+            None => format!("{base}; a sweep judges nothing, `volproof run` with the promise does"),
         })
     }
 
@@ -95,10 +124,11 @@ impl Sweep {
     }
 
     fn depths(&self, points: &[(Values, SweepPoint)]) -> Vec<DepthAnswer> {
-        let Some(axis) = self.depth_axis() else { return Vec::new() };
-        let deepest = self.axes[axis].values.last();
+        if self.depth_axis().is_none() {
+            return Vec::new();
+        }
         let groups = self.groups(points, &[AxisOption::Iodepth]);
-        groups.into_iter().filter_map(|(at, group)| depth_answer(at, &group, axis, deepest)).collect()
+        groups.into_iter().filter_map(|(at, group)| depth_answer(at, &group)).collect()
     }
 
     fn caps(&self, points: &[(Values, SweepPoint)], promise: Option<&Promise>) -> Vec<CapFit> {
@@ -212,7 +242,12 @@ impl Sweep {
     ) -> Vec<String> {
         let mut notes: Vec<String> =
             self.left_out.iter().map(|what| format!("left out for lack of time: {what}")).collect();
-        for d in depths.iter().filter(|d| d.at_edge) {
+        let deepest = self.depth_axis().and_then(|axis| self.axes[axis].values.last());
+        let is_deepest = |d: &&DepthAnswer| {
+            let of_group = points.iter().filter(|(_, p)| total_depth(p) == d.most_at);
+            of_group.map(|(_, p)| u64::from(p.iodepth)).any(|depth| Some(&depth) == deepest)
+        };
+        for d in depths.iter().filter(|d| d.at_edge).filter(is_deepest) {
             let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
             notes.push(format!(
                 "the rate still grew at depth {}{at}: give --iodepth a larger range",
@@ -284,32 +319,46 @@ fn most_dead(points: &[(Values, SweepPoint)]) -> Option<(&SweepPoint, &DeadTime)
 }
 
 /// The effect of depth in a group of points, ascending.
-fn depth_answer(
-    at: String,
-    group: &[&(Values, SweepPoint)],
-    axis: usize,
-    deepest: Option<&u64>,
-) -> Option<DepthAnswer> {
+fn depth_answer(at: String, group: &[&(Values, SweepPoint)]) -> Option<DepthAnswer> {
     let (_, most) = highest(group)?;
     let sound = sound(group);
     let enough = sound.iter().find(|(_, p)| p.iops >= ENOUGH * most.iops)?;
     let (_, first) = group.first()?;
-    let (last_values, last) = sound.last()?;
+    let (_, last) = sound.last()?;
     let grew = match sound.len() {
         0 | 1 => true,
         n => last.iops > sound[n - 2].1.iops * (1.0 + GROWTH),
     };
     let apart = last.iops_high.zip(most.iops_low).is_none_or(|(high, low)| high < low);
+    let curve: Vec<&SweepPoint> = group.iter().map(|(_, point)| point).collect();
     Some(DepthAnswer {
         at,
         most_iops: most.iops,
         most_at: total_depth(most),
         enough: total_depth(&enough.1),
         unloaded_ns: first.mean_ns,
-        knee: most.iops * first.mean_ns / 1e9,
-        at_edge: grew && Some(&last_values[axis]) == deepest,
+        knee: if grew { None } else { knee(&curve, most) },
+        at_edge: grew,
         falls_after: (last.iops < ENOUGH * most.iops && apart).then(|| total_depth(most)),
     })
+}
+
+/// The knee of rates over depth, ascending, that have levelled off. By Little's law the latency at the smallest depth is that depth
+/// over its rate, so that the knee is the smallest depth times the growth of the rate, and its error that of the two rates. None where
+/// the rate did not grow for certain, or where requests already queued at the smallest depth: then that latency is none of the volume's.
+fn knee(curve: &[&SweepPoint], most: &SweepPoint) -> Option<DepthKnee> {
+    let (first, second) = (curve.first()?, curve.get(1)?);
+    let share = |p: &SweepPoint| Some((p.iops_high? - p.iops_low?) / (2.0 * p.iops));
+    let queued =
+        second.iops / first.iops < PROPORTIONAL * total_depth(second) as f64 / total_depth(first) as f64;
+    // One request has none to wait for.
+    if !first.spoilt_by.is_empty() || first.dead_time.is_some() || (total_depth(first) > 1 && queued) {
+        return None;
+    }
+    let depth = most.iops * first.mean_ns / 1e9;
+    let half = depth * share(first)?.hypot(share(most)?);
+    let knee = DepthKnee { depth, low: depth - half, high: depth + half };
+    (knee.low > total_depth(first) as f64 * (1.0 + GROWTH)).then_some(knee)
 }
 
 /// The difference between the largest and the smallest rate, as a share of their mean.

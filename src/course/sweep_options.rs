@@ -39,7 +39,7 @@ impl SweepOptions {
         for (option, values) in &self.ranges {
             match values.as_slice() {
                 [one] => option.set(&mut sweep.base, *one),
-                _ => sweep.axes.push(Axis { option: *option, values: values.clone() }),
+                _ => sweep.axes.push(Axis::new(*option, values.clone())),
             }
         }
         sweep.axes.sort_by_key(|axis| axis.option);

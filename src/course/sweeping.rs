@@ -10,7 +10,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::{Course, FinishedStep, Forecast};
 use crate::plan::{AxisOption, Pattern, Step, Sweep};
-use crate::record::{Claimed, CourseAnswer};
+use crate::record::{Claimed, CourseAnswer, UnmeasuredPoint};
 use crate::stats::spread::quantile;
 use crate::unit::Nanos;
 
@@ -28,12 +28,12 @@ impl Course for Sweep {
     }
 
     fn next(&self, finished: &[FinishedStep]) -> Option<Step> {
-        let done: HashMap<&str, &FinishedStep> = finished.iter().map(|f| (f.step.name.as_str(), f)).collect();
+        let done = by_name(finished);
         let mut kept = Vec::new();
         for climb in self.climbs() {
             let mut measured: Vec<&FinishedStep> = Vec::new();
             for point in climb {
-                if self.depth_axis().is_some() && levelled(&measured) {
+                if self.ends(&measured) {
                     break;
                 }
                 let step = self.step(&point, 0);
@@ -75,6 +75,11 @@ impl Course for Sweep {
     }
 }
 
+/// Finished steps by their names.
+pub(super) fn by_name(finished: &[FinishedStep]) -> HashMap<&str, &FinishedStep> {
+    finished.iter().map(|f| (f.step.name.as_str(), f)).collect()
+}
+
 /// Whether more depth only adds waiting: over the last two doublings the rate grew by no more than its error, and the latency grew in
 /// proportion to the depth.
 fn levelled(measured: &[&FinishedStep]) -> bool {
@@ -108,6 +113,36 @@ impl Sweep {
 
     pub(super) fn depth_axis(&self) -> Option<usize> {
         self.place(AxisOption::Iodepth)
+    }
+
+    /// Whether a first run ends behind these steps, depths ascending.
+    fn ends(&self, measured: &[&FinishedStep]) -> bool {
+        self.depth_axis().is_some() && levelled(measured)
+    }
+
+    /// The points that were asked for and have no finished step, each with its reason.
+    pub(super) fn not_measured(&self, finished: &[FinishedStep]) -> Vec<UnmeasuredPoint> {
+        let done = by_name(finished);
+        let mut reasons: HashMap<Values, String> = HashMap::new();
+        for climb in self.climbs() {
+            let found = |point: &Values| done.get(self.step(point, 0).name.as_str()).copied();
+            let measured: Vec<&FinishedStep> = climb.iter().map_while(found).collect();
+            let reason = match measured.last() {
+                Some(last) if self.ends(&measured) => {
+                    format!("more depth up to {} only added waiting", last.step.iodepth)
+                }
+                _ => "the sweep ended before it".into(),
+            };
+            reasons.extend(climb.into_iter().filter(|p| found(p).is_none()).map(|p| (p, reason.clone())));
+        }
+        let left_out =
+            |p: &Values| self.axes.iter().zip(p).any(|(axis, value)| axis.left_out.contains(value));
+        let mut reason = |p: &Values| match left_out(p) {
+            true => Some("no time for it".to_string()),
+            false => reasons.remove(p),
+        };
+        let all = self.asked_points().into_iter();
+        all.filter_map(|values| Some(UnmeasuredPoint { reason: reason(&values)?, values })).collect()
     }
 
     /// The first runs. The combinations of the other options come in random order, and within each the depths ascend. In a sweep without

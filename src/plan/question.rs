@@ -35,7 +35,7 @@ pub struct Sweep {
     pub repeats: u32,
     /// Where the random order of points starts.
     pub seed: u64,
-    /// Steps that the time limit left out, in words.
+    /// Repeats and time that the time limit left out, in words; the values that it left out stand with their axes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }
@@ -48,6 +48,9 @@ pub struct Axis {
     pub option: AxisOption,
     /// Its values, ascending; block sizes in bytes.
     pub values: Vec<u64>,
+    /// Values that the time limit left out, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<u64>,
 }
 
 /// Options that a sweep can change.
@@ -211,10 +214,16 @@ const MOST: usize = 64;
 impl Sweep {
     /// The values of each point, the last axis changing fastest.
     pub fn points(&self) -> Vec<Vec<u64>> {
-        self.axes.iter().fold(vec![Vec::new()], |points, axis| {
-            let with = |point: &Vec<u64>, value: &u64| point.iter().copied().chain([*value]).collect();
-            points.iter().flat_map(|p| axis.values.iter().map(move |v| with(p, v))).collect()
-        })
+        product(self.axes.iter().map(|axis| axis.values.clone()))
+    }
+
+    /// The values of each point that was asked for, also of those that the time limit left out, in the same order.
+    pub fn asked_points(&self) -> Vec<Vec<u64>> {
+        product(self.axes.iter().map(|axis| {
+            let mut all = [axis.values.as_slice(), &axis.left_out].concat();
+            all.sort_unstable();
+            all
+        }))
     }
 
     /// The step that measures a point for the `run`th time, counted from 0.
@@ -258,6 +267,27 @@ impl Sweep {
         } else {
             None
         }
+    }
+}
+
+/// Every combination of one value of each axis, the last axis changing fastest.
+fn product(axes: impl Iterator<Item = Vec<u64>>) -> Vec<Vec<u64>> {
+    axes.fold(vec![Vec::new()], |points, values| {
+        let with = |point: &Vec<u64>, value: &u64| point.iter().copied().chain([*value]).collect();
+        points.iter().flat_map(|p| values.iter().map(move |v| with(p, v))).collect()
+    })
+}
+
+impl Axis {
+    /// An option with these values.
+    pub fn new(option: AxisOption, values: Vec<u64>) -> Axis {
+        Axis { option, values, left_out: Vec::new() }
+    }
+
+    /// The values that the time limit left out, in words; none where it left out none.
+    pub fn left_out_words(&self) -> Option<String> {
+        let words: Vec<String> = self.left_out.iter().map(|v| self.option.show(*v)).collect();
+        (!words.is_empty()).then(|| format!("{} {}", self.option.name(), words.join(", ")))
     }
 }
 
@@ -310,7 +340,7 @@ mod tests {
 
     #[test]
     fn points_are_steps_with_names_of_their_own() {
-        let axis = |option: AxisOption, text: &str| Axis { option, values: option.values(text).unwrap() };
+        let axis = |option: AxisOption, text: &str| Axis::new(option, option.values(text).unwrap());
         let mut sweep = Sweep {
             base: Step::default(),
             axes: vec![axis(AxisOption::Bs, "4k..16k"), axis(AxisOption::Iodepth, "1..4")],

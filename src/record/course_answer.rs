@@ -56,6 +56,9 @@ pub struct SweepAnswer {
     pub axes: Vec<AxisOption>,
     /// The points that were measured, in the order of the axes.
     pub points: Vec<SweepPoint>,
+    /// The points that were asked for and not measured, in the same order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_measured: Vec<UnmeasuredPoint>,
     /// For each combination of the other options: what depth does. Empty for a sweep without depths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub depths: Vec<DepthAnswer>,
@@ -117,6 +120,16 @@ pub struct SweepPoint {
     pub dead_time: Option<DeadTime>,
 }
 
+/// A point of a sweep that was asked for and not measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnmeasuredPoint {
+    /// Its value on each axis, in the order of the axes: bytes, percent of reads, jobs, or depth.
+    pub values: Vec<u64>,
+    /// Why it was not measured, in words.
+    pub reason: String,
+}
+
 /// The part of a step in which requests waited and the volume did nothing, or less than half of its usual rate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -160,13 +173,27 @@ pub struct DepthAnswer {
     pub enough: u64,
     /// Mean latency at the smallest depth: the service time, as far as nothing queues there.
     pub unloaded_ns: f64,
-    /// The depth that the service time alone needs for the most (Kleinrock: the most times the unloaded latency).
-    pub knee: f64,
-    /// More depth than the largest one may give more: the most lies at the edge of the range.
+    /// The depth that the service time alone needs for the most (Kleinrock: the most times the unloaded latency). Absent where the points
+    /// do not show it: the rate still grew at the largest depth, or requests queued at the smallest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub knee: Option<DepthKnee>,
+    /// More depth than the largest that was measured may give more: the rate still grew there.
     pub at_edge: bool,
     /// The depth above which the rate falls again, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub falls_after: Option<u64>,
+}
+
+/// The knee of a curve of rates over depth, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DepthKnee {
+    /// The depth, of all jobs together.
+    pub depth: f64,
+    /// Lower end of its interval, from the errors of the two rates.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
 }
 
 /// The two limits of min(A, B / block size), fitted to the most at each block size.

@@ -1,12 +1,15 @@
 //! Courses as text: what one will do, and its answer as tables of at most 80 columns, one sentence, and rows of comma-separated values.
 
+use super::csv::quoted;
 use super::layout::{table, wrap};
 use super::plan_text;
 use super::text::compact;
 use crate::course::Forecast;
 use crate::diagnose::cap::megabytes;
 use crate::plan::{AxisOption, Plan, Question, Sweep};
-use crate::record::{AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, SweepAnswer, SweepPoint};
+use crate::record::{
+    AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
+};
 use crate::unit::{Bytes, Nanos, mebibytes, significant};
 
 /// The time of a course in words.
@@ -82,7 +85,8 @@ fn of_sweep(sweep: &Sweep) -> String {
     load.push(format!("{} after {} of ramp", step.runtime.exact(), step.ramp.exact()));
     load.push(format!("{} run{} of each point", sweep.repeats, if sweep.repeats == 1 { "" } else { "s" }));
     out += &wrap("load     ", &load.join(", "));
-    out.extend(sweep.left_out.iter().map(|what| wrap("left out ", what)));
+    let values = sweep.axes.iter().filter_map(|axis| axis.left_out_words());
+    out.extend(sweep.left_out.iter().cloned().chain(values).map(|what| wrap("left out ", &what)));
     out
 }
 
@@ -109,7 +113,10 @@ pub fn tables(answer: &CourseAnswer) -> String {
 /// The sentences below the tables, each with its label.
 pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
     let (mut all, notes) = match answer {
-        CourseAnswer::Sweep(sweep) => (of_depth(sweep).into_iter().collect(), &sweep.notes),
+        CourseAnswer::Sweep(sweep) => {
+            let left_out = not_measured(sweep).into_iter().map(|what| ("left out", what));
+            (left_out.chain(of_depth(sweep)).collect(), &sweep.notes)
+        }
         CourseAnswer::Load(load) => (super::load_text::sentences(load), &load.notes),
         CourseAnswer::Suite(suite) => (super::suite_text::sentences(suite), &suite.notes),
     };
@@ -118,12 +125,14 @@ pub fn sentences(answer: &CourseAnswer) -> Vec<(&'static str, String)> {
 }
 
 fn of_depth(sweep: &SweepAnswer) -> Option<(&'static str, String)> {
-    let [one] = sweep.depths.as_slice() else { return None };
+    let [DepthAnswer { knee: Some(knee), most_iops, unloaded_ns, .. }] = sweep.depths.as_slice() else {
+        return None;
+    };
     let text = format!(
         "{} IOPS, the most, times {}, the latency at the smallest depth, is depth {}: it would be enough if nothing ever queued.",
-        significant(one.most_iops),
-        Nanos(one.unloaded_ns.round() as u64),
-        significant(one.knee)
+        significant(*most_iops),
+        Nanos(unloaded_ns.round() as u64),
+        with_interval(knee)
     );
     Some(("depth", text))
 }
@@ -140,6 +149,39 @@ fn of_answer(sweep: &SweepAnswer) -> String {
         out += &best(&sweep.best);
     }
     out
+}
+
+/// The points that were asked for and not measured, in words: those of one reason and one set of values on the last axis together.
+fn not_measured(sweep: &SweepAnswer) -> Vec<String> {
+    let Some((fast, slow)) = sweep.axes.split_last() else { return Vec::new() };
+    let words = |axis: &AxisOption, value: &u64| axis.words(*value);
+    // For each combination of the other options and reason: the values on the last axis.
+    let mut rows: Vec<(String, &str, Vec<String>)> = Vec::new();
+    for point in &sweep.not_measured {
+        let Some((value, others)) = point.values.split_last() else { continue };
+        let with = slow.iter().zip(others).map(|(a, v)| words(a, v)).collect::<Vec<_>>().join(", ");
+        match rows.iter_mut().find(|(w, reason, _)| *w == with && *reason == point.reason) {
+            Some((.., values)) => values.push(words(fast, value)),
+            None => rows.push((with, &point.reason, vec![words(fast, value)])),
+        }
+    }
+    let mut lines: Vec<(Vec<String>, &str, Vec<String>)> = Vec::new();
+    for (with, reason, values) in rows {
+        match lines.iter_mut().find(|(_, r, v)| *r == reason && *v == values) {
+            Some((all, ..)) => all.push(with),
+            None => lines.push((vec![with], reason, values)),
+        }
+    }
+    let line = |(with, reason, values): (Vec<String>, &str, Vec<String>)| {
+        let with = if slow.is_empty() { String::new() } else { format!(" with {}", with.join("; with ")) };
+        format!("{}{with}: {reason}", values.join(", "))
+    };
+    lines.into_iter().map(line).collect()
+}
+
+/// A knee with its interval.
+pub(super) fn with_interval(knee: &DepthKnee) -> String {
+    format!("{} ({} .. {})", significant(knee.depth), significant(knee.low), significant(knee.high))
 }
 
 fn interval(low: Option<f64>, high: Option<f64>) -> String {
@@ -181,7 +223,7 @@ fn depths(depths: &[DepthAnswer]) -> String {
             significant(d.most_iops),
             if d.at_edge { format!("{} (edge)", d.most_at) } else { d.most_at.to_string() },
             d.enough.to_string(),
-            significant(d.knee),
+            d.knee.map_or("-".into(), |knee| significant(knee.depth)),
             compact(Nanos(d.unloaded_ns.round() as u64)),
         ]
     });
@@ -239,13 +281,33 @@ pub fn csv(answer: &CourseAnswer) -> String {
 fn csv_of_sweep(sweep: &SweepAnswer) -> String {
     let mut out = String::from(
         "rw,block_bytes,iodepth,numjobs,reads_percent,runs,iops,iops_low,iops_high,bytes_per_second,in_flight_mean,\
-         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by\n",
+         mean_ns,p50_ns,p99_ns,p99.9_ns,dead_share,spoilt_by,not_measured\n",
     );
     for p in &sweep.points {
         let cells: Vec<String> = std::iter::once(sweep.rw.to_string()).chain(cells(p)).collect();
-        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + "\n");
+        out += &(cells.join(",") + "," + &p.spoilt_by.join(" ") + ",\n");
+    }
+    // What is no axis has one value at every point.
+    let Some(other) = sweep.points.first().map(cells) else { return out };
+    for p in &sweep.not_measured {
+        let mut cells = other.clone();
+        cells[4..].fill(String::new());
+        for (axis, value) in sweep.axes.iter().zip(&p.values) {
+            cells[column(*axis)] = value.to_string();
+        }
+        out += &format!("{},{},,{}\n", sweep.rw, cells.join(","), quoted(&p.reason));
     }
     out
+}
+
+/// The column of an axis among the cells of a point.
+fn column(axis: AxisOption) -> usize {
+    match axis {
+        AxisOption::Bs => 0,
+        AxisOption::Iodepth => 1,
+        AxisOption::Numjobs => 2,
+        AxisOption::Rwmix => 3,
+    }
 }
 
 /// The figures of a point as comma-separated values: from the block size to the share of dead time.

@@ -73,7 +73,7 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
 }
 
 /// RFC 4180: quoted where it must be.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
     } else {

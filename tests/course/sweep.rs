@@ -7,8 +7,7 @@ use volproof::run::pipeline::{EarlierRun, Options};
 use crate::{ask, on, plan, run};
 
 fn sweep(device: &str, ranges: &[(AxisOption, &str)], repeats: u32, seed: u64) -> Sweep {
-    let axis =
-        |(option, text): &(AxisOption, &str)| Axis { option: *option, values: option.values(text).unwrap() };
+    let axis = |(option, text): &(AxisOption, &str)| Axis::new(*option, option.values(text).unwrap());
     let sweep = Sweep {
         base: on(device),
         axes: ranges.iter().map(axis).collect(),
@@ -31,7 +30,7 @@ fn near(found: f64, truth: f64, share: f64) -> bool {
 
 #[test]
 fn the_knee_and_the_most_of_a_capped_device_over_many_seeds() {
-    for seed in 0..16u64 {
+    for seed in 0..20u64 {
         let cap = 300.0 + 60.0 * seed as f64;
         let device = format!("latency=4ms,jitter=2ms,iops-cap={cap},noise=0.02");
         let record = ask(Question::Sweep(sweep(&device, &[(AxisOption::Iodepth, "1..256")], 1, seed)), seed);
@@ -39,7 +38,9 @@ fn the_knee_and_the_most_of_a_capped_device_over_many_seeds() {
         let depth = &found.depths[0];
         let knee = cap * 0.005;
         assert!(near(depth.most_iops, cap, 0.02), "cap {cap}: {depth:?}");
-        assert!(near(depth.knee, knee, 0.03) && near(depth.unloaded_ns, 5e6, 0.02), "knee {knee}: {depth:?}");
+        // Ten seconds of a low rate may be too short for its error, and then for a knee.
+        let told = depth.knee.is_none_or(|told| near(told.depth, knee, 0.03));
+        assert!(told && near(depth.unloaded_ns, 5e6, 0.02), "knee {knee}: {depth:?}");
         // The smallest of the depths 1, 2, 4, ... that holds 95 % of the knee.
         let enough = (0..9).map(|i| 1u64 << i).find(|d| *d as f64 >= 0.95 * knee).unwrap();
         assert_eq!(depth.enough, enough, "knee {knee}: {:?}", found.points);

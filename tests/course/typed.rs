@@ -36,9 +36,33 @@ fn a_sweep_prints_its_answer_and_show_prints_it_again() {
     assert_eq!((code, shown.as_str()), (Some(0), record));
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(
-        csv.starts_with("rw,block_bytes,iodepth,numjobs,") && csv.contains("\nrandread,4096,1,1,,1,"),
+        csv.starts_with("rw,block_bytes,iodepth,numjobs,")
+            && csv.contains("\nrandread,4096,1,1,,1,")
+            && csv.contains("\nrandread,4096,32,1,,,,,,,,,,,,,,more depth up to 16 only added waiting"),
         "{csv}"
     );
+}
+
+#[test]
+fn the_most_stands_beside_the_promise_and_a_burst_is_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |device: &str, more: &[&str]| {
+        let sweep = ["sweep", "--simulate", device, "--iodepth", "1..64", "--runtime", "10s", "--offline"];
+        let (code, out, err) = volproof(dir.path(), &[&sweep[..], more].concat());
+        (code, (out + &err).split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let gp2 = ["--promise", "aws:gp2", "--volume-size", "100GiB"];
+    let (code, out) = run("latency=1ms,iops-cap=300,burst-iops=3000,burst-ios=5000000", &gp2);
+    assert_eq!(code, Some(0), "{out}");
+    assert!(out.contains("300 IOPS are promised at 4 KiB, and the most is 1,000 % of them: the type bursts for up to 33 min"), "{out}");
+    let (_, out) = run("latency=1ms,iops-cap=12000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
+    assert!(out.contains("and the most is 400 % of them: was the right type and size named?"), "{out}");
+    let (_, out) = run("latency=1ms,iops-cap=3000", &["--promise", "aws:gp3", "--volume-size", "100GiB"]);
+    assert!(out.contains("is 100 % of them; a sweep judges nothing"), "{out}");
+    for option in [&["--tolerance", "5"][..], &["--judge-simulated"], &["--promise-burst"]] {
+        let (code, out) = run("latency=1ms", &[&gp2[..], option].concat());
+        assert!(code == Some(2) && out.contains("a sweep gives none"), "{option:?} {out}");
+    }
 }
 
 #[test]
@@ -56,7 +80,7 @@ fn dead_time_within_points_is_told() {
     );
     assert!(words.contains("points marked ~ (3 of 3)") && out.contains("\n~ depth 4"), "{out}");
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
-    assert!(csv.contains(",dead_share,spoilt_by\n") && csv.contains(",0.450,\n"), "{csv}");
+    assert!(csv.contains(",dead_share,spoilt_by,not_measured\n") && csv.contains(",0.450,,\n"), "{csv}");
 }
 
 #[test]

@@ -29,23 +29,39 @@ fn played(step: &Step, iops: f64, number: usize) -> FinishedStep {
     }
 }
 
-/// Plays a sweep of depths on a volume, whose rate follows from the step and from the steps before it.
-fn play(rw: Pattern, repeats: u32, mut iops: impl FnMut(&Step, usize) -> f64) -> SweepAnswer {
-    let axis = |option: AxisOption, text: &str| Axis { option, values: option.values(text).unwrap() };
-    let sweep = Sweep {
+fn sweep_of(depths: &str, rw: Pattern, repeats: u32) -> Sweep {
+    Sweep {
         base: Step { rw, runtime: Nanos::seconds(15), ..Step::default() },
-        axes: vec![axis(AxisOption::Iodepth, "1..256")],
+        axes: vec![Axis::new(AxisOption::Iodepth, AxisOption::Iodepth.values(depths).unwrap())],
         repeats,
         seed: 5,
         left_out: Vec::new(),
-    };
+    }
+}
+
+fn answered(sweep: &Sweep, finished: &[FinishedStep]) -> SweepAnswer {
+    let Some(CourseAnswer::Sweep(answer)) = sweep.answer(finished, None) else { panic!("no answer") };
+    answer
+}
+
+/// Plays a sweep to its end on a volume, whose rate follows from the step and from the steps before it.
+fn play_sweep(sweep: &Sweep, mut iops: impl FnMut(&Step, usize) -> f64) -> SweepAnswer {
     let mut finished = Vec::new();
     while let Some(step) = sweep.next(&finished) {
         let rate = iops(&step, finished.len());
         finished.push(played(&step, rate, finished.len()));
     }
-    let Some(CourseAnswer::Sweep(answer)) = sweep.answer(&finished, None) else { panic!("no answer") };
-    answer
+    answered(sweep, &finished)
+}
+
+/// All depths up to 256, so many times each.
+fn play(rw: Pattern, repeats: u32, iops: impl FnMut(&Step, usize) -> f64) -> SweepAnswer {
+    play_sweep(&sweep_of("1..256", rw, repeats), iops)
+}
+
+/// Some depths, once each.
+fn play_depths(depths: &str, iops: impl FnMut(&Step, usize) -> f64) -> SweepAnswer {
+    play_sweep(&sweep_of(depths, Pattern::RandRead, 1), iops)
 }
 
 /// Gunther's universal scalability law.
@@ -72,12 +88,70 @@ fn the_knee_of_queues_of_many_servers() {
         let answer = play(Pattern::RandRead, 2, |s, _| 1000.0 * f64::from(s.iodepth.min(servers)));
         let depth = &answer.depths[0];
         let truth = f64::from(servers);
-        assert!((depth.knee / truth - 1.0).abs() < 0.02, "{servers}: {depth:?}");
+        match depth.knee {
+            Some(knee) => {
+                assert!((knee.depth / truth - 1.0).abs() < 0.02, "{servers}: {depth:?}");
+                assert!(knee.low < truth * 1.02 && knee.high > truth * 0.98, "{servers}: {depth:?}");
+            }
+            // The rate at the smallest depth is the most: no point shows where it began to level off.
+            None => assert_eq!(servers, 1, "{depth:?}"),
+        }
         assert!((depth.most_iops / (1000.0 * truth) - 1.0).abs() < 0.01, "{servers}: {depth:?}");
         let enough = (0..9).map(|i| 1u64 << i).find(|d| *d as f64 >= 0.95 * truth).unwrap();
         assert_eq!(depth.enough, enough, "{servers}: {depth:?}");
         assert!(!depth.at_edge && depth.falls_after.is_none(), "{servers}: {depth:?}");
     }
+}
+
+#[test]
+fn the_knee_over_many_seeds() {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+    let mut worst = 0f64;
+    for seed in 0..200 {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut uniform = || (rng.next_u64() >> 11) as f64 / (1u64 << 53) as f64;
+        let servers = 2.0 * 50f64.powf(uniform());
+        let answer = play(Pattern::RandRead, 2, |s, _| {
+            1000.0 * f64::from(s.iodepth).min(servers) * (1.0 + 0.01 * (uniform() - 0.5))
+        });
+        let knee = answer.depths[0].knee.unwrap_or_else(|| panic!("{servers}: {answer:?}")).depth;
+        worst = worst.max((knee / servers - 1.0).abs());
+        assert!(worst < 0.02, "seed {seed}: {servers} servers, knee {knee}");
+    }
+    println!("knee: 200 seeds, at most {:.2} % off", 100.0 * worst);
+}
+
+#[test]
+fn a_knee_that_the_points_do_not_show_is_not_told() {
+    let capped = |cap: f64| move |s: &Step, _: usize| cap.min(1000.0 * f64::from(s.iodepth));
+    let knee = |depths: &str, cap: f64| play_depths(depths, capped(cap)).depths[0].knee;
+    assert!(knee("1..256", 8000.0).is_some());
+    assert_eq!(knee("16..256", 8000.0), None, "requests queue at every depth");
+    assert_eq!(knee("1..4", 8000.0), None, "the rate grows to the edge of the range");
+    assert!(knee("2..256", 8000.0).is_some(), "two requests do not queue where the rate grows with depth");
+    let queued = play_depths("4..256", |s, _| 8000.0 * (1.0 - (-f64::from(s.iodepth) / 5.0).exp()));
+    assert_eq!(queued.depths[0].knee, None, "{:?}", queued.depths);
+}
+
+#[test]
+fn every_point_that_was_asked_for_is_measured_or_named_with_its_reason() {
+    let mut answer = play_depths("1..256", |s, _| 4000f64.min(1000.0 * f64::from(s.iodepth)));
+    assert_eq!(answer.points.len(), 5, "the rate no longer grows up to 16");
+    let named: Vec<u64> = answer.not_measured.iter().map(|p| p.values[0]).collect();
+    assert_eq!(named, [32, 64, 128, 256]);
+    assert!(answer.not_measured.iter().all(|p| p.reason == "more depth up to 16 only added waiting"));
+
+    // A time limit left values out, and the run ended early.
+    let mut short = sweep_of("1,4,16,64", Pattern::RandRead, 1);
+    short.axes[0].left_out = vec![2, 8, 32];
+    let first = played(&short.step(&[1], 0), 1000.0, 0);
+    answer = answered(&short, &[first]);
+    let told: Vec<(u64, &str)> =
+        answer.not_measured.iter().map(|p| (p.values[0], p.reason.as_str())).collect();
+    let (time, ended) = ("no time for it", "the sweep ended before it");
+    assert_eq!(told, [(2, time), (4, ended), (8, time), (16, ended), (32, time), (64, ended)]);
+    assert!(answer.depths[0].at_edge && answer.notes.is_empty(), "no larger range is asked for: {answer:?}");
 }
 
 #[test]

@@ -10,8 +10,8 @@ use super::svg_chart::{
 use crate::diagnose;
 use crate::plan::{AxisOption, TrackedFigure};
 use crate::record::{
-    CourseAnswer, LoadAnswer, Outcome, Record, State, SuiteAnswer, SuiteRounds, SweepAnswer, SweepPoint,
-    TrialOutcome,
+    CourseAnswer, DepthKnee, LoadAnswer, Outcome, Record, State, SuiteAnswer, SuiteRounds, SweepAnswer,
+    SweepPoint, TrialOutcome,
 };
 use crate::report::course_text;
 use crate::report::suite_text::tracked;
@@ -266,13 +266,16 @@ fn rate_by_depth(sweep: &SweepAnswer) -> SvgChart {
             name,
             points: format!("{0},{1} {0},{2}", x.at(at / jobs), y.at(y.ends().0), y.at(y.ends().1)),
         };
-        lines.push(upright(format!("knee at depth {}", significant(depth.knee)), depth.knee));
+        let knee = |knee: &DepthKnee| {
+            upright(format!("knee at depth {}", course_text::with_interval(knee)), knee.depth)
+        };
+        lines.extend(depth.knee.iter().map(knee));
     }
     let depths: BTreeSet<u32> = all().map(|p| p.iodepth).collect();
     let figures = x.marks(depths.into_iter().map(f64::from), |v| format!("{v:.0}"));
     chart(
         "Rate by depth",
-        &format!("Beyond the knee more depth only adds waiting.{}", left_out(groups.len())),
+        &format!("Where the rate is level, more depth only adds waiting.{}", left_out(groups.len())),
         ("depth of each job", "IOPS"),
         (figures, y.ticks(rate)),
         lines,

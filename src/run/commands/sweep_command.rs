@@ -12,6 +12,17 @@ use crate::run::{Failure, plans};
 /// # Errors
 /// Of input, of the guard, and of the run.
 pub fn sweep(args: &SweepArgs) -> Result<Exit, Failure> {
+    let claim = &args.how.claim;
+    let given = [
+        ("--judge-simulated", claim.judge_simulated),
+        ("--promise-burst", claim.promise_burst),
+        ("--tolerance", claim.tolerance.is_some()),
+    ];
+    if let Some((option, _)) = given.into_iter().find(|(_, given)| *given) {
+        return Err(Failure::input(format!(
+            "{option} is about a verdict, and a sweep gives none: leave it out, or use `volproof run`"
+        )));
+    }
     let base = plans::of_targets(&args.targets, &args.how.using);
     let sweep = args.load.sweep(args.repeats, base.seed).map_err(Failure::input)?;
     let sweep = match args.how.budget {
