@@ -47,7 +47,7 @@ const OWN_CLOCK: RankClock = RankClock {
 };
 
 /// The name of this machine.
-fn host() -> String {
+pub(super) fn host() -> String {
     Environment::read(&Root::system(), "", String::new()).hostname
 }
 

@@ -8,6 +8,8 @@ use crate::exit::Exit;
 use crate::fleet::link::FleetLink;
 #[cfg(feature = "mpi")]
 use crate::fleet::rank_clock::ClockStamp;
+#[cfg(feature = "mpi")]
+use crate::run::fleet_run::host;
 use crate::run::fleet_run::take_part;
 use crate::run::{Failure, end_signals};
 
