@@ -58,7 +58,8 @@ impl FileUse {
             unseen: hidden::hidden_parts(root),
             ..FileUse::default()
         };
-        found.unseen.extend(stack.may_be(target).map(|name| {
+        let place = &facts.place.path;
+        found.unseen.extend(stack.may_be(target, place, facts.size_bytes).map(|name| {
             format!(
                 "whether {name} is this file: one of them is in an overlay whose layers are not visible here"
             )

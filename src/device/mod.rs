@@ -38,6 +38,7 @@ pub use device_number::DevNumber;
 pub use disk_identity::{change, changes, lasting_change, word};
 pub use file_facts::{AlignmentSource, DirectAlignment, Extents, FileFacts, FilePlace};
 pub use file_use::FileUse;
+pub use hidden::hidden_parts;
 pub use ioctl::{block_size, disk_sequence};
 pub use mounts::{Mount, Swap, all_mounts, own_mounts, swaps, unescaped};
 pub use overlay::held_file;

@@ -4,6 +4,7 @@
 //! open (Documentation/filesystems/overlayfs.rst, "Inode properties"). A container and its host use one file in this way. Nothing is
 //! written.
 
+use std::collections::BTreeSet;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,12 +20,40 @@ const DEEPEST: usize = 4;
 pub(super) struct Overlays {
     /// All mounts, those of overlays with their layers.
     mounts: Vec<(Mount, Vec<PathBuf>)>,
+    /// Device numbers of overlays, in all mount namespaces.
+    numbers: BTreeSet<DevNumber>,
+    /// Those of all other filesystems.
+    ordinary: BTreeSet<DevNumber>,
 }
 
 impl Overlays {
-    /// Reads the mounts. A captured tree has no files to compare.
-    pub(super) fn read(root: &Root) -> Overlays {
-        Overlays { mounts: if root.is_system() { mounts_with_layers(root) } else { Vec::new() } }
+    /// Reads the mounts; `all` are those of all mount namespaces. A captured tree has no files to compare.
+    pub(super) fn read(root: &Root, all: &[Mount]) -> Overlays {
+        let (overlays, others): (Vec<&Mount>, Vec<&Mount>) =
+            all.iter().partition(|m| m.filesystem == "overlay");
+        let numbers = |mounts: Vec<&Mount>| mounts.into_iter().map(|m| m.number).collect();
+        let mounts = if root.is_system() { mounts_with_layers(root) } else { Vec::new() };
+        Overlays { mounts, numbers: numbers(overlays), ordinary: numbers(others) }
+    }
+
+    /// Whether a file, which is at a path, may be one of an overlay whose layers are not visible here: then its bytes may be those of any file.
+    /// The files of an overlay over two filesystems have device numbers that no mount shows. Those of btrfs have such numbers too.
+    pub(super) fn may_hide(&self, path: &Path, file: FileId) -> bool {
+        file.filesystem.is_anonymous()
+            && !self.ordinary.contains(&file.filesystem)
+            && self.above(path).is_none_or(|(mount, _)| mount.filesystem != "btrfs")
+    }
+
+    /// Whether a file of an overlay may have another inode number than that of its layer: the overlay lies over several filesystems. Then the file
+    /// has a device number of its own, or bits above that of the layer (xino).
+    pub(super) fn renumbers(&self, file: FileId) -> bool {
+        !self.numbers.contains(&file.filesystem) || file.inode > u64::from(u32::MAX)
+    }
+
+    /// The mount that a path is seen through. Of mounts at one point the last one is seen.
+    fn above(&self, path: &Path) -> Option<&(Mount, Vec<PathBuf>)> {
+        let above = self.mounts.iter().filter(|(mount, _)| path.starts_with(&mount.mount_point));
+        above.max_by_key(|(mount, _)| mount.mount_point.components().count())
     }
 
     /// The file of the layer that holds the bytes of this file, which is at a path; the same file where the path is under no overlay, or its
@@ -43,9 +72,7 @@ impl Overlays {
     }
 
     fn in_layer(&self, path: &Path) -> Option<(PathBuf, FileId)> {
-        let above = self.mounts.iter().filter(|(mount, _)| path.starts_with(&mount.mount_point));
-        // Of mounts at one point the last one is seen.
-        let (mount, layers) = above.max_by_key(|(mount, _)| mount.mount_point.components().count())?;
+        let (mount, layers) = self.above(path)?;
         // Only a path under an overlay is asked for its attributes: a dead network mount would hang.
         let layers = Some(layers).filter(|_| mount.filesystem == "overlay")?;
         let about = std::fs::metadata(path).ok()?;
@@ -78,7 +105,7 @@ pub fn held_file(path: &Path, file: FileId) -> FileId {
         return file;
     }
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    Overlays::read(&Root::system()).holder(&path, file)
+    Overlays::read(&Root::system(), &[]).holder(&path, file)
 }
 
 /// Whether two names show one file: an overlay passes on size and times. The layers of another mount namespace may be names of other files here.

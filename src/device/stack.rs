@@ -19,7 +19,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::overlay::Overlays;
-use super::{DevNumber, Mount};
+use super::{DevNumber, Mount, SECTOR};
+use crate::unit::Bytes;
 
 /// A regular file: all names that lead to it are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -175,8 +176,10 @@ pub struct Stack {
     pub pools: Vec<StackNode>,
     /// Everything that `/` lies on, all the way down.
     system: BTreeSet<StackNode>,
-    /// Device numbers of overlays, in all mount namespaces.
-    overlay_numbers: BTreeSet<DevNumber>,
+    /// Files that may be of an overlay whose layers are not visible here.
+    overlaid: BTreeSet<StackNode>,
+    /// Files of which a loop device shows a part with a limit of its own (`losetup --sizelimit`).
+    limited: BTreeSet<StackNode>,
     /// The overlays that files are seen through.
     overlays: Overlays,
     /// Parts of the machine that could not be looked at.
@@ -220,15 +223,29 @@ impl Stack {
         }
     }
 
-    /// Names of files behind loop devices and swap areas that may be this file: the inode number is one, and one of the two is known only by the
-    /// number of an overlay.
-    pub fn may_be(&self, file: StackNode) -> impl Iterator<Item = &str> {
-        let overlaid = |f: FileId| self.overlay_numbers.contains(&f.filesystem);
+    /// Names of files behind loop devices and swap areas that may be this file, which is at a path: one of the two is in an overlay whose layers
+    /// are not visible here, and they have one inode number or, where the overlay gives numbers of its own, lengths that allow it.
+    pub fn may_be(&self, file: StackNode, path: &Path, length: Bytes) -> impl Iterator<Item = &str> {
+        let hidden = matches!(file, StackNode::File(file) if self.overlays.may_hide(path, file));
         self.shown.iter().filter_map(move |(thing, shown)| match (*thing, file) {
-            (StackNode::File(other), StackNode::File(file)) if other != file && other.inode == file.inode => {
-                (overlaid(other) || overlaid(file)).then_some(shown.name.as_str())
+            (StackNode::File(other), StackNode::File(own)) if other != own => {
+                let overlaid = self.overlaid.contains(thing);
+                let renumbered =
+                    (hidden && self.overlays.renumbers(own)) || (overlaid && self.overlays.renumbers(other));
+                let likely = other.inode as u32 == own.inode as u32
+                    || (renumbered && self.shows_as_many(*thing, length));
+                ((hidden || overlaid) && likely).then_some(shown.name.as_str())
             }
             _ => None,
+        })
+    }
+
+    /// Whether a loop device over this file shows what it would of a file of this length, be it all of it or a part with a limit of its own.
+    fn shows_as_many(&self, file: StackNode, length: Bytes) -> bool {
+        let loops = self.steps.iter().filter(|s| s.lower == file && s.layer == Layer::Loop);
+        loops.flat_map(|s| &s.pieces).any(|piece| match self.limited.contains(&file) {
+            true => piece.lower.to <= length.0,
+            false => piece.lower.to == length.0 / SECTOR * SECTOR,
         })
     }
 
@@ -356,11 +373,12 @@ impl Stack {
         steps.map(|s| (s.upper, s.layer)).collect()
     }
 
-    /// Whether something is built on this device or on the disk that it is a partition of. That claims the device, so that nobody else can.
-    pub fn is_built_on(&self, device: StackNode) -> bool {
+    /// What is built on this device or on the disk that it is a partition of. That claims the device, so that nobody else can.
+    pub fn built_on(&self, device: StackNode) -> impl Iterator<Item = StackNode> {
         let disks = self.lower(device).into_iter().filter(|(_, layer)| *layer == Layer::Partition);
-        let mut claimed = disks.map(|(disk, _)| disk).chain([device]);
-        claimed.any(|thing| self.upper(thing).iter().any(|(_, layer)| *layer == Layer::Built))
+        let claimed = disks.map(|(disk, _)| disk).chain([device]);
+        let built = claimed.flat_map(|thing| self.upper(thing));
+        built.filter(|(_, layer)| *layer == Layer::Built).map(|(upper, _)| upper)
     }
 }
 

@@ -139,7 +139,7 @@ pub fn claimed(root: &Root, usage: &Usage) -> (Vec<String>, Vec<String>) {
     let asked = |r: &&Relative| {
         root.is_system()
             && partition_names(root, &r.node.name).is_empty()
-            && !root.stack().is_built_on(StackNode::Device(r.node.number))
+            && root.stack().built_on(StackNode::Device(r.node.number)).next().is_none()
     };
     for relative in usage.unclaimed().filter(asked) {
         let name = &relative.node.name;

@@ -26,7 +26,7 @@ pub use finding::{Code, GuardFinding, GuardSeverity};
 
 use file_rules::Agreed;
 
-use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, Windows};
+use crate::device::{self, BlockFacts, DeviceError, Facts, FileUse, Opinion, Root, Scan, StackNode, Windows};
 use crate::unit::Bytes;
 
 /// No test file is smaller.
@@ -153,6 +153,8 @@ struct Examined {
     opinion: Opinion,
     /// The error number of an exclusive open.
     claim_error: Option<i32>,
+    /// Of a partition: devices that are built on its disk.
+    built_on: Vec<String>,
     /// Devices that share bytes with this device and that somebody claims.
     claimed: Vec<String>,
     /// Devices that share bytes with this device and could not be opened, each with the reason.
@@ -184,6 +186,10 @@ impl Examined {
         }
         drop(opened);
         let (claimed, unseen) = device::claimed(root, &facts.usage);
+        let stack = root.stack();
+        let partition = facts.device.partition.map(|_| StackNode::Device(facts.device.number));
+        let built = partition.into_iter().flat_map(|partition| stack.built_on(partition));
+        let built_on = built.map(|upper| stack.shown(upper).name).collect();
         let opinion = if root.is_system() { Opinion::ask(&node) } else { Opinion::Absent };
         Examined {
             scan: windows.as_ref().map(Windows::scan),
@@ -191,6 +197,7 @@ impl Examined {
             unreadable,
             opinion,
             claim_error,
+            built_on,
             claimed,
             unseen,
             facts,

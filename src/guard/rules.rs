@@ -13,7 +13,8 @@ pub(super) fn block(seen: &Examined, consent: &Consent<'_>, output_disk: bool) -
     let mut found = use_of(device, usage);
     // The error of the exclusive open, told only where nothing above explains it.
     if let Some(error) = seen.claim_error {
-        found.extend(claim(error, !found.iter().any(|f| f.severity == GuardSeverity::Refused)));
+        let unexplained = !found.iter().any(|f| f.severity == GuardSeverity::Refused);
+        found.extend(claim(error, unexplained, &seen.built_on));
     }
     let silent = !found.iter().any(|f| f.severity == GuardSeverity::Refused);
     found.extend(seen.claimed.iter().filter(|_| silent).map(|name| {
@@ -148,11 +149,20 @@ fn opener(usage: &Usage, o: &Opener) -> GuardFinding {
     )
 }
 
-/// An exclusive open failed.
-fn claim(errno: i32, unexplained: bool) -> Option<GuardFinding> {
+/// An exclusive open failed. What is built on the disk of a partition explains that, though it may lie on other bytes of the disk.
+fn claim(errno: i32, unexplained: bool, built_on: &[String]) -> Option<GuardFinding> {
     let error = std::io::Error::from_raw_os_error(errno);
     let evidence = format!("opening it exclusively fails: {error}");
     match errno {
+        libc::EBUSY if unexplained && !built_on.is_empty() => {
+            let built = built_on.join(" and ");
+            Some(GuardFinding::refused(
+                Code::Claimed,
+                format!("{built} has claimed the disk that this partition is on"),
+                format!("{evidence}; the kernel lets nobody claim a partition of a claimed disk"),
+                format!("Take {built} off the disk first, or test the whole disk then."),
+            ))
+        }
         libc::EBUSY => unexplained.then(|| {
             GuardFinding::refused(
                 Code::Claimed,

@@ -306,6 +306,41 @@ fn layers_that_are_not_visible_refuse_a_file_that_may_be_in_use() {
     written(&rig, &free, false);
 }
 
+/// Over two filesystems an overlay gives its files numbers that no layer has. Its layer is hidden, as in a container.
+#[test]
+fn a_mounted_image_in_an_overlay_over_two_filesystems_is_refused() {
+    let Some(mut rig) = Rig::new() else { return };
+    let memory = rig.path("memory");
+    fs::create_dir(&memory).unwrap();
+    let tmpfs = |place: &Path| ["mount", "-t", "tmpfs", "none", place.to_str().unwrap()].map(String::from);
+    let mount = |rig: &mut Rig, place: &Path| {
+        let words = tmpfs(place);
+        let words: Vec<&OsStr> = words.iter().map(OsStr::new).collect();
+        rig.make(&words, Some(("umount", &[place.as_os_str()])));
+    };
+    mount(&mut rig, &memory);
+    let [lower, upper, work, seen] =
+        [rig.path("low"), memory.join("up"), memory.join("work"), memory.join("seen")];
+    [&lower, &upper, &work, &seen].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
+    let [a, b, c] = [&lower, &upper, &work].map(|folder| folder.display());
+    let options = format!("lowerdir={a},upperdir={b},workdir={c}");
+    let overlay = ["mount", "-t", "overlay", "overlay", "-o", &options].map(OsStr::new);
+    let overlay = [&overlay[..], &[seen.as_os_str()]].concat();
+    rig.make(&overlay, Some(("umount", &[seen.as_os_str()])));
+    let image = upper.join("a.img");
+    File::create(&image).unwrap().set_len(17 << 20).unwrap();
+    let device = rig.loop_over(&image, &[]);
+    rig.filesystem(&device);
+    rig.mount(&device);
+    Command::new("sync").status().unwrap();
+    let free = seen.join("free.img");
+    File::create(&free).unwrap().set_len(9 << 20).unwrap();
+    mount(&mut rig, &upper);
+    let through = seen.join("a.img");
+    refused(&rig, &through, &through, "overlay");
+    written(&rig, &free, false);
+}
+
 #[test]
 fn odd_names_are_bytes() {
     let Some(mut rig) = Rig::new() else { return };

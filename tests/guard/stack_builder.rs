@@ -98,7 +98,7 @@ impl Builder {
     pub fn device(&mut self, path: PathBuf, shows: Vec<Bytes>, from: &[usize], made: Made) -> usize {
         let mut made_from = from.to_vec();
         made_from.extend(from.iter().flat_map(|n| &self.model.devices[*n].made_from).copied());
-        self.model.devices.push(Device { path, shows, made_from, over: None, made });
+        self.model.devices.push(Device { path, shows, on: from.to_vec(), made_from, over: None, made });
         self.model.devices.len() - 1
     }
 
@@ -205,7 +205,7 @@ impl Builder {
         let n = self.below(self.model.devices.len());
         let (path, shows) = (self.model.devices[n].path.clone(), self.model.devices[n].shows.clone());
         let swapped = |b: &Bytes| self.model.swapped.contains(&b.space);
-        let busy = self.model.in_use(n) || shows.iter().any(swapped);
+        let busy = self.model.in_use(n) || self.model.disk_is_claimed(n) || shows.iter().any(swapped);
         let kind = self.below(if busy { 1 } else { 8 });
         match kind {
             0 if self.chance(20) => {

@@ -47,6 +47,8 @@ pub enum Made {
 pub struct Device {
     pub path: PathBuf,
     pub shows: Vec<Bytes>,
+    /// The devices that it was made from directly.
+    pub on: Vec<usize>,
     /// The devices that it was made from, directly and not.
     pub made_from: Vec<usize>,
     /// The file that it is a loop device over.
@@ -103,7 +105,14 @@ impl Model {
     /// Whether a write to a device harms somebody: its bytes are in use, or a loop device was made from it.
     pub fn refuses_device(&self, n: usize) -> bool {
         let held = |d: &Device| d.made == Made::Loop && d.made_from.contains(&n);
-        self.in_use(n) || self.devices.iter().any(held)
+        self.in_use(n) || self.disk_is_claimed(n) || self.devices.iter().any(held)
+    }
+
+    /// Whether something is built on the disk of a partition, be it on other bytes: the kernel then lets nobody claim the partition.
+    pub fn disk_is_claimed(&self, n: usize) -> bool {
+        let device = &self.devices[n];
+        let on_disk = |d: &Device| d.made == Made::Built && d.on.contains(&device.on[0]);
+        device.made == Made::Partition && self.devices.iter().any(on_disk)
     }
 
     pub fn refuses_file(&self, file: usize) -> bool {

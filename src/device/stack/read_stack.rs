@@ -39,7 +39,8 @@ pub(in crate::device) fn readable(path: &Path) -> String {
 impl Stack {
     /// Reads it.
     pub fn read(root: &Root) -> Stack {
-        let mut stack = Stack { overlays: Overlays::read(root), ..Stack::default() };
+        let mounts = all_mounts(root);
+        let mut stack = Stack { overlays: Overlays::read(root, &mounts), ..Stack::default() };
         let names = root.names("/sys/class/block");
         let control = File::open(root.path("/dev/mapper/control")).ok().filter(|_| root.is_system());
         for name in &names {
@@ -51,7 +52,7 @@ impl Stack {
         stack.same_volumes(root, &names);
         stack.pools = pools::members(root).iter().filter_map(|n| stack.named(root, n)).collect();
         stack.read_swaps(root);
-        stack.read_mounts(root);
+        stack.read_mounts(root, &mounts);
         stack
     }
 
@@ -130,13 +131,25 @@ impl Stack {
                 (lower, root.number(dir(name).join("loop/offset")).unwrap_or(0))
             }
         };
-        let lower = self.held(lower, || Some(path.clone()));
-        if let StackNode::File(file) = lower {
-            let name = readable(&path);
-            self.shown.entry(lower).or_insert_with(|| Shown { name, ..Shown::default() });
-            self.file_on_device(root, file, &path);
+        let lower = self.file_in_use(root, lower, &path, &path);
+        if root.number(dir(name).join("loop/sizelimit")).is_some_and(|limit| limit > 0) {
+            self.limited.insert(lower);
         }
         self.put(thing, lower, Layer::Loop, vec![Piece::linear(0, from, size)], false);
+    }
+
+    /// Takes a thing that is in use, which is at a path, into the graph under a name for people: a file as the file that holds its bytes.
+    fn file_in_use(&mut self, root: &Root, thing: StackNode, path: &Path, named: &Path) -> StackNode {
+        let thing = self.held(thing, || Some(path.to_path_buf()));
+        if let StackNode::File(file) = thing {
+            if self.overlays.may_hide(path, file) {
+                self.overlaid.insert(thing);
+            }
+            let name = readable(named);
+            self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
+            self.file_on_device(root, file, path);
+        }
+        thing
     }
 
     /// The device beneath a file's filesystem.
@@ -182,12 +195,7 @@ impl Stack {
             };
             match thing {
                 Some(thing) => {
-                    let thing = self.held(thing, || Some(swap.path.clone()));
-                    if let StackNode::File(file) = thing {
-                        let name = readable(&swap.path);
-                        self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
-                        self.file_on_device(root, file, &swap.path);
-                    }
+                    let thing = self.file_in_use(root, thing, &swap.path, &swap.path);
                     self.swaps.push(thing);
                 }
                 None => self.unseen.push(format!(
@@ -198,11 +206,8 @@ impl Stack {
         }
     }
 
-    fn read_mounts(&mut self, root: &Root) {
-        let mounts = all_mounts(root);
-        self.overlay_numbers =
-            mounts.iter().filter(|m| m.filesystem == "overlay").map(|m| m.number).collect();
-        for mount in &mounts {
+    fn read_mounts(&mut self, root: &Root, mounts: &[Mount]) {
+        for mount in mounts {
             let by_number = name_of(root, mount.number).map(|_| mount.number);
             // btrfs has a number of its own, and names one of its devices.
             let source = || mount.number.is_anonymous().then(|| number_at(root, Path::new(&mount.source)))?;
@@ -236,12 +241,7 @@ impl Stack {
         let about = path.as_deref().and_then(|path| std::fs::metadata(root.path(path)).ok());
         match (path, about.as_ref().and_then(StackNode::of)) {
             (Some(path), Some(thing @ StackNode::File(_))) => {
-                let thing = self.held(thing, || Some(path.clone()));
-                if let StackNode::File(file) = thing {
-                    let name = readable(source);
-                    self.shown.entry(thing).or_insert_with(|| Shown { name, ..Shown::default() });
-                    self.file_on_device(root, file, &path);
-                }
+                let thing = self.file_in_use(root, thing, &path, source);
                 self.mounts.push((thing, mount.clone()));
             }
             (_, None) if mount.filesystem == "erofs" && mount.source != "none" => {
