@@ -3,7 +3,7 @@
 //! Journals lie on a tmpfs, as /run is one.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -18,6 +18,8 @@ pub const CHANGES: [&str; 4] = ["write", "fsync", "rename", "unlink"];
 
 /// The device, with values in its queue that the kernel does not begin with.
 pub struct TracedIo {
+    /// Keeps the device attached: `losetup -D` of somebody else would begin its queue anew, with read-ahead values of its own.
+    _open: File,
     pub device: Device,
     /// The content of every file of the queue between the runs.
     pub usual: BTreeMap<String, String>,
@@ -50,8 +52,9 @@ impl TracedIo {
         let device = Device::attach(16 << 20)?;
         let memory = Path::new("/dev/shm");
         let journals = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
-        let mut traced =
-            TracedIo { device, journals: journals.unwrap(), begin: BTreeMap::new(), usual: BTreeMap::new() };
+        let (begin, usual) = (BTreeMap::new(), BTreeMap::new());
+        let open = File::open(&device.path).unwrap();
+        let mut traced = TracedIo { _open: open, device, journals: journals.unwrap(), begin, usual };
         traced.begin = traced.knobs();
         traced.lay(scheduler);
         traced.usual = traced.knobs();
