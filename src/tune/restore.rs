@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::journal::{EntryState, Journal, JournalEntry};
 use super::store::Store;
 use super::{Places, Scope, TuneError, knob};
+use crate::device::{self, Root};
 
 /// How often the files are gone through: writing one may change another that was right already (bfq's `strict_guarantees`
 /// sets `slice_idle`), but never round and round.
@@ -158,9 +159,10 @@ pub(super) fn restore_locked(places: &Places, store: &Store, which: Which) -> Ve
 /// Puts back one journal and forgets it, or keeps in it what failed. Call under the store's lock.
 pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mut Journal) -> Restoration {
     let befores: Vec<String> = journal.entries.iter().map(|e| e.before.clone()).collect();
-    let outcomes = match journal.owner.this_boot() {
-        true => outcomes(places, store, path, journal),
-        false => vec![RestoreOutcome::Rebooted; befores.len()],
+    let outcomes = match (journal.owner.this_boot(), hides(places, journal)) {
+        (false, _) => vec![RestoreOutcome::Rebooted; befores.len()],
+        (true, Some(why)) => vec![RestoreOutcome::Failed { why }; befores.len()],
+        (true, None) => outcomes(places, store, path, journal),
     };
     let put = |((entry, before), outcome): ((&JournalEntry, String), &RestoreOutcome)| Put {
         path: entry.path.clone(),
@@ -184,6 +186,18 @@ pub(super) fn put_back(places: &Places, store: &Store, path: &Path, journal: &mu
         let _ = store.save(path, journal);
     }
     Restoration { journal: path.to_path_buf(), pid: Some(journal.owner.pid), unreadable: None, knobs }
+}
+
+/// Why files of a journal that are not there may only be hidden here, as in a namespace without /sys. All of its files wait then: what is put
+/// back must be the whole.
+fn hides(places: &Places, journal: &Journal) -> Option<String> {
+    let absent = |entry: &JournalEntry| knob::read(&places.knob(&entry.path)).is_err_and(|e| vanished(&e));
+    let hidden = || {
+        let root = if places.root == Path::new("/") { Root::system() } else { Root::tree(&places.root) };
+        device::hidden_parts(&root).into_iter().next()
+    };
+    let part = journal.entries.iter().any(absent).then(hidden)??;
+    Some(format!("it cannot be seen here, since {part}"))
 }
 
 /// The state of a file before anything is put back.
