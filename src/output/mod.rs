@@ -12,6 +12,7 @@ mod colours;
 mod destination;
 mod identity;
 pub mod screen;
+mod unfinished;
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -26,6 +27,7 @@ use rustix::fs::{Mode, OFlags};
 pub use destination::holds_data;
 use destination::{FileVersion, OutputPlace};
 pub use identity::{FileIdentity, apart};
+pub use unfinished::{LeftOutput, left_in};
 
 /// Writes the content of an output; called again when the content has to go elsewhere.
 pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
@@ -115,10 +117,7 @@ impl OutputFile {
     ) -> Result<OutputFile, OutputError> {
         let stem = stem.as_ref();
         let place = OutputPlace::fresh(folder, stem, extension).map_err(|why| why.named(option, folder))?;
-        let mut name = stem.to_os_string();
-        name.push(".");
-        name.push(extension);
-        let path = folder.join(name);
+        let path = folder.join(numbered(stem, OsStr::new(extension), 1));
         Ok(OutputFile { option: option.into(), path, place, taken: None })
     }
 
@@ -218,6 +217,7 @@ impl OutputFile {
             OutputPlace::Named { folder, name, .. } | OutputPlace::Fresh { folder, stem: name, .. } => {
                 let (file, temporary) = neighbour(folder, name)?;
                 rename(folder, &temporary, name)?;
+                unfinished::unmark(&file);
                 Ok(file)
             }
         }
@@ -286,7 +286,7 @@ fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
     Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension })
 }
 
-/// Makes a file beside `name` under a name of its own. It has the mode and owner of the file that it will replace.
+/// Makes a file beside `name` under a name of its own, marked as being written. It has the mode and owner of the file that it will replace.
 fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
     let old = match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if rustix::fs::FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
@@ -296,17 +296,23 @@ fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
         Err(rustix::io::Errno::NOENT) => None,
         Err(e) => return Err(e.into()),
     };
+    part(folder, name, old)
+}
+
+/// Makes a file for the content of `name`, with the mode and owner of a file.
+fn part(folder: impl AsFd, name: &OsStr, like: Option<rustix::fs::Stat>) -> io::Result<(File, OsString)> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = if old.is_some() { 0o600 } else { 0o666 };
+    let mode = if like.is_some() { 0o600 } else { 0o666 };
     let (file, temporary) = loop {
-        let temporary = OsString::from(format!(".volproof-{:016x}.part", random()));
+        let temporary = unfinished::name(random(), name);
         match rustix::fs::openat(&folder, &temporary, flags, Mode::from_raw_mode(mode)) {
             Ok(file) => break (File::from(file), temporary),
             Err(rustix::io::Errno::EXIST) => {}
             Err(e) => return Err(e.into()),
         }
     };
-    if let Some(old) = old {
+    unfinished::mark(&file);
+    if let Some(old) = like {
         let new = rustix::fs::fstat(&file)?;
         if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
             // Only root may give a file away; for everybody else the new file is their own.
@@ -343,17 +349,13 @@ fn make(
     gate: CallGate<'_>,
 ) -> io::Result<OsString> {
     gate(Call::Create)?;
-    let (file, temporary) = neighbour(&folder, OsStr::new(""))?;
+    let (file, temporary) = part(&folder, &numbered(stem, extension, 1), None)?;
     let named = fill(&file, content, gate).and_then(|()| {
         gate(Call::Rename)?;
-        let mut names = std::iter::once(String::new()).chain((2..).map(|n| format!("-{n}")));
+        let mut number = 0;
         loop {
-            let mut name = stem.to_os_string();
-            name.push(names.next().expect("there is always one more number"));
-            if !extension.is_empty() {
-                name.push(".");
-                name.push(extension);
-            }
+            number += 1;
+            let name = numbered(stem, extension, number);
             match claim(&folder, &temporary, &name) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 claimed => return claimed.map(|()| name),
@@ -364,6 +366,19 @@ fn make(
         let _ = rustix::fs::unlinkat(&folder, &temporary, rustix::fs::AtFlags::empty());
     }
     named
+}
+
+/// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`.
+fn numbered(stem: &OsStr, extension: &OsStr, number: u64) -> OsString {
+    let mut name = stem.to_os_string();
+    if number > 1 {
+        name.push(format!("-{number}"));
+    }
+    if !extension.is_empty() {
+        name.push(".");
+        name.push(extension);
+    }
+    name
 }
 
 /// Gives a file a name that nobody has, or fails with `AlreadyExists`.

@@ -1,10 +1,11 @@
-//! Test files that a killed run left behind: how they are told from those in use, and taken away.
+//! Files that a killed run left behind: test files are taken away, outputs that it was writing are told of.
 //!
 //! A test file is locked (`flock`) while its run lives; the kernel lets go of the lock with the process, however it ends. A file with the name
 //! of a test file that nobody holds is therefore what a dead run left. Files that were to be kept have another name.
 //!
 //! The name holds the process and when it started: in a container every run may be process 1.
 
+use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::guard::Clearance;
-use crate::output::screen;
+use crate::output::{LeftOutput, left_in, screen};
 use crate::record::{KEPT_FILE, TEST_FILE};
 use crate::tune;
 use crate::ui::Ui;
@@ -77,6 +78,31 @@ fn take(path: &Path) -> io::Result<bool> {
         return Ok(false);
     }
     std::fs::remove_file(path).map(|()| true)
+}
+
+/// Tells of the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
+pub fn tell_of_outputs<'a>(beside: impl IntoIterator<Item = &'a Path>) {
+    let folders: BTreeSet<&Path> = beside
+        .into_iter()
+        .filter(|path| *path != Path::new("-"))
+        .filter_map(Path::parent)
+        .map(|folder| if folder == Path::new("") { Path::new(".") } else { folder })
+        .collect();
+    let text: String = folders.into_iter().flat_map(left_in).map(|left| left_output(&left)).collect();
+    screen::say(&text);
+}
+
+/// What one of them is, and what to do with it.
+fn left_output(left: &LeftOutput) -> String {
+    let path = left.path.display();
+    let asked = left.asked.to_string_lossy();
+    let what = if asked.is_empty() { "a result".into() } else { asked };
+    let (holds, advice) = match left.whole {
+        Some(true) => ("it is whole", format!("give it a name of its own (mv {path} NAME), or remove it")),
+        Some(false) => ("it is cut off", "remove it once you have what you need of it".into()),
+        None => ("its form does not tell whether it is whole", "look at it, then rename or remove it".into()),
+    };
+    format!("volproof: a run that was killed while it saved {what} left {path}: {holds}; {advice}\n")
 }
 
 /// Says where a test file is when it is not under its name any more. It may hold much space, and nobody else knows of it.

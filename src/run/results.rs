@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::pipeline::{Ended, Front};
-use super::{Failure, deliver, output};
+use super::{Failure, deliver, leftover, output};
 use crate::cli::{OutputArgs, SheetArgs};
 use crate::exit::Exit;
 use crate::output::{FileIdentity, OutputError, OutputFile, apart, screen};
@@ -195,6 +195,7 @@ impl Results {
         others.extend(sheets(&args.sheets)?);
         let files: Vec<&OutputFile> = std::iter::once(&record).chain(&others).map(|s| &s.file).collect();
         apart(&files, used)?;
+        leftover::tell_of_outputs(files.iter().map(|file| file.path()));
         let mut results = Results {
             ui: Ui::plain(),
             quiet: args.quiet,

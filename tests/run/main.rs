@@ -22,6 +22,7 @@ mod fio_offsets;
 mod fio_setups;
 mod hostile;
 mod inputs;
+mod left_outputs;
 mod live_screen;
 mod memory;
 mod million;

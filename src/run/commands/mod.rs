@@ -23,9 +23,11 @@ mod sweep_command;
 mod tune_command;
 mod verdict_command;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::slice::from_ref;
 
-use super::{Failure, chain, coded, print, show_text};
+use super::{Failure, chain, coded, leftover, print, show_text};
 use crate::check;
 use crate::cli::CliCommand;
 use crate::device::Root;
@@ -44,6 +46,7 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
     if !matches!(command, CliCommand::Restore(_)) {
         screen::say(&machine::recover(&places));
     }
+    leftover::tell_of_outputs(read_results(&command).iter().map(PathBuf::as_path));
     let exit = match command {
         CliCommand::Fio { arguments } => return fio::main(&arguments),
         CliCommand::Run(args) => run_command::run(&args),
@@ -79,4 +82,17 @@ pub fn main(command: CliCommand) -> Result<ExitCode, Failure> {
         CliCommand::Completions { shell } => print(&completions_command::script(shell)),
     };
     exit.map(ExitCode::from)
+}
+
+/// The Records and reports that a command reads.
+fn read_results(command: &CliCommand) -> &[PathBuf] {
+    match command {
+        CliCommand::Show(args) => &args.records,
+        CliCommand::Explain(args) => &args.files,
+        CliCommand::Merge(args) => &args.records,
+        CliCommand::Report(args) => from_ref(&args.record),
+        CliCommand::Convert(args) => from_ref(&args.file),
+        CliCommand::Verdict(args) => from_ref(&args.judge.record),
+        _ => &[],
+    }
 }

@@ -47,7 +47,7 @@ use crate::output::{self, FileIdentity, OutputFile};
 use crate::plan::{EngineKind, Simulated};
 use crate::record::Record;
 use crate::run::pipeline::{CheckedRun, Options};
-use crate::run::{Failure, end_signals};
+use crate::run::{Failure, end_signals, leftover};
 use live::Screen;
 use print_report::Seen;
 use volproof_options::VolproofOptions;
@@ -366,7 +366,9 @@ fn record_file(
 ) -> Result<Option<OutputFile>, Failure> {
     let record = own.record.as_deref().map(|path| crate::run::output("--record", path)).transpose()?;
     spare_by_logs(command, &mut used)?;
-    output::apart(&std::iter::once(sink.output()).chain(&record).collect::<Vec<_>>(), &used)?;
+    let all: Vec<&OutputFile> = std::iter::once(sink.output()).chain(&record).collect();
+    output::apart(&all, &used)?;
+    leftover::tell_of_outputs(all.iter().map(|file| file.path()));
     Ok(record)
 }
 

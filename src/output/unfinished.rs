@@ -1,0 +1,154 @@
+//! Outputs that a killed run was writing: what tells them from those that are being written now, and what they hold.
+//!
+//! The content of an output goes into a file of another name first. A lock (`flock`) marks that file while its program lives; the kernel lets
+//! go of it with the process, however it ends. Such a file that nobody holds may be the only copy of a result, so nothing here removes it.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+
+const BEGIN: &[u8] = b".volproof-";
+const END: &[u8] = b".part";
+/// Hexadecimal digits of the number between, which makes the name one that nobody can foresee.
+const DIGITS: usize = 16;
+/// As long as any name may be.
+const LONGEST: usize = 255;
+/// A program that has just made its file may not have marked it yet. There is nothing in the file then.
+const FRESH: Duration = Duration::from_secs(60);
+
+/// An output that a program which is no more has left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOutput {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The name that it was to have, perhaps without its end; empty in files of earlier versions.
+    pub asked: OsString,
+    /// Whether all of the content is there; `None` for a form that does not tell.
+    pub whole: Option<bool>,
+}
+
+/// The name under which the content for `asked` is written.
+pub(super) fn name(number: u64, asked: &OsStr) -> OsString {
+    let room = LONGEST - BEGIN.len() - DIGITS - 1 - END.len();
+    let asked = &asked.as_bytes()[..asked.len().min(room)];
+    OsString::from_vec([BEGIN, format!("{number:0DIGITS$x}-").as_bytes(), asked, END].concat())
+}
+
+/// The name that the content of such a file was to have.
+fn asked(name: &OsStr) -> Option<OsString> {
+    let middle = name.as_bytes().strip_prefix(BEGIN)?.strip_suffix(END)?;
+    let (number, asked) = middle.split_at_checked(DIGITS)?;
+    if !number.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    match asked.split_first() {
+        None => Some(OsString::new()),
+        Some((b'-', asked)) => Some(OsStr::from_bytes(asked).into()),
+        Some(_) => None,
+    }
+}
+
+/// Marks a file as being written. Where a filesystem has no locks, its files are never taken for left ones either.
+pub(super) fn mark(file: &File) {
+    let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
+}
+
+/// Takes the mark from a file that has its own name and stays open.
+pub(super) fn unmark(file: &File) {
+    let _ = flock(file, FlockOperation::Unlock);
+}
+
+/// The outputs of this user that killed runs have left in a folder, by name.
+pub fn left_in(folder: &Path) -> Vec<LeftOutput> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let named = entries.flatten().filter_map(|entry| Some((entry.path(), asked(&entry.file_name())?)));
+    let mut left: Vec<LeftOutput> = named.filter_map(|(path, asked)| left(path, asked)).collect();
+    left.sort_by(|a, b| a.path.cmp(&b.path));
+    left
+}
+
+/// The file at this path as one that was left, if it is one.
+fn left(path: PathBuf, asked: OsString) -> Option<LeftOutput> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(&path).ok()?;
+    let about = file.metadata().ok()?;
+    let ours = about.is_file() && about.uid() == rustix::process::geteuid().as_raw();
+    let age = about.modified().ok()?.elapsed().unwrap_or_default();
+    if !ours || (about.len() == 0 && age < FRESH) {
+        return None;
+    }
+    flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let whole = is_whole(file, about.len());
+    Some(LeftOutput { path, asked, whole })
+}
+
+/// Whether a file holds all of its content, by the form that it begins with: JSON, or markup that ends with its first element.
+fn is_whole(mut file: File, length: u64) -> Option<bool> {
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    (&mut file).take(16).read_to_end(&mut head).ok()?;
+    file.seek(SeekFrom::Start(length.saturating_sub(16))).ok()?;
+    (&mut file).take(16).read_to_end(&mut tail).ok()?;
+    file.rewind().ok()?;
+    let tail = tail.trim_ascii_end();
+    match head.first() {
+        None => Some(false),
+        Some(b'{') => Some(serde_json::from_reader::<_, serde::de::IgnoredAny>(BufReader::new(file)).is_ok()),
+        Some(b'<') => Some(tail.ends_with(b"</html>") || tail.ends_with(b"</testsuites>")),
+        // OpenMetrics, which names its end.
+        Some(b'#') if head.starts_with(b"# TYPE ") || head.starts_with(b"# HELP ") => {
+            Some(tail.ends_with(b"# EOF"))
+        }
+        Some(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_writes_any_more_is_told_with_what_it_holds() {
+        let folder = tempfile::tempdir().unwrap();
+        let make = |number: u64, asked: &str, text: &str| {
+            let path = folder.path().join(name(number, OsStr::new(asked)));
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let living = make(1, "a.json", "{}");
+        let held = File::open(&living).unwrap();
+        mark(&held);
+        make(2, "b.json", "{\"a\": [1]}\n");
+        make(3, "b.json", "{\"a\": [1");
+        make(4, "c.html", "<!DOCTYPE html><p></html>\n");
+        make(5, "c.html", "<!DOCTYPE html><p");
+        make(6, "d.csv", "step,target\n");
+        make(7, "fresh.json", "");
+        make(8, &"e".repeat(300), "# TYPE a gauge\n# EOF\n");
+        std::fs::write(folder.path().join(".volproof-000000000000000a.part"), "{}").unwrap();
+        std::fs::write(folder.path().join(".volproof-x.part"), "{}").unwrap();
+        std::os::unix::fs::symlink(&living, folder.path().join(name(9, OsStr::new("link")))).unwrap();
+        let told: Vec<(String, Option<bool>)> = left_in(folder.path())
+            .into_iter()
+            .map(|left| (left.asked.into_string().unwrap(), left.whole))
+            .collect();
+        let long = "e".repeat(223);
+        let due = [
+            ("b.json", Some(true)),
+            ("b.json", Some(false)),
+            ("c.html", Some(true)),
+            ("c.html", Some(false)),
+            ("d.csv", None),
+            (&long, Some(true)),
+            ("", Some(true)),
+        ];
+        assert_eq!(told, due.map(|(asked, whole)| (asked.to_string(), whole)));
+        unmark(&held);
+        assert_eq!(left_in(folder.path())[0].path, living);
+    }
+}
