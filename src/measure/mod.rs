@@ -79,6 +79,7 @@ pub fn record(measured: Measured<'_>) -> StepRecord {
         engine_features: ends.first().map(|e| e.features.clone()).unwrap_or_default(),
         fio,
         started: started.into(),
+        earlier_run: None,
         first_io_unix_ns: None,
         started_after_ns: started_after,
         interventions: Vec::new(),

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::device::Root;
+use crate::device::{self, Root};
 use crate::unit::Bytes;
 
 /// `/sys/block/NAME/queue` and `mq` (Documentation/ABI/stable/sysfs-block). Absent where the kernel does not say.
@@ -29,6 +29,12 @@ pub struct QueueSettings {
     /// 0 merges requests, 1 only simple ones, 2 none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nomerges: Option<u64>,
+    /// The latency at which the kernel holds buffered writes back, in microseconds; 0 never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wbt_lat_usec: Option<u64>,
+    /// Whether completions give entropy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub add_random: Option<u64>,
 }
 
 impl QueueSettings {
@@ -49,7 +55,33 @@ impl QueueSettings {
             rq_affinity: number("rq_affinity"),
             max_request_bytes: number("max_sectors_kb").map(Bytes::kib),
             nomerges: number("nomerges"),
+            wbt_lat_usec: number("wbt_lat_usec"),
+            add_random: number("add_random"),
         }
+    }
+
+    /// The first setting that is another one now, in words. What one of both does not say is no difference.
+    pub fn change(&self, now: &QueueSettings) -> Option<String> {
+        let then = self.named();
+        let known =
+            then.into_iter().zip(now.named()).filter(|(then, now)| then.1.is_some() && now.1.is_some());
+        let change = known.into_iter().find_map(|((name, was), (_, is))| device::change(name, was, is));
+        change.map(|change| format!("{}: {change}", now.disk))
+    }
+
+    /// Every setting with its name.
+    fn named(&self) -> [(&'static str, Option<String>); 8] {
+        let number = |value: Option<u64>| value.map(|v| v.to_string());
+        [
+            ("scheduler", self.scheduler.clone()),
+            ("nr_requests", number(self.nr_requests)),
+            ("number of hardware queues", number(Some(self.hardware_queues))),
+            ("rq_affinity", number(self.rq_affinity)),
+            ("largest request", self.max_request_bytes.map(|b| b.to_string())),
+            ("nomerges", number(self.nomerges)),
+            ("wbt_lat_usec", number(self.wbt_lat_usec)),
+            ("add_random", number(self.add_random)),
+        ]
     }
 }
 
@@ -75,5 +107,10 @@ mod tests {
             (Some("mq-deadline"), Some(64), 1)
         );
         assert_eq!((q.max_request_bytes, q.rq_affinity), (Some(Bytes::kib(1280)), None));
+        assert_eq!(q.change(&q), None);
+        let untold = QueueSettings { scheduler: None, nr_requests: None, ..q.clone() };
+        assert_eq!((q.change(&untold), untold.change(&q)), (None, None));
+        let fewer = QueueSettings { nr_requests: Some(32), ..q.clone() };
+        assert_eq!(q.change(&fewer).unwrap(), "vdb: its nr_requests was 64 and is 32");
     }
 }

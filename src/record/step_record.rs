@@ -33,6 +33,9 @@ pub struct StepRecord {
     /// Start, RFC 3339, UTC.
     #[serde(default, skip_serializing_if = "Known::is_unknown")]
     pub started: Known<String>,
+    /// Start of the interrupted run that measured the step, RFC 3339, UTC; absent where the run of this Record did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_run: Option<String>,
     /// When the first I/O was sent, nanoseconds since 1970 by the machine's own clock; kept where the run is a rank of a fleet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_io_unix_ns: Option<i64>,

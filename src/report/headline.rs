@@ -70,6 +70,22 @@ impl Headline {
     }
 }
 
+/// Which steps earlier runs measured that were interrupted, and when those runs began; empty where one run measured all.
+pub fn resumed(record: &Record) -> String {
+    let of_run = |step: &StepRecord| step.earlier_run.clone();
+    let runs = record.steps.chunk_by(|a, b| of_run(a) == of_run(b));
+    let told = runs.filter_map(|steps| {
+        let [first, last] = [steps.first()?, steps.last()?].map(|step| step.name.as_str());
+        let which = match steps.len() {
+            1 => format!("step {first}"),
+            n => format!("{n} steps, {first} to {last},"),
+        };
+        Some(format!("{which} from the run that began {}", steps[0].earlier_run.as_ref()?))
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() { String::new() } else { format!("resumed, with {}", told.join(" and ")) }
+}
+
 /// The verdict on a volume, where a promise was held against it.
 pub fn judged(record: &Record) -> Option<Verdict> {
     record.tests_a_volume().then(|| verdict::judged(record).1).flatten()

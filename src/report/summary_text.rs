@@ -4,7 +4,7 @@
 
 use super::fit_text;
 use super::fleet_text;
-use super::headline::{Headline, gravest};
+use super::headline::{self, Headline, gravest};
 use super::layout::{fitting_table, wrap};
 use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
@@ -113,6 +113,10 @@ pub fn head(record: &Record) -> String {
     let on = if targets.is_empty() { String::new() } else { format!(" on {}", targets.join(", ")) };
     let began = record.started.as_ref().map(|t| format!(", {t}")).unwrap_or_default();
     out += &wrap(&blank, &format!("{what} {}{on}{began}", record.title()));
+    let resumed = headline::resumed(record);
+    if !resumed.is_empty() {
+        out += &wrap(&blank, &resumed);
+    }
     if record.is_simulated() {
         out += &wrap("SIMULATED  ", "a device in virtual time: nothing was measured of any volume");
     }

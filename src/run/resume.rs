@@ -8,9 +8,10 @@ use std::path::Path;
 use super::Failure;
 use super::targets::Surveyed;
 use crate::course::finished::is_whole;
-use crate::device::{self, Block, Facts};
+use crate::device::{self, Block, Facts, Root};
 use crate::doubt::Doubt;
 use crate::environment::Environment;
+use crate::observe::QueueSettings;
 use crate::plan::Plan;
 use crate::record::{Record, StepRecord, TargetRecord, Together};
 
@@ -21,6 +22,7 @@ pub struct EarlierRun {
     pub plan: Plan,
     /// The steps.
     pub steps: Vec<StepRecord>,
+    queues: Vec<QueueSettings>,
     together: Vec<Together>,
     doubts: Vec<Doubt>,
     tuned: bool,
@@ -73,12 +75,17 @@ impl EarlierRun {
         if course {
             plan.steps.truncate(kept);
         }
-        let steps: Vec<StepRecord> = record.steps.into_iter().take(kept).collect();
-        let has = |name: &str| steps.iter().any(|s| s.name == name);
+        let queues = record.steps[..kept].last().map(|step| record.evidence(step).queues.clone());
         let began = record.started.as_ref().cloned();
+        let mut steps: Vec<StepRecord> = record.steps.into_iter().take(kept).collect();
+        for step in &mut steps {
+            step.earlier_run = step.earlier_run.take().or(began.clone());
+        }
+        let has = |name: &str| steps.iter().any(|s| s.name == name);
         EarlierRun {
             together: record.together.into_iter().filter(|t| t.steps.iter().all(|name| has(name))).collect(),
             doubts: record.warnings.into_iter().filter(|d| d.step.as_deref().is_some_and(has)).collect(),
+            queues: queues.unwrap_or_default(),
             tuned: record.tuning.is_some_and(|t| !t.applied.is_empty()),
             targets: record.targets,
             environment: record.environment,
@@ -128,16 +135,21 @@ impl EarlierRun {
         })
     }
 
-    /// The difference between the kernel's settings of then and now, in words; `tuned` says whether this run wrote any.
-    pub fn other_tuning(&self, tuned: bool) -> Option<&'static str> {
+    /// The difference between the kernel's settings of then and now, in words; `tuned` says whether this run wrote any, `disks` are those of
+    /// the targets.
+    pub fn other_settings(&self, root: &Root, disks: &[String], tuned: bool) -> Option<String> {
         match (self.tuned, tuned) {
-            (true, false) => {
-                Some("its steps ran with tuned settings of the kernel, these would not: give --tune on")
+            (true, false) => Some(
+                "its steps ran with tuned settings of the kernel, these would not: give --tune on".into(),
+            ),
+            (false, true) => Some(
+                "its steps ran without tuned settings of the kernel, these would not: give --tune off".into(),
+            ),
+            _ => {
+                let now = disks.iter().map(|disk| QueueSettings::read(root, disk));
+                let change = self.queues.iter().zip(now).find_map(|(then, now)| then.change(&now))?;
+                Some(format!("a setting of the kernel is another one, {change}: set it as it was"))
             }
-            (false, true) => {
-                Some("its steps ran without tuned settings of the kernel, these would not: give --tune off")
-            }
-            _ => None,
         }
     }
 
@@ -152,12 +164,14 @@ impl EarlierRun {
 
 /// The first difference that tells two targets apart although they have one name and one size, in words.
 pub fn other_target(then: &Facts, now: &Facts) -> Option<String> {
-    let inode = |facts: &Facts| match facts {
-        Facts::File(file) => Some(file.inode.to_string()),
-        Facts::Block(_) | Facts::Folder(_) => None,
+    // A test file in a folder is another one each time.
+    let inodes = match (then, now) {
+        (Facts::File(then), Facts::File(now)) => [then, now].map(|file| Some(file.inode.to_string())),
+        _ => [None, None],
     };
+    let [inode_then, inode_now] = inodes;
     let filesystem = |facts: &Facts| facts.place().and_then(|p| p.filesystem.clone());
-    device::change("inode number", inode(then), inode(now))
+    device::change("inode number", inode_then, inode_now)
         .or_else(|| device::change("filesystem", filesystem(then), filesystem(now)))
         .or_else(|| match (then.device(), now.device()) {
             (Some(then), Some(now)) => other_disk(then, now),
@@ -230,7 +244,6 @@ fn short(value: &serde_json::Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Root;
 
     fn disk(files: &[(&str, &str)]) -> Block {
         let folder = tempfile::tempdir().unwrap();
@@ -244,6 +257,18 @@ mod tests {
             std::os::unix::fs::symlink(up, folder.path().join(class).join("vdb")).unwrap();
         }
         Block::read(&Root::tree(folder.path()), "vdb").unwrap()
+    }
+
+    #[test]
+    fn the_test_file_of_a_folder_is_another_one_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let facts = |name: &str| device::facts(&Root::system(), &folder.path().join(name)).unwrap();
+        for name in ["a", "b"] {
+            std::fs::write(folder.path().join(name), "data").unwrap();
+        }
+        assert_eq!(other_target(&facts("a"), &facts("")), None);
+        let other = other_target(&facts("a"), &facts("b")).unwrap();
+        assert!(other.starts_with("its inode number was"), "{other}");
     }
 
     #[test]

@@ -56,6 +56,11 @@ fn an_interrupted_suite_goes_on_where_it_stood() {
     assert_eq!(checks(&resumed), checks(&whole));
     let resumed = Record::load(&dir.path().join("resumed.json")).unwrap();
     assert_eq!((resumed.steps.len(), resumed.resumed_after.len()), (all, 1));
+    let earlier = format!("resumed, with {} steps, ", all / 2);
+    let (_, shown, _) = volproof(dir.path(), &["show", "resumed.json"]);
+    assert!(shown.contains(&earlier) && shown.contains("from the run that began 20"), "{shown}");
+    let (_, page, _) = volproof(dir.path(), &["report", "resumed.json", "-o", "-"]);
+    assert!(page.contains(&earlier), "the page says it too");
     // Another range is another suite.
     let other =
         ["suite", "snia-lat", "--simulate", DEVICE, "--runtime", "10s", "--size", "32m", "--judge-simulated"];

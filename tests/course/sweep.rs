@@ -1,5 +1,6 @@
 //! Sweeps of devices whose knee and limits are known.
 
+use volproof::observe::QueueSettings;
 use volproof::plan::{Axis, AxisOption, Question, Sweep};
 use volproof::record::{CourseAnswer, Record, State, SweepAnswer};
 use volproof::run::pipeline::{EarlierRun, Options};
@@ -121,6 +122,9 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     let resumed = run(plan(question(), 5), options, usize::MAX);
     assert_eq!(resumed.state, State::Complete);
     assert_eq!(resumed.resumed_after.len(), 1);
+    let began = part.started.as_ref().unwrap();
+    let of_earlier = resumed.steps.iter().filter(|step| step.earlier_run.as_ref() == Some(began));
+    assert_eq!(of_earlier.count(), 3, "the others are of this run");
     assert_eq!(answer(&resumed), answer(&whole));
     let names = |r: &Record| r.steps.iter().map(|s| s.name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&resumed), names(&whole));
@@ -133,6 +137,21 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
         5,
     ));
     assert!(told(other).contains("question.sweep.repeats was 2 and is 3"), "{}", told(question()));
+    // Another setting of the disk's queue; a Record from before a setting was kept does not say which it had.
+    let queue = dir.path().join("sys/block/vdb/queue");
+    std::fs::create_dir_all(&queue).unwrap();
+    let set = |file: &str, value: &str| std::fs::write(queue.join(file), value).unwrap();
+    set("scheduler", "[none] mq-deadline");
+    set("nr_requests", "64");
+    let (root, disks) = (volproof::device::Root::tree(dir.path()), ["vdb".to_string()]);
+    cut.steps[2].evidence.queues = vec![QueueSettings::read(&root, "vdb")];
+    save(&cut);
+    let changed = || earlier(question()).unwrap().other_settings(&root, &disks, false);
+    set("wbt_lat_usec", "0");
+    assert_eq!(changed(), None);
+    set("scheduler", "none [mq-deadline]");
+    let why = changed().expect("another scheduler");
+    assert!(why.contains("vdb: its scheduler was none and is mq-deadline"), "{why}");
     // Another machine.
     cut.environment.hostname = "elsewhere".into();
     save(&cut);

@@ -83,6 +83,7 @@ fn step(name: &str, seconds: u64, disks: usize) -> StepRecord {
         fio: None,
         engine_features: vec!["registered buffers".into()],
         started: "2026-11-21T06:00:00Z".to_string().into(),
+        earlier_run: None,
         first_io_unix_ns: None,
         started_after_ns: Nanos(0),
         interventions: Vec::new(),

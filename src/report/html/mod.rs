@@ -27,6 +27,7 @@ use crate::output::screen::VisibleWriter;
 use crate::record::Record;
 use crate::report::crosscheck_text;
 use crate::report::fit_text::{FiguresTable, figures_tables};
+use crate::report::headline;
 use crate::verdict;
 use course_section::CourseSection;
 use fleet_section::{FleetTable, MACHINE_HEADS};
@@ -73,6 +74,8 @@ struct ReportPage<'a> {
     machine_heads: [&'static str; 8],
     /// On what, above the headline.
     places: String,
+    /// Which steps earlier runs measured.
+    resumed: String,
     /// Of all steps, for the tables on top.
     rows: Vec<PageRow>,
     /// The first [`MOST_SECTIONS`] steps.
@@ -154,6 +157,7 @@ pub fn write(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         fleet: fleet_section::tables(record, verdict.as_ref()),
         machine_heads: MACHINE_HEADS,
         places: sections::places(record),
+        resumed: headline::resumed(record),
         rows,
         steps,
         doubts: sections::doubts(record),

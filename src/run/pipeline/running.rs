@@ -75,8 +75,11 @@ impl Running<'_> {
         self.record.warnings.extend(self.ready.warnings(&self.record.plan));
         self.tune()?;
         let tuned = self.tuned.as_ref().is_some_and(|tuned| !tuned.applied().is_empty());
-        if let Some(what) = self.options.earlier.as_ref().and_then(|earlier| earlier.other_tuning(tuned)) {
-            return Err(not_resumed(what));
+        if let Some(earlier) = &self.options.earlier {
+            let disks = self.ready.disks(&self.record.plan, &self.record.plan.steps);
+            if let Some(what) = earlier.other_settings(&self.root, &disks, tuned) {
+                return Err(not_resumed(&what));
+            }
         }
         self.front.ui().run_is(&self.record);
         let mut stages = self.begin_steps();
