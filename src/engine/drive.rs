@@ -158,7 +158,7 @@ where
             }
         };
         let spawned = std::thread::Builder::new().name("volproof-load".into()).spawn(body);
-        spawned.map_err(|e| EngineError::SetUp(format!("a thread could not be started: {e}")))?;
+        spawned.map_err(|e| EngineError::no_thread(&e))?;
     }
     drop(ready);
     let mut threads = Vec::new();
@@ -275,6 +275,9 @@ fn explain_set_up(e: &std::io::Error, depth: u32) -> String {
         ),
         Some(libc::ENOMEM) => {
             format!("the kernel has no memory for depth {depth}: raise RLIMIT_MEMLOCK or lower --iodepth")
+        }
+        Some(libc::EMFILE | libc::ENFILE) => {
+            format!("{e}: raise RLIMIT_NOFILE (ulimit -n) or fs.file-max, or lower --numjobs")
         }
         Some(libc::EOPNOTSUPP) => "the device has no poll queues: leave --iopoll out".into(),
         _ => e.to_string(),

@@ -112,6 +112,16 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// The system has no further thread.
+    pub fn no_thread(e: &std::io::Error) -> EngineError {
+        EngineError::SetUp(format!(
+            "a thread could not be started: {e}; raise the number of threads that the user (ulimit -u), the cgroup (pids.max) or \
+             the kernel (kernel.threads-max, kernel.pid_max) allows, or lower --numjobs"
+        ))
+    }
+}
+
 /// The engine that will run, and why it is not the one asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EngineChoice {

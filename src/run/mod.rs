@@ -20,6 +20,7 @@ mod plans;
 mod preconditioning;
 mod results;
 mod resume;
+mod room;
 mod stage;
 mod targets;
 #[cfg(test)]

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::pipeline::Options;
-use super::targets::workers;
-use super::{Failure, fit_steps};
+use super::{Failure, fit_steps, room};
 use crate::cli::{PlanArgs, TargetUseArgs};
 use crate::device::Root;
 use crate::doubt::{Doubt, Severity};
@@ -12,7 +11,7 @@ use crate::engine::{self, EngineChoice, Headrooms};
 use crate::fio::fio_process::Fio;
 use crate::fio::write_jobs;
 use crate::fit::AskedFits;
-use crate::plan::{EngineKind, PRESETS, Plan, Preset, Step, parse_file};
+use crate::plan::{PRESETS, Plan, Preset, Step, parse_file};
 
 /// The plan that the arguments ask for. With `--rw` alone it is one ad-hoc step; else the options lie over every step of the
 /// preset or plan file. The steps of applications come last, and alone where nothing else is named.
@@ -128,37 +127,8 @@ pub fn engines(plan: &Plan, root: &Root) -> Result<(Vec<EngineChoice>, Vec<Doubt
         }
         choices.push(choice);
     }
-    for stage in plan.stages() {
-        let on_aio: Vec<&Step> = plan.steps[stage.clone()]
-            .iter()
-            .zip(&choices[stage])
-            .filter(|(_, c)| c.engine == EngineKind::Libaio)
-            .map(|(s, _)| s)
-            .collect();
-        aio_room(plan, &on_aio, root)?;
-    }
+    room::check(plan, &choices, root)?;
     Ok((choices, warnings))
-}
-
-/// Refuses a depth that `fs.aio-max-nr` does not allow, for the steps of a stage that need it at once.
-fn aio_room(plan: &Plan, steps: &[&Step], root: &Root) -> Result<(), Failure> {
-    let read = |name: &str| root.text(format!("/proc/sys/fs/{name}"))?.parse::<u64>().ok();
-    let (Some(first), Some(most), Some(used)) = (steps.first(), read("aio-max-nr"), read("aio-nr")) else {
-        return Ok(());
-    };
-    let wanted: u64 = steps.iter().map(|s| u64::from(s.iodepth) * workers(plan, s)).sum();
-    if used + wanted > most {
-        let who = match steps.len() {
-            1 => format!("step '{}' needs", first.name),
-            n => format!("{n} steps from '{}' on need", first.name),
-        };
-        return Err(Failure::input(format!(
-            "{who} {wanted} AIO requests, but fs.aio-max-nr allows {most} and {used} are in use: \
-             raise it (sysctl fs.aio-max-nr={}), or lower --iodepth",
-            (used + wanted).next_power_of_two()
-        )));
-    }
-    Ok(())
 }
 
 /// A plan without steps over these targets, used as the arguments say.

@@ -239,8 +239,7 @@ impl Stage<'_> {
                                 if let Some(gate) = gate {
                                     gate.withdraw();
                                 }
-                                let why = format!("a thread could not be started: {e}");
-                                self.ended(i, Err(EngineError::SetUp(why)), stop);
+                                self.ended(i, Err(EngineError::no_thread(&e)), stop);
                             }
                         }
                     }

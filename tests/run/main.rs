@@ -23,6 +23,7 @@ mod fio_setups;
 mod hostile;
 mod inputs;
 mod left_outputs;
+mod limits;
 mod live_screen;
 mod memory;
 mod million;

@@ -1,0 +1,23 @@
+//! Loads that need more than the system allows are refused by the name of the limit, before anything is made.
+
+use std::process::Command;
+
+use crate::{Bench, Ran};
+
+#[test]
+fn more_rings_than_open_files_are_refused_and_a_soft_limit_is_raised() {
+    let bench = Bench::new();
+    bench.folder("data");
+    let limited = |limit: &str, line: &str| {
+        let script = format!("ulimit {limit}; exec {} {line}", env!("CARGO_BIN_EXE_volproof"));
+        Ran::of(Command::new("bash").args(["-c", &script]).current_dir(bench.path()).output().unwrap())
+    };
+    let load = "data --rw randread --file-size 64M --numjobs 600 --runtime 10ms";
+    for command in ["plan", "run"] {
+        let ran = limited("-n 256", &format!("{command} {load}")).ended(2);
+        ran.says(&["600 open files", "RLIMIT_NOFILE", "ulimit -n 1024", "--numjobs"]);
+    }
+    limited("-S -n 256", &format!("plan {load}")).ended(0);
+    limited("-n 256", &format!("plan {load} --engine psync")).ended(0);
+    assert_eq!(Bench::names(&bench.path().join("data")), [""; 0]);
+}
