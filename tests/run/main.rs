@@ -7,6 +7,7 @@ mod answer;
 mod completions;
 mod devices;
 mod engines;
+mod every_output;
 mod exit_codes;
 mod extremes;
 mod failing_outputs;

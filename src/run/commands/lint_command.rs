@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::lint::{self, LintArgs};
 use crate::output::apart;
-use crate::run::{Failure, chain, deliver, input_of, output, print, show_text};
+use crate::run::{Failure, chain, deliver, given, input_of, output, print, show_text};
 
 /// `lint`.
 ///
@@ -24,19 +24,17 @@ pub fn lint(args: &LintArgs) -> Result<Exit, Failure> {
         return Err(Failure::input("--junit - takes standard output: name a file with it"));
     }
     let answer = lint::answer(args).map_err(|e| Failure::input(chain(&e)))?;
-    if let Some(mut sheet) = sheet {
+    let saved = sheet.map_or(Ok(Exit::Done), |mut sheet| {
         let xml = lint::junit(&answer);
-        deliver(&mut sheet, &|out| out.write_all(xml.as_bytes()))?;
-    }
-    match (takes_stdout, args.json) {
-        (true, _) => {}
-        (false, true) => drop(print(&format!("{:#}\n", lint::json(&answer)))?),
-        (false, false) => {
-            show_text(&lint::text(&answer))?;
-            if args.github {
-                print(&lint::github(&answer))?;
-            }
+        deliver(&mut sheet, &|out| out.write_all(xml.as_bytes()))
+    });
+    let printed = match (takes_stdout, args.json) {
+        (true, _) => Ok(Exit::Done),
+        (false, true) => print(&format!("{:#}\n", lint::json(&answer))),
+        (false, false) if args.github => {
+            show_text(&lint::text(&answer)).and_then(|_| print(&lint::github(&answer)))
         }
-    }
-    Ok(answer.exit())
+        (false, false) => show_text(&lint::text(&answer)),
+    };
+    given([saved, printed], answer.exit())
 }
