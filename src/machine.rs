@@ -11,6 +11,7 @@ use anyhow::Context;
 use serde_json::json;
 
 use crate::exit::Exit;
+use crate::output::screen;
 use crate::report::{topo as topo_report, tune as tune_report};
 use crate::topo::{LikeScript, Placement, QueueKind, TopoError, Topology, like_script, place_on};
 use crate::tune::{self, Applied, Attempt, Places, RoomNeeded, Which};
@@ -115,8 +116,10 @@ pub fn tune(
     if args.dry_run {
         let settings = tune::survey(places, &disks, need);
         say(&if args.json { pretty(&json!({ "knobs": settings }))? } else { tune_report::survey(&settings) });
+        warn_in_a_container(places);
         return Ok(Exit::Done);
     }
+    warn_in_a_container(places);
     let tuned = tune::tune(places, &disks, need)?;
     if args.json {
         say(&pretty(&json!({ "recovered": tuned.recovered(), "applied": tuned.applied() }))?);
@@ -147,6 +150,13 @@ pub fn tune(
     let complete = done.complete();
     say(&if args.json { pretty(&json!({ "restored": [done] }))? } else { tune_report::restored(&[done]) });
     Ok(if complete { Exit::Done } else { Exit::NotRestored })
+}
+
+/// Says before settings are changed that nobody may find their journal.
+pub fn warn_in_a_container(places: &Places) {
+    if places.end_with_a_container() {
+        screen::say(&tune_report::in_a_container(&places.journals));
+    }
 }
 
 /// The first act of every start: puts back what dead runs left. Returns the text to print, which is mostly empty.

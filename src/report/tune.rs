@@ -2,6 +2,8 @@
 //!
 //! The JSON forms are the types themselves.
 
+use std::path::Path;
+
 use super::layout::wrap;
 use crate::record::TuningRecord;
 use crate::stats::compare::{Comparison, ComparisonOutcome as Finding};
@@ -101,6 +103,18 @@ pub fn waiting(waiting: &Waiting) -> String {
     let mut out = format!("Settings of {user} wait to be put back; run `volproof restore` as {user}:\n");
     out.extend(journals.iter().map(|journal| wrap("  ", &journal.display().to_string())));
     out
+}
+
+/// A journal that is the container's own.
+pub fn in_a_container(journals: &Path) -> String {
+    let folder = journals.display();
+    wrap(
+        "volproof: ",
+        &format!(
+            "this is a container with a {folder} of its own: if it is killed as a whole, nobody puts the kernel's settings back. \
+             Give it the host's folder (-v {folder}:{folder}), or leave the settings alone (--tune off)."
+        ),
+    )
 }
 
 /// The settings that were put back. Empty when there was nothing to do.

@@ -53,6 +53,7 @@ pub fn begin(mode: Option<TuneMode>, plan: &Plan, ready: &Ready) -> Result<Optio
     let refused = |e: TuneError| {
         Failure::new(if matches!(e, TuneError::Busy { .. }) { Exit::Refused } else { Exit::WrongInput }, e)
     };
+    machine::warn_in_a_container(&places);
     tune::tune(&places, &disks, need).map(Some).map_err(refused)
 }
 

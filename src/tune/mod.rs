@@ -20,7 +20,7 @@ mod tuned;
 mod waiting;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub use journal::{EntryState, Journal, JournalEntry};
 pub use knob::{KNOBS, Knob, RoomNeeded, Scope, Setting, Want, survey};
@@ -42,6 +42,17 @@ impl Places {
     /// This machine. /run is emptied by a reboot, like the knobs themselves.
     pub fn system() -> Places {
         Places { root: "/".into(), journals: "/run/volproof".into() }
+    }
+
+    /// Whether the journals may end with the container that this process runs in: the processes have numbers of their own there, and the folder
+    /// is not one that somebody mounted. The kernel's settings are the host's, which then knows of no journal.
+    pub fn end_with_a_container(&self) -> bool {
+        // The first namespace of processes has this number (PROC_PID_INIT_INO, linux/proc_ns.h).
+        let host = Path::new("pid:[4026531836]");
+        let mounts = std::fs::read_to_string(self.knob("/proc/self/mountinfo")).unwrap_or_default();
+        let mut places = mounts.lines().filter_map(|mount| mount.split(' ').nth(4));
+        std::fs::read_link(self.knob("/proc/self/ns/pid")).is_ok_and(|own| own != host)
+            && !places.any(|place| Path::new(place) == self.journals)
     }
 
     /// The file behind a knob's path.

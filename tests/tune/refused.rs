@@ -1,7 +1,7 @@
 //! Where the system refuses: a folder of journals that is full or read-only, and a read-only /sys. On a loop device, by the program itself,
 //! in a mount namespace of its own.
 
-use std::process::Output;
+use std::process::{Command, Output};
 
 use volproof::exit::Exit;
 
@@ -95,4 +95,40 @@ fn a_run_on_a_file_records_whose_knobs_it_left_alone() {
     assert_eq!(record["tuning"]["untouched"], serde_json::json!([device.name()]), "{said}");
     let line = format!("tuning the knobs of {} stay as they are", device.name());
     assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(&line), "{said}");
+}
+
+/// Settings are the host's, and a journal that goes with the container is no way back.
+#[test]
+fn a_container_with_journals_of_its_own_is_told_before_anything_changes() {
+    let Some(device) = TracedIo::attach() else { return };
+    let said = |setup: &str| {
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--pid", "--fork", "--mount-proc", "sh", "-c"]);
+        command.arg(format!("mkdir -p /run/volproof && {setup} && exec \"$@\"")).arg("sh");
+        command.args([env!("CARGO_BIN_EXE_volproof"), "tune", "--dry-run", device.path()]);
+        let out = command.output().unwrap();
+        assert!(out.status.success(), "{out:?}");
+        String::from_utf8(out.stderr).unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = said("mount -t tmpfs own /run");
+    assert!(told.contains("a container with a /run/volproof of its own"), "{told}");
+    assert!(told.contains("-v /run/volproof:/run/volproof") && told.contains("--tune off"), "{told}");
+    assert_eq!(said("mount --bind /run/volproof /run/volproof"), "", "somebody gave it that folder");
+}
+
+/// Where /sys is not wholly there, as in a rescue system, files that are hidden are not taken for devices that are gone.
+#[test]
+fn a_journal_whose_files_are_hidden_waits() {
+    let Some(device) = TracedIo::attach() else { return };
+    assert!(device.volproof(&["tune", "--keep", device.path()]).status.success());
+    let tuned = device.knobs();
+    let own = format!("mount --bind {} /run/volproof", device.journals().display());
+    for hidden in ["/sys", "/sys/block", "/sys/devices"] {
+        let (code, said) = volproof(&device, &format!("{own} && mount -t tmpfs none {hidden}"), &["restore"]);
+        assert_eq!(code, Some(Exit::NotRestored as i32), "{hidden}: {said}");
+        assert!(said.contains("it cannot be seen here"), "{hidden}: {said}");
+        assert_eq!(device.knobs(), tuned);
+    }
+    device.restored("with all of /sys");
+    device.assert_usual("with all of /sys");
 }
