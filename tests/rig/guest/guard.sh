@@ -72,7 +72,7 @@ filesystem() { mke2fs -q -F -t ext4 "$disk" 400M; }
 partition=${disk}1
 filesystem_on_partition() { table gpt && until_true 5 test -b "$partition" && mke2fs -q -F -t ext4 "$partition"; }
 
-modprobe -a raid1 dm-crypt dm-multipath dm-round-robin bcache xfs btrfs
+modprobe -a raid1 dm-crypt dm-multipath dm-round-robin dm-thin-pool dm-cache dm-cache-smq dm-writecache bcache xfs btrfs
 
 signature gpt "gpt" table gpt
 signature mbr "mbr|dos" table dos
@@ -169,6 +169,57 @@ use stack-seen-from-the-disk "mount" stack unstack "$disk"
 use stack-seen-from-the-partition "mount" stack unstack "$partition"
 use stack-seen-from-the-array "mount" stack unstack /dev/md0
 use stack-seen-from-the-volume "mount" stack unstack /dev/rig/volume
+
+# Thin volumes and caches, as LVM lays them: the tables are written by hand, which needs no further tools.
+part() { dmsetup create "rig-$1" --table "0 $3 linear $disk $2" && dd if=/dev/zero of="/dev/mapper/rig-$1" bs=1M count=1 2>/dev/null; }
+thin() {
+  part meta 0 16384 && part data 32768 262144 &&
+    dmsetup create rig-pool --table "0 262144 thin-pool /dev/mapper/rig-meta /dev/mapper/rig-data 128 0" &&
+    dmsetup message rig-pool 0 "create_thin 0" && dmsetup message rig-pool 0 "create_thin 1" &&
+    dmsetup create rig-thin --table "0 65536 thin /dev/mapper/rig-pool 0" &&
+    dmsetup create rig-other --table "0 65536 thin /dev/mapper/rig-pool 1" &&
+    mke2fs -q -F -t ext4 /dev/mapper/rig-thin && mount /dev/mapper/rig-thin /mnt
+}
+unthin() { umount /mnt; for name in other thin pool data meta; do dmsetup remove --retry rig-$name || return; done; }
+use thin-volume-seen-from-the-disk "mount" thin unthin "$disk"
+use thin-volume-seen-from-itself "mount" thin unthin /dev/mapper/rig-thin
+cached() {
+  part meta 0 16384 && part fast 32768 65536 && part slow 131072 262144 &&
+    dmsetup create rig-cached --table "0 262144 cache /dev/mapper/rig-meta /dev/mapper/rig-fast /dev/mapper/rig-slow 128 1 writeback smq 0" &&
+    mke2fs -q -F -t ext4 /dev/mapper/rig-cached && mount /dev/mapper/rig-cached /mnt
+}
+uncached() { umount /mnt; for name in cached slow fast meta; do dmsetup remove --retry rig-$name || return; done; }
+use cached-volume-seen-from-the-disk "mount" cached uncached "$disk"
+use cached-volume-seen-from-its-cache "mount|held|in use" cached uncached /dev/mapper/rig-fast
+use cached-volume-seen-from-its-origin "mount|held|in use" cached uncached /dev/mapper/rig-slow
+writecached() {
+  part fast 32768 65536 && part slow 131072 262144 &&
+    dmsetup create rig-written --table "0 262144 writecache s /dev/mapper/rig-slow /dev/mapper/rig-fast 4096 0" &&
+    mke2fs -q -F -t ext4 /dev/mapper/rig-written && mount /dev/mapper/rig-written /mnt
+}
+unwritecached() { umount /mnt; for name in written slow fast; do dmsetup remove --retry rig-$name || return; done; }
+use write-cached-volume-seen-from-its-cache "mount|held|in use" writecached unwritecached /dev/mapper/rig-fast
+# Two paths to one volume behind a multipath device with a partition on it.
+pathed() {
+  part one 0 262144 && part two 0 262144 &&
+    dmsetup create rig-path --table "0 262144 multipath 2 queue_mode bio 0 1 1 round-robin 0 2 1 /dev/mapper/rig-one 100 /dev/mapper/rig-two 100" &&
+    dmsetup create rig-path1 --table "0 131072 linear /dev/mapper/rig-path 2048" &&
+    mke2fs -q -F -t ext4 /dev/mapper/rig-path1 && mount /dev/mapper/rig-path1 /mnt
+}
+unpathed() { umount /mnt; for name in path1 path two one; do dmsetup remove --retry rig-$name || return; done; }
+use multipath-seen-from-one-path "mount|held|in use" pathed unpathed /dev/mapper/rig-two
+use multipath-seen-from-itself "mount" pathed unpathed /dev/mapper/rig-path
+# A container of arrays with metadata that the kernel does not know (Intel's, as imsm), and an array in it.
+contained() {
+  export IMSM_NO_PLATFORM=1 IMSM_DEVNAME_AS_SERIAL=1
+  part one 0 262144 && part two 524288 262144 &&
+    mdadm --create /dev/md127 --run --force -e "$1" -l container -n 2 /dev/mapper/rig-one /dev/mapper/rig-two &&
+    mdadm --create /dev/md0 --run --force -l 0 -n 2 /dev/md127
+}
+uncontained() { mdadm --stop /dev/md0; mdadm --stop /dev/md127 && dmsetup remove --retry rig-one && dmsetup remove --retry rig-two; }
+use ddf-container-seen-from-a-member "held|in use|md" "contained ddf" uncontained /dev/mapper/rig-one
+use ddf-container-seen-from-the-disk "held|in use|md" "contained ddf" uncontained "$disk"
+use imsm-container-seen-from-a-member "held|in use|md" "contained imsm" uncontained /dev/mapper/rig-two
 
 # Two mapped devices over the same sectors, and a loop device beside one of them: each shares the mounted bytes.
 map() { dmsetup create "$1" --table "0 $3 linear $disk $2"; }
