@@ -5,13 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
 use signal_hook::low_level;
 
-/// SIGINT and SIGTERM; and SIGHUP, unless the program was started with that signal ignored: `nohup` does no more than this, and the run
-/// has to outlive its terminal.
+/// The signals that would kill the program and lose its result: from a terminal, from `kill`, from a limit of CPU time, and those by which batch
+/// systems tell a job that its time is nearly over. SIGHUP is none of them where the program was started with it ignored: `nohup` does no
+/// more than this, and the run has to outlive its terminal.
 pub fn all() -> impl Iterator<Item = i32> {
-    [SIGINT, SIGTERM].into_iter().chain((!ignored(SIGHUP)).then_some(SIGHUP))
+    of_fio().chain([SIGUSR1])
+}
+
+/// Those of fio's language, where SIGUSR1 asks for an interim report.
+pub fn of_fio() -> impl Iterator<Item = i32> {
+    let always = [SIGINT, SIGTERM, SIGQUIT, SIGXCPU, SIGALRM, SIGVTALRM, SIGUSR2];
+    always.into_iter().chain((!ignored(SIGHUP)).then_some(SIGHUP))
 }
 
 fn ignored(signal: i32) -> bool {
@@ -22,13 +29,13 @@ fn ignored(signal: i32) -> bool {
     }
 }
 
-/// Counts the signals: the first ends the load, the second also the waiting for it.
+/// Counts these signals: the first ends the load, the second also the waiting for it.
 ///
 /// # Errors
 /// Errors of the system.
-pub fn counted() -> anyhow::Result<Arc<AtomicUsize>> {
+pub fn counted(signals: impl Iterator<Item = i32>) -> anyhow::Result<Arc<AtomicUsize>> {
     let seen = Arc::new(AtomicUsize::new(0));
-    for signal in all() {
+    for signal in signals {
         let count = seen.clone();
         let action = move || {
             count.fetch_add(1, Ordering::Relaxed);

@@ -140,7 +140,7 @@ impl Measurement<'_> {
         if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
             screen::say(&format!("volproof: {words}\n"));
         }
-        let interrupts = end_signals::counted()?;
+        let interrupts = end_signals::counted(end_signals::all())?;
         let mut ended = job.promised(claimed).run(&timer, &interrupts, &mut results);
         if let Some(cross) = &self.cross {
             ended.record.cross_checks = crosscheck::compare(&ended.record, &self.plan, cross.pairs);

@@ -101,6 +101,11 @@ fn a_service_manager_may_end_it() {
 
 #[test]
 fn a_terminal_that_closes_ends_it() {
+    // From a terminal that is closed, from Ctrl-\, and from a batch system.
+    for signal in [Signal::QUIT, Signal::USR1] {
+        let (bench, ran) = interrupted(&[signal]);
+        saved_what_was_measured(&bench, ran);
+    }
     let (bench, ran) = interrupted(&[Signal::HUP]);
     saved_what_was_measured(&bench, ran);
 }

@@ -18,7 +18,7 @@ use crate::run::{Failure, end_signals};
 /// # Errors
 /// Of input, of the guard, and of the run; of this machine or of another one.
 pub fn fleet(args: &FleetRunArgs) -> Result<Exit, Failure> {
-    let interrupts = end_signals::counted()?;
+    let interrupts = end_signals::counted(end_signals::all())?;
     let link = begin(args, interrupts.clone())?;
     take_part(args, link, &interrupts)
 }

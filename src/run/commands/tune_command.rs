@@ -12,7 +12,7 @@ use crate::tune::Places;
 /// # Errors
 /// Of input, and of the system.
 pub fn tune(args: &TuneArgs, places: &Places) -> Result<Exit, Failure> {
-    let seen = end_signals::counted()?;
+    let seen = end_signals::counted(end_signals::all())?;
     let stop = || seen.load(Ordering::Relaxed) > 0;
     // What is tuned is put back even when nobody reads on.
     let mut say = |text: &str| drop(print(text));

@@ -27,7 +27,7 @@ use crate::run::end_signals;
 pub fn to_installed(arguments: &[OsString], needs: &[Obstacle]) -> Result<ExitCode, Failure> {
     let fio = program(needs)?;
     messages::say(&format!("{} runs this: {}", fio.display(), names(needs)));
-    let mut signals = Signals::new(end_signals::all().chain([SIGUSR1, SIGCHLD]))
+    let mut signals = Signals::new(end_signals::all().chain([SIGCHLD]))
         .map_err(|e| Failure::from(anyhow::Error::from(e).context("installing signal handlers")))?;
     let lost = |what: &str, e: std::io::Error| Failure {
         code: 1,

@@ -317,7 +317,7 @@ fn run(
     let job = CheckedRun::survey(root.clone(), native.plan.clone(), options).map_err(as_fio)?;
     let sink = print_report::Sink::open(command).map_err(as_fio)?;
     let saved = record_file(command, own, &sink, used).map_err(as_fio)?;
-    let interrupts = end_signals::counted()?;
+    let interrupts = end_signals::counted(end_signals::of_fio())?;
     let signal = last_signal()?;
     if !own.quiet_doubts {
         print_report::say_noted(command, &native);
@@ -388,7 +388,7 @@ fn keep(file: &mut OutputFile, record: &Record) -> bool {
 /// The number of the last signal that was to end the run.
 fn last_signal() -> anyhow::Result<Arc<AtomicUsize>> {
     let last = Arc::new(AtomicUsize::new(0));
-    for signal in end_signals::all() {
+    for signal in end_signals::of_fio() {
         flag::register_usize(signal, last.clone(), signal as usize)?;
     }
     Ok(last)
