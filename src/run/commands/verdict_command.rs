@@ -13,7 +13,9 @@ use crate::stored_verdict;
 /// Of input, and an output that cannot be written.
 pub fn verdict(args: &VerdictCommand) -> Result<Exit, Failure> {
     let judge = &args.judge;
-    let mut sheets = StoredSheets::open(&args.sheets, &[input_of(&judge.record)])?;
+    let inputs: Vec<_> =
+        std::iter::once(&judge.record).chain(&judge.claim.catalog).map(|path| input_of(path)).collect();
+    let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
     let mut record = result_file::load_only(&judge.record).map_err(Failure::input)?;
     let (text, exit) = stored_verdict::answer(judge, &mut record).map_err(|e| Failure::input(chain(&e)))?;
     let printed = match (sheets.takes_stdout(), judge.json) {
