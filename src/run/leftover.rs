@@ -19,6 +19,7 @@ use crate::output::{LeftOutput, left_in, screen};
 use crate::record::{KEPT_FILE, TEST_FILE};
 use crate::tune;
 use crate::ui::Ui;
+use crate::unit::Bytes;
 
 /// The end of the names of test files.
 const END: &str = ".dat";
@@ -44,11 +45,12 @@ pub fn lock(clearance: &Clearance) {
 
 /// Removes test files of dead runs from a folder, and says so.
 pub fn remove(folder: &Path, ui: &Ui) {
-    let Ok(entries) = std::fs::read_dir(folder) else { return };
-    let named = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).and_then(maker);
-    let found = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    for path in found.filter(|path| named(path).is_some_and(|(process, started)| !lives(process, started))) {
-        match take(&path) {
+    for path in of_dead_runs(folder) {
+        let removed = held(&path).and_then(|file| match file {
+            Some(_) => std::fs::remove_file(&path).map(|()| true),
+            None => Ok(false),
+        });
+        match removed {
             Ok(true) => {
                 ui.say(&format!("Removed {}, the test file of a run that was killed", path.display()))
             }
@@ -60,6 +62,19 @@ pub fn remove(folder: &Path, ui: &Ui) {
     }
 }
 
+/// The space that [`remove`] will free in a folder.
+pub fn space(folder: &Path) -> Bytes {
+    let taken = |path: PathBuf| Some(held(&path).ok()??.metadata().ok()?.blocks() * 512);
+    Bytes(of_dead_runs(folder).filter_map(taken).sum())
+}
+
+/// The files of a folder that have the name of a test file whose process is gone.
+fn of_dead_runs(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let named = |path: &PathBuf| path.file_name().and_then(|n| n.to_str()).and_then(maker);
+    let found = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    found.filter(move |path| named(path).is_some_and(|(process, started)| !lives(process, started)))
+}
+
 /// Whether that process runs. Where that cannot be found out, the answer is yes.
 fn lives(process: u32, started: u64) -> bool {
     let pid = i32::try_from(process).ok().and_then(rustix::process::Pid::from_raw);
@@ -69,15 +84,13 @@ fn lives(process: u32, started: u64) -> bool {
     exists && tune::started(process).is_none_or(|now| now == started)
 }
 
-/// Removes a file that is ours, has no other name, and that nobody holds.
-fn take(path: &Path) -> io::Result<bool> {
+/// Opens and locks a file that is ours, has no other name, and that nobody holds.
+fn held(path: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
     let about = file.metadata()?;
     let ours = about.is_file() && about.uid() == rustix::process::geteuid().as_raw() && about.nlink() == 1;
-    if !ours || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Ok(false);
-    }
-    std::fs::remove_file(path).map(|()| true)
+    let free = ours && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    Ok(free.then_some(file))
 }
 
 /// Tells of the outputs that killed runs were writing beside these files. They may be the only copies of results, so they stay.
@@ -155,8 +168,11 @@ mod tests {
         let foreign = make("volproof-test-x-5-0.dat");
         std::os::unix::fs::symlink(&kept, folder.path().join(format!("volproof-test-{dead}-5-3.dat")))
             .unwrap();
+        let blocks = left.metadata().unwrap().blocks() + namesake.metadata().unwrap().blocks();
+        assert_eq!(space(folder.path()), Bytes(blocks * 512));
         remove(folder.path(), &Ui::silent());
         assert!(!left.exists() && !namesake.exists());
+        assert_eq!(space(folder.path()), Bytes(0));
         for path in [held, linked, living, kept, foreign] {
             assert!(path.exists(), "{}", path.display());
         }

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::thread::CpuSet;
 
-use super::Failure;
 use super::pipeline::Options;
+use super::{Failure, leftover};
 use crate::device::{self, DeviceError, Facts, FilePlace, Node, Root};
 use crate::engine::Region;
 use crate::exit::Exit;
@@ -213,6 +213,8 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
         ))
     })?;
     let memory = environment::memory(root);
+    // Files of killed runs go before the new one is made.
+    let free = Bytes(place.free_bytes.0 + leftover::space(&root.path(&place.path)).0);
     let (size, why) = match plan.file_size {
         Some(size) => {
             let given = size;
@@ -223,16 +225,15 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
                     prepare::least(plan).exact()
                 )));
             }
-            if size > place.free_bytes {
+            if size > free {
                 return Err(Failure::input(format!(
-                    "{} has {} free, a file of {size} does not fit: lower --file-size or free some space",
+                    "{} has {free} free, a file of {size} does not fit: lower --file-size or free some space",
                     named.display(),
-                    place.free_bytes
                 )));
             }
             (size, format!("{size} as asked for"))
         }
-        None => prepare::file_size(plan, place.free_bytes, memory)
+        None => prepare::file_size(plan, free, memory)
             .map(|(size, why)| (size, format!("{size}, {why}")))
             .map_err(|e| Failure::input(format!("{}: {e}", named.display())))?,
     };
