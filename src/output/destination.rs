@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -17,6 +17,26 @@ use crate::standard_streams;
 pub const LINKS: usize = 40;
 /// The type that `statfs` reports for /proc (`linux/magic.h`).
 const PROC: i64 = 0x9fa0;
+/// The types of the other filesystems whose files are settings of the kernel or of the firmware: sysfs, debugfs, tracefs, configfs, securityfs,
+/// selinuxfs, smackfs, cgroup and cgroup2, resctrl, efivarfs, pstore, bpf, binfmt_misc, fusectl, nfsd (`linux/magic.h` and each one's source).
+const OF_THE_KERNEL: [i64; 16] = [
+    0x6265_6572,
+    0x6462_6720,
+    0x7472_6163,
+    0x6265_6570,
+    0x7363_6673,
+    0xf97c_ff8c,
+    0x4341_5d53,
+    0x0027_e0eb,
+    0x6367_7270,
+    0x0765_5821,
+    0xde5e_81e4,
+    0x6165_676c,
+    0xcafe_4a11,
+    0x4249_4e4d,
+    0x6573_5543,
+    0x6e66_7364,
+];
 
 /// A file and its content: another file under the name, or another content, is another version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,6 +90,8 @@ pub enum OutputPlace {
 pub enum Unfit {
     /// A device with data.
     Device,
+    /// A file through which the kernel or the firmware is set.
+    Setting,
     /// Anything else, in words.
     Why(String),
 }
@@ -80,6 +102,7 @@ impl Unfit {
         let (option, path) = (option.to_string(), path.to_path_buf());
         match self {
             Unfit::Device => OutputError::Device { option, path },
+            Unfit::Setting => OutputError::Setting { option, path },
             Unfit::Why(why) => OutputError::Unwritable { option, path, why },
         }
     }
@@ -125,8 +148,12 @@ impl OutputPlace {
         let mut path = path.to_path_buf();
         for _ in 0..LINKS {
             let (folder, name) = open_parent(&path)?;
-            if rustix::fs::fstatfs(&folder)?.f_type as i64 == PROC {
-                return descriptor(&path).map(OutputPlace::Stream);
+            let filesystem = rustix::fs::fstatfs(&folder)?.f_type as i64;
+            if filesystem == PROC {
+                return descriptor(&path, &folder).map(OutputPlace::Stream);
+            }
+            if OF_THE_KERNEL.contains(&filesystem) {
+                return Err(Unfit::Setting);
             }
             let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
@@ -229,15 +256,16 @@ fn regular(folder: OwnedFd, name: OsString) -> Result<OutputPlace, Unfit> {
     Ok(OutputPlace::Named { folder, name, replaceable })
 }
 
-/// A descriptor of this process by its name in /proc, or anything else that /proc leads to. `/dev/stdout` is such a link: opening it anew
-/// would begin at the start of the file that a shell has redirected it to.
-fn descriptor(path: &Path) -> Result<File, Unfit> {
-    let own = format!("/proc/{}/fd", std::process::id());
-    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+/// The file behind an open descriptor, by its name in /proc; every other file there is a setting of the kernel. `/dev/stdout` is such a link:
+/// opening it anew would begin at the start of the file that a shell has redirected it to.
+fn descriptor(path: &Path, folder: &OwnedFd) -> Result<File, Unfit> {
+    let folder = std::fs::read_link(format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
     let number = path.file_name().and_then(|n| n.to_str()?.parse::<u32>().ok());
-    let file = match number.filter(|_| folder.is_some_and(|f| f == Path::new(&own))) {
-        Some(1) => standard_streams::output()?,
-        Some(2) => standard_streams::error()?,
+    let number = number.filter(|_| folder.file_name() == Some(OsStr::new("fd"))).ok_or(Unfit::Setting)?;
+    let own = folder == Path::new(&format!("/proc/{}/fd", std::process::id()));
+    let file = match number {
+        1 if own => standard_streams::output()?,
+        2 if own => standard_streams::error()?,
         _ => OpenOptions::new().append(true).custom_flags(libc::O_NOCTTY).open(path)?,
     };
     if holds_data(&file.metadata()?) { Err(Unfit::Device) } else { Ok(file) }

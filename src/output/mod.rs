@@ -18,11 +18,11 @@ use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, renameat_with};
 
 pub use destination::holds_data;
 use destination::{FileVersion, OutputPlace};
@@ -41,6 +41,14 @@ pub enum OutputError {
         /// The option that names the output.
         option: String,
         /// The device.
+        path: PathBuf,
+    },
+    /// A file of /proc, /sys or their like.
+    #[error("{} is a setting of the kernel, and the output would overwrite it; name a file with {option}", path.display())]
+    Setting {
+        /// The option that names the output.
+        option: String,
+        /// The file.
         path: PathBuf,
     },
     /// The path cannot be written.
@@ -164,13 +172,11 @@ impl OutputFile {
         match &mut self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
             OutputPlace::Named { folder, name, replaceable } => {
-                let there = FileVersion::of(folder, name);
-                if there.is_some() && there != *replaceable {
+                if !replace(folder, name, *replaceable, content, gate)? {
                     self.place = beside(folder, name)?;
                     self.taken = Some(self.path.clone());
                     return self.save_through(content, gate);
                 }
-                replace(&*folder, name, content, gate)?;
                 *replaceable = FileVersion::of(folder, name);
                 self.found_again()
             }
@@ -204,20 +210,42 @@ impl OutputFile {
         }
     }
 
-    /// Empties the output and opens it for a text that grows while a run goes on.
+    /// Empties the output and opens it for a text that grows while a run goes on. A file of that name that another program writes now, or has
+    /// written since this output was opened, stays, as with [`save`](Self::save). The file is locked until it is closed.
     ///
     /// # Errors
     /// Errors of the system.
-    pub fn begin(&self) -> io::Result<File> {
-        match &self.place {
+    pub fn begin(&mut self) -> io::Result<File> {
+        match &mut self.place {
             OutputPlace::Stream(file) => {
                 empty(file)?;
                 file.try_clone()
             }
-            OutputPlace::Named { folder, name, .. } | OutputPlace::Fresh { folder, stem: name, .. } => {
-                let (file, temporary) = neighbour(folder, name)?;
-                rename(folder, &temporary, name)?;
-                unfinished::unmark(&file);
+            OutputPlace::Named { folder, name, replaceable } => {
+                let (file, temporary) = neighbour(&*folder, name)?;
+                let put = if is_growing(&*folder, name) {
+                    Ok(false)
+                } else {
+                    put_over(folder, &temporary, name, *replaceable)
+                };
+                if !matches!(put, Ok(true)) {
+                    let _ = rustix::fs::unlinkat(&*folder, &temporary, AtFlags::empty());
+                }
+                if put? {
+                    *replaceable = FileVersion::of(folder, name);
+                    return Ok(file);
+                }
+                self.place = beside(folder, name)?;
+                self.taken = Some(self.path.clone());
+                self.begin()
+            }
+            OutputPlace::Fresh { folder, stem, extension } => {
+                let (file, temporary) = part(&*folder, &numbered(stem, extension, 1), None)?;
+                let name = first_free(&*folder, &temporary, stem, extension)?;
+                self.path.set_file_name(&name);
+                let folder = folder.as_fd().try_clone_to_owned()?;
+                let replaceable = FileVersion::of(&folder, &name);
+                self.place = OutputPlace::Named { folder, name, replaceable };
                 Ok(file)
             }
         }
@@ -288,12 +316,10 @@ fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
 
 /// Makes a file beside `name` under a name of its own, marked as being written. It has the mode and owner of the file that it will replace.
 fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
-    let old = match rustix::fs::statat(&folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW) {
+    let old = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(old) if rustix::fs::FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
-        Ok(_) => {
-            return Err(io::Error::other("something that is no regular file has taken its name meanwhile"));
-        }
-        Err(rustix::io::Errno::NOENT) => None,
+        // Whatever else has taken the name stays there.
+        Ok(_) | Err(rustix::io::Errno::NOENT) => None,
         Err(e) => return Err(e.into()),
     };
     part(folder, name, old)
@@ -326,18 +352,66 @@ fn part(folder: impl AsFd, name: &OsStr, like: Option<rustix::fs::Stat>) -> io::
     Ok((file, temporary))
 }
 
-/// Writes a new content for a name.
-fn replace(folder: impl AsFd, name: &OsStr, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
+/// Writes a new content for a name, unless [`put_over`] finds another file there.
+fn replace(
+    folder: &OwnedFd,
+    name: &OsStr,
+    replaceable: Option<FileVersion>,
+    content: Content<'_>,
+    gate: CallGate<'_>,
+) -> io::Result<bool> {
     gate(Call::Create)?;
-    let (file, temporary) = neighbour(&folder, name)?;
-    let written = fill(&file, content, gate).and_then(|()| {
+    let (file, temporary) = neighbour(folder, name)?;
+    let put = fill(&file, content, gate).and_then(|()| {
         gate(Call::Rename)?;
-        rename(&folder, &temporary, name)
+        put_over(folder, &temporary, name, replaceable)
     });
-    if written.is_err() {
-        let _ = rustix::fs::unlinkat(&folder, &temporary, rustix::fs::AtFlags::empty());
+    if !matches!(put, Ok(true)) {
+        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
     }
-    written
+    put
+}
+
+/// Gives a file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, which stays: two
+/// programs that save at one instant must not replace each other's file, so that the change of names itself decides.
+fn put_over(
+    folder: &OwnedFd,
+    temporary: &OsStr,
+    name: &OsStr,
+    replaceable: Option<FileVersion>,
+) -> io::Result<bool> {
+    use rustix::io::Errno;
+    let new = || match claim(folder, temporary, name) {
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        claimed => claimed.map(|()| true),
+    };
+    if replaceable.is_none() {
+        return new();
+    }
+    let exchange = || renameat_with(folder, temporary, folder, name, RenameFlags::EXCHANGE);
+    match exchange() {
+        Ok(()) if FileVersion::of(folder, temporary) == replaceable => {
+            rustix::fs::unlinkat(folder, temporary, AtFlags::empty())?;
+            settle(folder);
+            Ok(true)
+        }
+        Ok(()) => {
+            exchange()?;
+            Ok(false)
+        }
+        Err(Errno::NOENT) => new(),
+        // Not every filesystem exchanges names.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            let there = FileVersion::of(folder, name);
+            let put = there.is_none() || there == replaceable;
+            if put {
+                rustix::fs::renameat(folder, temporary, folder, name)?;
+                settle(folder);
+            }
+            Ok(put)
+        }
+        Err(e) => Err(e.into()),
+    }
 }
 
 /// Writes a content to the first name that nobody has, and returns it.
@@ -352,18 +426,10 @@ fn make(
     let (file, temporary) = part(&folder, &numbered(stem, extension, 1), None)?;
     let named = fill(&file, content, gate).and_then(|()| {
         gate(Call::Rename)?;
-        let mut number = 0;
-        loop {
-            number += 1;
-            let name = numbered(stem, extension, number);
-            match claim(&folder, &temporary, &name) {
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                claimed => return claimed.map(|()| name),
-            }
-        }
+        first_free(&folder, &temporary, stem, extension)
     });
     if named.is_err() {
-        let _ = rustix::fs::unlinkat(&folder, &temporary, rustix::fs::AtFlags::empty());
+        let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
     }
     named
 }
@@ -381,9 +447,30 @@ fn numbered(stem: &OsStr, extension: &OsStr, number: u64) -> OsString {
     name
 }
 
+/// Gives a file the first name that nobody has: `STEM.EXTENSION`, `STEM-2.EXTENSION` and so on.
+fn first_free(folder: impl AsFd, temporary: &OsStr, stem: &OsStr, extension: &OsStr) -> io::Result<OsString> {
+    let mut number = 0;
+    loop {
+        number += 1;
+        let name = numbered(stem, extension, number);
+        match claim(&folder, temporary, &name) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            claimed => return claimed.map(|()| name),
+        }
+    }
+}
+
+/// Another program has [begun](OutputFile::begin) a text in this file and has not ended it.
+fn is_growing(folder: impl AsFd, name: &OsStr) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::openat(folder, name, flags, Mode::empty()).is_ok_and(|file| {
+        rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
+    })
+}
+
 /// Gives a file a name that nobody has, or fails with `AlreadyExists`.
 fn claim(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
-    use rustix::fs::{AtFlags, RenameFlags, linkat, renameat_with, unlinkat};
+    use rustix::fs::{linkat, unlinkat};
     use rustix::io::Errno;
     match renameat_with(&folder, temporary, &folder, name, RenameFlags::NOREPLACE) {
         // Not every filesystem knows the flag; a hard link never replaces anything.
@@ -393,12 +480,6 @@ fn claim(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
         }
         done => done?,
     }
-    settle(folder);
-    Ok(())
-}
-
-fn rename(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
-    rustix::fs::renameat(&folder, temporary, &folder, name)?;
     settle(folder);
     Ok(())
 }

@@ -143,7 +143,9 @@ fn what_can_be_no_output_is_refused_with_the_reason() {
     assert!(refusal(&at.path().join("none/r.json")).contains("there is no folder"));
     assert!(refusal(&at.path().join("new/")).contains("no name for a file"));
     assert!(refusal(&at.path().join("x".repeat(300))).contains("too long"));
-    assert!(refusal(Path::new("/proc/none.json")).contains("cannot be written"));
+    for setting in ["/proc/none.json", "/proc/sys/kernel/hostname", "/sys/kernel/none.json"] {
+        assert!(refusal(Path::new(setting)).contains("is a setting of the kernel"));
+    }
     assert_eq!(names(at.path()), Vec::<String>::new());
 }
 
@@ -196,6 +198,30 @@ fn fresh_names_are_chosen_by_one_alone() {
         }
     });
     assert_eq!(names(at.path()).len(), 64);
+    // One name that all of them were given, without a file behind it and with one.
+    for there in [false, true] {
+        let at = folder();
+        let path = at.path().join("r.json");
+        if there {
+            std::fs::write(&path, OLD).unwrap();
+        }
+        let open = std::sync::Barrier::new(8);
+        let save = |n: u8| {
+            let mut output = OutputFile::open("--json", &path).unwrap();
+            open.wait();
+            output.save(&|out| out.write_all(&[n; 100])).unwrap();
+            assert_eq!(std::fs::read(output.path()).unwrap(), [n; 100]);
+        };
+        std::thread::scope(|scope| {
+            (0..8).for_each(|n| {
+                drop(scope.spawn({
+                    let save = &save;
+                    move || save(n)
+                }))
+            })
+        });
+        assert_eq!(names(at.path()).len(), 8);
+    }
 }
 
 #[test]
@@ -262,6 +288,18 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     assert_eq!(std::fs::read(&path).unwrap(), b"one two");
     assert_eq!(std::fs::read(&other).unwrap(), OLD);
     assert_eq!(names(at.path()), ["other", "out"]);
+    // Two programs of one name: while the first goes on, and once it has ended and the second was open already.
+    let mut open = [0; 3].map(|_| OutputFile::open("--output", &path).unwrap());
+    let mut begun = open.each_mut().map(|output| output.begin().unwrap());
+    begun.iter_mut().zip(["a", "b", "c"]).for_each(|(file, text)| file.write_all(text.as_bytes()).unwrap());
+    assert_eq!(std::fs::read(&path).unwrap(), b"one two", "the first of all still writes");
+    let found = open.each_ref().map(|output| std::fs::read_to_string(output.path()).unwrap());
+    assert_eq!(found, ["a", "b", "c"]);
+    assert!(open.iter().all(|output| output.other_name().unwrap().contains("/out was written by another")));
+    drop(file);
+    let mut late = OutputFile::open("--output", &path).unwrap();
+    late.begin().unwrap();
+    assert_eq!((late.other_name(), std::fs::read(&path).unwrap()), (None, Vec::new()));
 }
 
 #[test]

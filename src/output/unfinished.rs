@@ -54,14 +54,9 @@ fn asked(name: &OsStr) -> Option<OsString> {
     }
 }
 
-/// Marks a file as being written. Where a filesystem has no locks, its files are never taken for left ones either.
+/// Marks a file as being written, until it is closed. Where a filesystem has no locks, its files are never taken for left ones either.
 pub(super) fn mark(file: &File) {
     let _ = flock(file, FlockOperation::NonBlockingLockExclusive);
-}
-
-/// Takes the mark from a file that has its own name and stays open.
-pub(super) fn unmark(file: &File) {
-    let _ = flock(file, FlockOperation::Unlock);
 }
 
 /// The outputs of this user that killed runs have left in a folder, by name.

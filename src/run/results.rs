@@ -19,7 +19,7 @@ use crate::ui::Ui;
 
 impl From<OutputError> for Failure {
     fn from(e: OutputError) -> Failure {
-        let harm = matches!(e, OutputError::Device { .. });
+        let harm = matches!(e, OutputError::Device { .. } | OutputError::Setting { .. });
         Failure::new(if harm { Exit::Refused } else { Exit::WrongInput }, e)
     }
 }

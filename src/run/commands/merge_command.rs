@@ -23,8 +23,7 @@ pub fn merge(args: &MergeArgs) -> Result<Exit, Failure> {
             OutputFile::fresh("--output", Path::new("."), format!("volproof-fleet-{now}"), "json")?
         }
     };
-    let inputs: Vec<_> =
-        args.records.iter().chain(&args.claim.catalog).map(|path| input_of(path)).collect();
+    let inputs: Vec<_> = args.records.iter().chain(&args.claim.catalog).map(|path| input_of(path)).collect();
     output::apart(&[&file], &inputs)?;
     let mut sheets = StoredSheets::open(&args.sheets, &inputs)?;
     let prints = !file.is_stdout() && !sheets.takes_stdout();

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -112,16 +113,22 @@ impl Sink {
 
     fn write(&mut self, text: &str) -> io::Result<()> {
         let text = screen::visible(text);
-        let file = match self.file.take() {
-            Some(file) => Ok(file),
-            None => self.to.begin(),
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let file = self.to.begin()?;
+                screen::say(&self.to.other_name().unwrap_or_default());
+                file
+            }
         };
-        file.and_then(|mut file| {
-            let written = file.write_all(text.as_bytes());
-            self.file = Some(file);
-            written?;
-            self.to.found_again()
-        })
+        let written = file.write_all(text.as_bytes());
+        let file = self.file.insert(file);
+        written?;
+        let about = file.metadata()?;
+        if about.is_file() && about.nlink() == 0 {
+            return Err(io::Error::other("another program has replaced or removed it meanwhile"));
+        }
+        self.to.found_again()
     }
 
     /// Text that could not be written goes to the temporary folder and to the screen: no figure is lost with it.
