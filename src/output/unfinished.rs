@@ -143,7 +143,7 @@ mod tests {
             ("", Some(true)),
         ];
         assert_eq!(told, due.map(|(asked, whole)| (asked.to_string(), whole)));
-        unmark(&held);
+        drop(held);
         assert_eq!(left_in(folder.path())[0].path, living);
     }
 }
