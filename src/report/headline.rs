@@ -187,12 +187,14 @@ pub fn answer(record: &Record, v: &Verdict) -> String {
         ("The volume".into(), "delivers", "falls", "its")
     };
     let only = only_direction(record, v);
+    let burst = record.claimed.as_ref().is_some_and(|claimed| claimed.judge_burst);
+    let what = if burst { "what is promised of its burst" } else { "what is promised" };
     match c.outcome {
         Outcome::Pass if v.claims.len() == 1 => {
-            format!("{who} {deliver} what is promised{only}: {measured} of {promised}.")
+            format!("{who} {deliver} {what}{only}: {measured} of {promised}.")
         }
         Outcome::Pass => format!(
-            "{who} {deliver} what is promised{only} in all {} tests; the closest is {measured} of {promised}.",
+            "{who} {deliver} {what}{only} in all {} tests; the closest is {measured} of {promised}.",
             v.claims.len()
         ),
         Outcome::Fail if c.metric == Metric::Latency => {

@@ -1,9 +1,10 @@
 //! One step against one promise.
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::claim_terms::ClaimTerms;
 use super::reach::{self, Reach};
 use super::recommended_test::Shows;
-use super::window::{self, ClaimTerms, JudgedWindow};
+use super::window::{self, JudgedWindow};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::{AtBlock, Binding, Reading, VolumePromise};
 use crate::diagnose::{bins, direction};
@@ -95,11 +96,12 @@ impl Judge<'_> {
         let load = LoadGrid::of(self.step.targets.iter().map(|t| &t.series));
         let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, pick);
         let w = JudgedWindow::of(&bins(self.step, bytes), &load, &terms)?;
+        let wanted = terms.wanted(&rates.least);
         let outcome = window::outcome(w.answer);
         let reason = match (outcome, w.reasons.is_empty()) {
             (Outcome::Fail, true) => {
                 let why = self.why_it_failed(rates.least.binding, &w);
-                reach::deep_enough(self, &rates.least).map_or(why.clone(), |more| format!("{why}; {more}"))
+                reach::deep_enough(self, &wanted).map_or(why.clone(), |more| format!("{why}; {more}"))
             }
             _ => w.reasons.join("; "),
         };
@@ -111,7 +113,7 @@ impl Judge<'_> {
         claim.lapses = w.lapses;
         claim.delivered = w.delivered;
         claim.cut = w.cut;
-        let claim = self.valid(claim, short_of.then(|| reach::of(self, &rates.least)).flatten());
+        let claim = self.valid(claim, short_of.then(|| reach::of(self, &wanted)).flatten());
         Some(if rates.least.binding.owner() == "volume" { self.each_delivers(claim) } else { claim })
     }
 

@@ -3,35 +3,28 @@
 //! The same promise, the same reach and the same four values as for samples. What is lost is the interval: where the report tells how its
 //! rate spread over time, bounds are made from that; a run too short to quote decides nothing either way.
 
-use super::claim::{Judge, PromisedRates, SLOW_ALONE, figure, latency_promised};
-use super::reach::{Reach, held_by_slow, plenty};
+use super::claim::{Judge, PromisedRates, SLOW_ALONE, latency_promised};
+use super::claim_terms::ClaimTerms;
+use super::excess::Excess;
+use super::pass_of_reports::low_samples;
 use super::recommended_test::{self, Shows};
-use super::window::{ClaimTerms, DELIVERED, Excess};
 use crate::catalogue::promised_level::PromiseDirection;
 use crate::catalogue::volume_promise::{AtBlock, Reading};
 use crate::diagnose::Summary;
 use crate::record::{Claim, Claimed, Diagnosis, Metric, Outcome, Record, ReportedStep, Untested};
 use crate::stats::level::{self, Answer};
-use crate::stats::little::{depth_needed, in_flight, rate_reachable};
-use crate::unit::{Nanos, grouped, significant};
+use crate::unit::{Nanos, significant};
 
 /// A rate from a shorter run is not quoted.
 pub(super) const QUOTABLE: Nanos = Nanos::seconds(60);
 /// Length of a run that decides.
 pub(super) const ENOUGH: Nanos = Nanos::seconds(300);
-/// With less than this share of the requests in flight that were asked for, the load was not there to fill the queue.
-const BUSY: f64 = 0.5;
-/// No network volume answers sooner, and memory copies so many bytes in a nanosecond.
-const FASTEST: Nanos = Nanos::micros(20);
-const COPIED: u64 = 4;
 /// Why a figure of a report decides nothing.
 const TOO_NEAR: &str = "the figure lies too near to the limit for what the report tells of its spread";
 /// Student's one-sided 95 % for ten batches: nine degrees of freedom (docs/method.md, "Verdict").
 pub(super) const STUDENT: f64 = 1.833;
 /// A figure without a spread, or with the spread of latencies alone, decides only where it is further from the limit than this share of itself.
 const NEAR: f64 = 0.01;
-/// Share of the samples that may lie below 90 % of the promise, where the provider promises no share of the time.
-const BELOW: f64 = 0.1;
 /// So many neighbouring samples count as one: rates that follow each other depend on each other.
 pub(super) const DEPENDENT: f64 = 10.0;
 
@@ -42,8 +35,9 @@ impl Judge<'_> {
         let metric = rates.metric();
         let pick = |iops: f64, bytes: f64| if metric == Metric::Iops { iops } else { bytes };
         let measured = pick(s.iops?, s.bytes_per_second?);
-        let (least, most) =
-            (pick(rates.least.iops, rates.least.bytes), pick(rates.most.iops, rates.most.bytes));
+        let terms =
+            ClaimTerms::of(self.claimed, &rates.least, &rates.most, |at: &AtBlock| pick(at.iops, at.bytes));
+        let (least, most) = terms.judged();
         let limit = least * (1.0 - self.claimed.tolerance);
         let bounds = s.samples.map(|(spread, n)| {
             let half = STUDENT * spread * measured / (n as f64 / DEPENDENT).max(1.0).sqrt();
@@ -63,11 +57,7 @@ impl Judge<'_> {
             let reason = format!("{words} for these {seconds} s, which is too short to decide");
             (Outcome::Inconclusive, reason)
         } else if low >= most * (1.0 - self.claimed.tolerance) {
-            let at = |at: &AtBlock| pick(at.iops, at.bytes);
-            let terms = ClaimTerms::of(self.claimed, &rates.least, &rates.most, at);
-            let excess =
-                (!self.claimed.judge_burst).then(|| Excess::of(measured, window.as_seconds(), &terms));
-            match excess.flatten() {
+            match Excess::of(measured, window.as_seconds(), &terms) {
                 Some(excess) => {
                     more = excess.more_seconds;
                     (Outcome::Inconclusive, excess.reason)
@@ -78,12 +68,20 @@ impl Judge<'_> {
                 }
                 None => match low_samples(told, &s, measured, &terms) {
                     Some(reason) => (Outcome::Inconclusive, reason),
-                    None => self.unless_it_stood_still(told, &s),
+                    None => {
+                        let (outcome, reason) = self.unless_it_stood_still(told, &s);
+                        let shown = terms.burst_shown(measured, window.as_seconds());
+                        (outcome, shown.filter(|_| outcome == Outcome::Pass).unwrap_or(reason))
+                    }
                 },
             }
         } else if high < limit {
             let owner = rates.least.binding.owner();
-            (Outcome::Fail, format!("less than the {owner} cap"))
+            // The mean of a burst that ended lies anywhere between.
+            match terms.few_credits(measured, limit) {
+                Some(reason) => (Outcome::Inconclusive, reason),
+                None => (Outcome::Fail, format!("less than the {owner} cap")),
+            }
         } else {
             more = Some(ENOUGH.as_seconds().max(window.as_seconds()) as u64);
             let reason = match partly {
@@ -99,58 +97,18 @@ impl Judge<'_> {
         claim.binding = rates.least.binding.words().into();
         claim.command = self.better(Shows::Rate).filter(|_| outcome == Outcome::Inconclusive);
         let short_of = measured < limit;
-        Some(self.valid(claim, short_of.then(|| self.reach_of_figures(&s, &rates.least)).flatten()))
+        Some(
+            self.valid(
+                claim,
+                short_of.then(|| self.reach_of_figures(&s, &terms.wanted(&rates.least))).flatten(),
+            ),
+        )
     }
 
     /// The promise is that of several volumes, which were several targets of one job.
     fn tells_only_the_sum(&self) -> bool {
         let targets = self.conditions.targets.as_ref().map_or(0, |t| t.len());
         targets > 1 && self.claimed.promise.volumes.len() > 1
-    }
-
-    /// Where the report does not tell whether the page cache took the I/O: an I/O too short for any volume, or no latency at all, in words.
-    fn as_in_memory(&self, s: &Summary) -> Option<String> {
-        let copied = s.block.map_or(0, |block| block.0 / COPIED);
-        let quick = |min: &Nanos| min.0 < FASTEST.0 + copied;
-        if !self.conditions.direct.is_unknown() || s.mean_ns.is_some() && !s.min.as_ref().is_some_and(quick) {
-            return None;
-        }
-        let option = self.record.report.as_ref()?.program.direct_option();
-        let told = match s.min.filter(|_| s.mean_ns.is_some()) {
-            Some(shortest) => {
-                format!("the shortest I/O took {shortest}, as in memory, and the report does not show")
-            }
-            None => "the report tells no latency, which would show whether memory answered, nor".into(),
-        };
-        Some(format!(
-            "{told} whether {option} was set: run it with {option}, and keep the command line with the report"
-        ))
-    }
-
-    /// A PASS, unless the report shows that the volume may have done nothing for more of the time than the tolerance allows.
-    fn unless_it_stood_still(&self, told: &ReportedStep, s: &Summary) -> (Outcome, String) {
-        if let Some(reason) = self.as_in_memory(s) {
-            return (Outcome::Inconclusive, reason);
-        }
-        let seconds = s.window.unwrap_or_default().as_seconds();
-        let allowed = self.claimed.tolerance;
-        // Where requests wait in a queue, all of them take long.
-        let beyond = |max: &Nanos| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9 > allowed * seconds;
-        let hole = if let Some(longest) = s.max.filter(beyond) {
-            let share = significant(100.0 * longest.as_seconds() / seconds);
-            format!(
-                "the longest I/O took {longest}, {share} % of the run, in which the volume may have delivered nothing"
-            )
-        } else if let Some(share) = told.unsampled_share().filter(|share| *share > allowed) {
-            let share = significant(100.0 * share);
-            format!(
-                "for {share} % of the time the report has no sample of the rate, as where nothing completed"
-            )
-        } else {
-            return (Outcome::Pass, String::new());
-        };
-        let advice = "find out why, or run it again to see whether it happens again";
-        (Outcome::Inconclusive, format!("the mean is met, but {hole}: {advice}"))
     }
 
     /// The mean latency as the report tells it.
@@ -184,51 +142,6 @@ impl Judge<'_> {
         Some(self.valid(claim, None))
     }
 
-    /// Why the depth could not have reached the rate, by Little's law at the volume's own latency. A report without latencies shows the mean
-    /// time of a request alone, which a shallow queue may have set as well as the volume.
-    fn reach_of_figures(&self, s: &Summary, promised: &AtBlock) -> Option<Reach> {
-        let iops = promised.iops;
-        let command = self.better(Shows::Rate).unwrap_or_default();
-        if let Some(offered) = s.offered.filter(|offered| *offered < iops) {
-            let reason = format!("only {} I/Os a second were asked for", figure(Metric::Iops, offered));
-            return Some(Reach { reason, command });
-        }
-        if let Some(pauses) = s.pauses.as_ref().filter(|_| s.mean_ns.is_none()) {
-            let reason = format!(
-                "the load paused between its I/Os ({pauses}), and the report tells no latency of them"
-            );
-            return Some(Reach { reason, command });
-        }
-        let by_flushes = s.flushes.and_then(|f| Some((f.count? / s.ios?, f.mean_ns)));
-        // Requests in flight, I/Os and flushes together, of a load that never waits.
-        let flushing = by_flushes.map_or(0.0, |(each, mean)| each * mean);
-        let busy = s.mean_ns.zip(s.iops).map(|(mean, x)| in_flight(x, mean + flushing));
-        if let Some((busy, asked)) = busy.zip(s.asked).filter(|(busy, asked)| *busy < BUSY * asked) {
-            let reason = format!(
-                "only {} of {} requests were in flight on average: the load held itself back",
-                significant(busy),
-                significant(asked)
-            );
-            return Some(Reach { reason, command });
-        }
-        let throttled = self.diagnosis.find("throttle").is_some();
-        let shallow = s.asked.filter(|asked| *asked < plenty(self.claimed, promised) as f64);
-        let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
-        let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled)).or_else(by_rate)?;
-        let own = Nanos(own.0.saturating_add(flushing as u64));
-        let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
-        let needed = depth_needed(iops, own);
-        (depth < needed).then(|| Reach {
-            reason: format!(
-                "{depth} in flight at {own} each{} reach {} IOPS by Little's law; {} IOPS need {needed}",
-                if flushing > 0.0 { ", flushes included," } else { "" },
-                grouped(rate_reachable(depth, own).unwrap_or(0.0).round() as u64),
-                grouped(iops.round() as u64)
-            ),
-            command,
-        })
-    }
-
     /// The figures of the step.
     pub(super) fn summary(&self) -> Summary {
         Summary::of(self.record, self.step)
@@ -241,26 +154,6 @@ impl Judge<'_> {
         let found = all.iter().find(|b| b.shows == shows).or(all.first())?;
         found.command().cloned()
     }
-}
-
-/// Why the samples of a rate may lie too low for too much of the time, although their mean is high enough: the lowest is too low, and as many may be
-/// as their standard deviation allows (Cantelli's inequality).
-fn low_samples(told: &ReportedStep, s: &Summary, measured: f64, terms: &ClaimTerms) -> Option<String> {
-    let [(_, figures)] = told.parts()[..] else { return None };
-    let samples = figures.rate_spread.as_ref().filter(|spread| spread.mean > 0.0)?;
-    let level = DELIVERED * terms.least;
-    let lowest = samples.min / samples.mean * measured;
-    let (deviation, room) = (s.samples?.0 * measured, measured - level);
-    let share = deviation.powi(2) / (deviation.powi(2) + room.powi(2));
-    let allowed = terms.time.map_or(BELOW, |time| 1.0 - time);
-    (lowest < level && share > allowed).then(|| {
-        format!(
-            "the mean is met, but the lowest sample is {} % of the promise, and by their spread up to {} % of the samples may lie below 90 % of it: \
-             measure it with volproof, which tells for how long",
-            significant(100.0 * lowest / terms.least),
-            significant(100.0 * share)
-        )
-    })
 }
 
 pub(super) fn finding(

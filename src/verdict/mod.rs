@@ -10,12 +10,17 @@
 mod blocker;
 mod cap_wait;
 mod claim;
+mod claim_terms;
 mod claims_of_reports;
 mod each_target;
+mod excess;
 mod fleet_verdict;
+mod levels;
 mod needs;
 mod needs_of_reports;
+mod pass_of_reports;
 mod reach;
+mod reach_of_reports;
 pub mod recommended_test;
 mod remeasure;
 mod unjudged;

@@ -3,9 +3,10 @@
 //! A need has no tolerance: what was published is the limit. Needs of higher grades than the one asked for are answered too and decide nothing.
 
 use super::blocker::{self, ONLY_SLOWS, of_figures};
+use super::claim_terms::ClaimTerms;
 use super::needs_of_reports;
 use super::volume_class;
-use super::window::{self, ClaimTerms, JudgedWindow};
+use super::window::{self, JudgedWindow};
 use crate::diagnose::Summary;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};

@@ -62,41 +62,61 @@ fn rate(need: &FitNeed, told: &ReportedStep, s: &Summary) -> Option<(Metric, Cla
     let mut found = finding(value, limit, bounds, None);
     let depth = u64::from(step.iodepth) * u64::from(step.numjobs);
     let waits = s.max.map_or(0.0, |max| max.as_seconds() - s.mean_ns.unwrap_or(0.0) / 1e9);
-    let reason = if window < QUOTABLE {
-        found.more_seconds = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
-        too_short(value >= limit, window)
-    } else if low >= limit {
-        let still = waits > HOLE * window.as_seconds() || told.unsampled_share().is_some_and(|u| u > HOLE);
+    let still = waits > HOLE * window.as_seconds() || told.unsampled_share().is_some_and(|u| u > HOLE);
+    let shallow = s.asked.filter(|asked| *asked < depth as f64);
+    let unsure = if low >= limit {
         match s.direct == Some(true) || !step.direct {
-            false => "the report does not show that the I/O was direct, as published: the page cache may have answered".into(),
-            true if still => "the mean is met, but the volume may have delivered nothing for a part of the time".into(),
-            true => {
-                found.answer = Answer::Pass;
-                String::new()
-            }
-        }
-    } else if high < limit {
-        match (s.asked.filter(|asked| *asked < depth as f64), s.offered.is_some() || !s.pace_known) {
-            (Some(asked), _) => {
-                format!("{asked:.0} requests in flight are less than the published {depth}")
-            }
-            (None, true) => "the report does not show that the load ran without a limit of its own".into(),
-            (None, false) => {
-                found.answer = Answer::Fail;
-                String::new()
-            }
+            false => Some("the report does not show that the I/O was direct, as published: the page cache may have answered".into()),
+            true => still.then(|| "the mean is met, but the volume may have delivered nothing for a part of the time".into()),
         }
     } else {
-        found.more_seconds = Some(ENOUGH.0.max(window.0).div_ceil(1_000_000_000));
-        "the figure lies too near to the limit for what the report tells of its spread".into()
+        match (shallow, s.offered.is_some() || !s.pace_known) {
+            (Some(asked), _) => {
+                Some(format!("{asked:.0} requests in flight are less than the published {depth}"))
+            }
+            (None, true) => {
+                Some("the report does not show that the load ran without a limit of its own".into())
+            }
+            (None, false) => None,
+        }
     };
-    Some((metric, found, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))
+    let compared = Compared { met: value >= limit, kept: low >= limit, broken: high < limit, window };
+    let reasons = compared.answer(&mut found, unsure, "what the report tells of its spread");
+    Some((metric, found, reasons))
 }
 
-/// Why a short run decides nothing.
-fn too_short(met: bool, window: Nanos) -> String {
-    let words = if met { "it was met" } else { "it was missed" };
-    format!("{words} for these {} s, which is too short to decide", significant(window.as_seconds()))
+/// A figure of a report beside its limit.
+struct Compared {
+    /// The figure itself is on the good side.
+    met: bool,
+    /// So are all its bounds.
+    kept: bool,
+    /// All its bounds are on the bad side.
+    broken: bool,
+    /// How long was measured.
+    window: Nanos,
+}
+
+impl Compared {
+    /// Puts the answer, and the time that would decide, into a finding; the reasons of an open answer. `unsure`: why bounds on one side decide
+    /// nothing all the same. `spread`: what makes the bounds wide.
+    fn answer(&self, found: &mut ClaimAnswer, unsure: Option<String>, spread: &str) -> Vec<String> {
+        let reason = if self.window < QUOTABLE {
+            found.more_seconds = Some((ENOUGH.0 - self.window.0).div_ceil(1_000_000_000));
+            let words = if self.met { "it was met" } else { "it was missed" };
+            let seconds = significant(self.window.as_seconds());
+            Some(format!("{words} for these {seconds} s, which is too short to decide"))
+        } else if self.kept || self.broken {
+            if unsure.is_none() {
+                found.answer = if self.kept { Answer::Pass } else { Answer::Fail };
+            }
+            unsure
+        } else {
+            found.more_seconds = Some(ENOUGH.0.max(self.window.0).div_ceil(1_000_000_000));
+            Some(format!("the figure lies too near to the limit for {spread}"))
+        };
+        reason.into_iter().collect()
+    }
 }
 
 /// The figure of a need in a report, with its answer; nothing where the report does not tell it.
@@ -134,19 +154,11 @@ pub(super) fn answer(
         false => (low >= limit, high < limit),
     };
     let mut found = finding(value, limit, bounds, None);
-    let reason = if window < QUOTABLE {
-        found.more_seconds = Some((ENOUGH.0 - window.0).div_ceil(1_000_000_000));
-        let met = if metric.less_is_better() { value <= limit } else { value >= limit };
-        too_short(met, window)
-    } else if kept {
-        found.answer = Answer::Pass;
-        String::new()
-    } else if broken {
-        found.answer = Answer::Fail;
-        String::new()
-    } else {
-        found.more_seconds = Some(ENOUGH.0.max(window.0).div_ceil(1_000_000_000));
-        "the figure lies too near to the limit for the percentiles that the report has".into()
-    };
-    Some((metric, found, Some(reason).into_iter().filter(|r| !r.is_empty()).collect()))
+    let met = if metric.less_is_better() { value <= limit } else { value >= limit };
+    let reasons = Compared { met, kept, broken, window }.answer(
+        &mut found,
+        None,
+        "the percentiles that the report has",
+    );
+    Some((metric, found, reasons))
 }

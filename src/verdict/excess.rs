@@ -1,0 +1,142 @@
+//! Rates above the promise of a volume: its burst, the figures that are sold beyond the one that was named, and another type.
+//!
+//! A burst is no baseline. It is judged where the user asks for it, as a rate and as the time that it lasts.
+
+use super::claim_terms::ClaimTerms;
+use super::figure;
+use crate::catalogue::volume_promise::{AtBlock, Binding, VolumePromise};
+use crate::record::{Claimed, Metric};
+use crate::unit::{Nanos, significant};
+
+/// A rate this much above everything that the type can give is not that type's.
+const BEYOND: f64 = 1.10;
+/// A rate this much above the promise is a burst, where the type bursts.
+pub(super) const ABOVE: f64 = 1.02;
+
+/// Beyond the promise for a while: what the catalogue says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Allowance {
+    /// Rate while it lasts, in the unit of the claim.
+    pub per_second: f64,
+    /// How long a full bucket lasts at that rate; absent where nothing is published.
+    pub seconds: Option<f64>,
+}
+
+impl Allowance {
+    /// The burst of what binds: of the volumes together, or of the instance.
+    pub(super) fn of(claimed: &Claimed, at: &AtBlock, promised: f64) -> Option<Allowance> {
+        let by_iops = at.binding.counts_ios();
+        let (per_second, seconds) = match (at.binding, &claimed.promise.instance) {
+            (Binding::InstanceIops | Binding::InstanceThroughput, Some(i)) => {
+                (if by_iops { i.iops_burst? } else { i.bytes_burst? }, i.burst_seconds)
+            }
+            _ => {
+                let (mut sum, mut longest, mut any) = (0.0, Some(0.0f64), false);
+                for v in &claimed.promise.volumes {
+                    let unit = if by_iops { 1.0 } else { v.unit.bytes as f64 };
+                    let base = if by_iops { v.level.iops.read } else { v.level.throughput.read }?;
+                    let burst = v.level.burst.as_ref();
+                    let rate =
+                        burst.and_then(|b| if by_iops { b.iops } else { b.throughput }).filter(|b| *b > base);
+                    any |= rate.is_some();
+                    if rate.is_some() {
+                        longest = longest.zip(burst.and_then(|b| b.seconds)).map(|(a, b)| a.max(b));
+                    }
+                    sum += rate.unwrap_or(base) * unit;
+                }
+                any.then_some((sum, longest))?
+            }
+        };
+        (per_second > promised).then_some(Allowance { per_second, seconds })
+    }
+
+    /// How many seconds a full bucket lasts at a rate: credits go at the rate beyond the baseline.
+    pub(super) fn at_rate(&self, rate: f64, baseline: f64) -> Option<f64> {
+        self.seconds.map(|s| s * (self.per_second - baseline) / (rate - baseline).max(1e-9))
+    }
+}
+
+/// A figure of a type that is bought by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoldRange {
+    /// The most that is sold at this size, in the unit of the claim.
+    pub most: f64,
+    /// The figure.
+    pub metric: Metric,
+}
+
+impl SoldRange {
+    /// The figure of a binding limit of the volumes; `None` where it is not bought by itself, or is limited by the instance.
+    pub(super) fn of(claimed: &Claimed, binding: Binding) -> Option<SoldRange> {
+        let metric = match binding {
+            Binding::VolumeIops => Metric::Iops,
+            Binding::VolumeThroughput => Metric::Throughput,
+            _ => return None,
+        };
+        let most = |v: &VolumePromise| match metric {
+            Metric::Iops => v.level.iops_range.filter(|range| range.lo > 0.0).map(|range| range.hi),
+            _ => v.level.throughput_range.filter(|range| range.lo > 0.0).map(|r| r.hi * v.unit.bytes as f64),
+        };
+        let most = claimed.promise.volumes.iter().map(most).sum::<Option<f64>>()?;
+        Some(SoldRange { most, metric })
+    }
+
+    /// The question to a user whose volume does more than the promise that was named.
+    fn question(&self, promised: f64) -> String {
+        let option = if self.metric == Metric::Iops { "--iops" } else { "--throughput" };
+        let unit = if self.metric == Metric::Iops { " IOPS" } else { "" };
+        format!(
+            "more than the {}{unit} that are promised: was more bought? Give it with {option} (sold up to {} here)",
+            figure(self.metric, promised),
+            figure(self.metric, self.most)
+        )
+    }
+}
+
+/// A rate above the promise: a burst that will end, or another type.
+pub struct Excess {
+    /// Why the promise is not decided by it.
+    pub reason: String,
+    /// How much longer the burst may last, with a minute of what follows.
+    pub more_seconds: Option<u64>,
+}
+
+impl Excess {
+    /// `None` for a rate near to the promise, or where the type has no burst that explains a little more.
+    pub fn of(rate: f64, seconds: f64, terms: &ClaimTerms) -> Option<Excess> {
+        let ceiling = terms.burst.map_or(terms.most, |b| b.per_second.max(terms.most));
+        // What is asked for is no excess.
+        let asked = if terms.judged_burst().is_some() { BEYOND * ceiling } else { ABOVE * terms.most };
+        if rate <= asked {
+            return None;
+        }
+        let sold = terms.sold.filter(|sold| rate <= BEYOND * sold.most && sold.most > terms.most);
+        if let Some(sold) = sold.filter(|_| rate > BEYOND * ceiling) {
+            return Some(Excess { reason: sold.question(terms.most), more_seconds: None });
+        }
+        if rate > BEYOND * ceiling {
+            // Nothing that is sold explains the rate.
+            let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
+            let reason = format!(
+                "{} % of all that this type can give at this size: was the right type and size named, and does the I/O reach the volume?",
+                significant(100.0 * rate / ceiling)
+            );
+            return Some(Excess { reason, more_seconds: None });
+        }
+        let burst = terms.burst?;
+        let lasts = burst.at_rate(rate, terms.least);
+        let more_seconds = lasts.map(|s| (s - seconds + 60.0).max(60.0).ceil() as u64);
+        let wait = match (lasts, more_seconds) {
+            (Some(s), Some(more)) => format!(
+                "a full bucket lasts {} at this rate, so measure {} longer",
+                Nanos::seconds(s.ceil() as u64).clock(),
+                Nanos::seconds(more).clock()
+            ),
+            _ => "how long it lasts is not published".into(),
+        };
+        let reason = format!(
+            "the measurement lies inside the burst that this type has; {wait}, or judge the burst with --promise-burst"
+        );
+        Some(Excess { reason, more_seconds })
+    }
+}
