@@ -18,6 +18,7 @@ mod intervention;
 mod known;
 mod load_answer;
 mod lookup;
+mod misfits;
 mod record_file;
 mod remark;
 mod reported;
@@ -51,7 +52,7 @@ pub use course_answer::{
     UnmeasuredPoint,
 };
 pub use diagnosis::{Confidence, Diagnosis, Finding, NOTHING};
-pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary};
+pub use direction_summary::{DirectionSummary, LateResponses, LatencySummary, UNKNOWN};
 pub use fleet_record::{
     ClockBasis, Fleet, FleetMachine, FleetRank, FleetStep, FleetVolumes, MachineShare, RankClock,
     machine_label,
@@ -333,9 +334,10 @@ impl Record {
         }
     }
 
-    /// A device that exists in virtual time alone was played in some step.
+    /// A device that exists in virtual time alone was played in some step, as the plan or a report says.
     pub fn is_simulated(&self) -> bool {
-        self.plan.steps.iter().any(|s| s.simulate.is_some())
+        let told = |s: &StepRecord| s.reported.as_ref().is_some_and(|r| r.simulated);
+        self.plan.steps.iter().any(|s| s.simulate.is_some()) || self.steps.iter().any(told)
     }
 
     /// No I/O of any step completed.

@@ -6,9 +6,11 @@ use volproof::fio::terse;
 
 fuzz_target!(|bytes: &[u8]| {
     match terse::read(bytes) {
-        Ok(output) => {
-            let written = terse::write(&output);
-            assert!(written.lines().count() >= output.jobs.len(), "{written}");
+        Ok(outputs) => {
+            for output in outputs {
+                let written = terse::write(&output);
+                assert!(written.lines().count() >= output.jobs.len(), "{written}");
+            }
         }
         Err(refusal) => assert!(!refusal.to_string().is_empty()),
     }

@@ -15,13 +15,13 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
         parts.iter().filter_map(|(_, f)| Some((f.count(), f.latency()?.1))).collect();
     let total = told.ios();
     let mean = match latencies[..] {
-        [(_, one)] if parts.len() == 1 => Some(one.mean),
+        [(_, one)] if parts.len() == 1 => Some(one.mean).filter(|mean| *mean > 0.0),
         // The mean of all requests is that of the data, where nothing else is among them.
         [] => told.mixed.as_ref().and_then(|all| {
             let mean = all.latency()?.1.mean;
             ((all.count() - total).abs() <= 1.0 + 0.01 * total).then_some(mean)
         }),
-        _ => (latencies.len() == parts.len() && total > 0.0)
+        _ => (latencies.len() == parts.len() && latencies.iter().all(|(_, l)| l.mean > 0.0) && total > 0.0)
             .then(|| latencies.iter().map(|(n, l)| n * l.mean).sum::<f64>() / total),
     };
     let asked = conditions.in_flight().map(|n| n as f64);

@@ -57,6 +57,24 @@ pub(super) fn errors(case: &Case<'_>) -> Option<Doubt> {
     ))
 }
 
+/// Misfits told by name; more are counted.
+const MISFITS_TOLD: usize = 3;
+
+/// The figures of the step do not fit its samples, from which they are made.
+pub(super) fn figures_disagree(case: &Case<'_>) -> Option<Doubt> {
+    let all = case.step.misfits();
+    let (told, more) = all.split_at(all.len().min(MISFITS_TOLD));
+    let more = if more.is_empty() { String::new() } else { format!(", and {} more", more.len()) };
+    (!told.is_empty()).then(|| {
+        Doubt::new(
+            Severity::Blocker,
+            "figures-disagree",
+            format!("figures of the Record contradict each other: {}{more}", told.join("; ")),
+            "take the Record as the program wrote it: this copy was changed or damaged",
+        )
+    })
+}
+
 /// Requests or load threads did not come back after the step.
 pub(super) fn unfinished(case: &Case<'_>) -> Option<Doubt> {
     let step = case.step;

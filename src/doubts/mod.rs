@@ -62,6 +62,7 @@ type DoubtRule = fn(&Case<'_>) -> Option<Doubt>;
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
     measured::errors,
+    measured::figures_disagree,
     measured::unfinished,
     measured::shared,
     measured::depth,
@@ -101,6 +102,20 @@ const RULES: &[DoubtRule] = &[
     doubts_of_reports::rate_not_reached,
     doubts_of_reports::short_ios,
 ];
+
+/// Gives a stored Record the doubts about figures that contradict each other, which it need not have itself: whoever edits a figure can take a doubt
+/// out as well.
+pub fn look_for_edits(record: &mut Record) {
+    let edited = |doubt: &Doubt| EDITED.contains(&doubt.code.as_str());
+    let found: Vec<Doubt> =
+        record.steps.iter().flat_map(|step| of_step(record, step)).filter(edited).collect();
+    let known = |doubt: &Doubt| record.warnings.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
+    let new: Vec<Doubt> = found.into_iter().filter(|doubt| !known(doubt)).collect();
+    record.warnings.extend(new);
+}
+
+/// Doubts that figures of a stored Record contradict each other.
+const EDITED: [&str; 2] = ["figures-disagree", "impossible-figures"];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {

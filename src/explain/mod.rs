@@ -295,16 +295,16 @@ fn partial(record: &Record) -> Option<String> {
 }
 
 fn notes(record: &Record, left: usize) -> Vec<String> {
+    let simulated = "SIMULATED: a device in virtual time; nothing was measured of any volume";
+    let mut notes = Vec::from_iter(record.is_simulated().then(|| simulated.to_string()));
     let Some(report) = &record.report else {
-        let simulated = "SIMULATED: a device in virtual time; nothing was measured of any volume";
-        let mut notes = Vec::from_iter(record.is_simulated().then(|| simulated.to_string()));
         if let Some(fleet) = &record.fleet {
             notes.push(format!("the sum of {}", fleet_text::machines(fleet)));
             notes.extend(fleet.steps.iter().map(|s| format!("{}: {}", s.step, fleet_text::window(s))));
         }
         return notes;
     };
-    let mut notes = report.notes.clone();
+    notes.extend(report.notes.iter().cloned());
     if report.form == ReportForm::Text && report.tool.starts_with("fio-2.") {
         notes.push(
             "KB, MB and GB of fio 2.x are 1024-based; figures here have the units that they name".into(),

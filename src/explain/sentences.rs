@@ -201,7 +201,9 @@ fn latency_line(
         told.push(if kind == last { words } else { format!("{kind} {words}") });
         last = kind;
     };
-    tell(kind, format!("mean {}", Nanos(mean.round() as u64)));
+    if mean > 0.0 {
+        tell(kind, format!("mean {}", Nanos(mean.round() as u64)));
+    }
     if let Some((kind, table)) = table {
         for (p, v) in TOLD.iter().filter_map(|p| Some((*p, table.percentiles.get(*p)?))) {
             tell(kind, if p == "50" { format!("half within {v}") } else { format!("{p} % within {v}") });

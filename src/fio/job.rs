@@ -9,6 +9,8 @@ use crate::unit::{Bytes, Nanos};
 use super::mistake::Origin;
 use super::option::{self, FioOption, Support, ValueKind};
 use super::option_value::{self, OptionValue, TargetAmount};
+use super::output::Header;
+use super::plan::block_ranges;
 use super::table;
 
 /// fio's `kb_base` when none is given.
@@ -70,6 +72,16 @@ impl Given {
 }
 
 impl Job {
+    /// The line that fio prints of it before it runs.
+    pub fn header(&self) -> Header {
+        Header {
+            rw: self.choice("rw").map_or("read", |rw| if rw == "readwrite" { "rw" } else { rw }).to_string(),
+            block: block_ranges(self).map(|(low, high)| (Bytes(low), Bytes(high))),
+            engine: self.engine().to_string(),
+            depth: self.int("iodepth").unwrap_or(1).max(1) as u32,
+        }
+    }
+
     /// The name of its engine.
     pub fn engine(&self) -> &str {
         self.options().rev().find(|g| g.option.name == "ioengine").map_or(ENGINE, |g| match &g.value {

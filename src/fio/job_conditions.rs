@@ -6,7 +6,8 @@ use super::job::{Given, Job as Asked};
 use super::mistake::Origin;
 use super::option;
 use super::option_value::{self, TargetAmount};
-use super::output::{AskedRate, Output, OutputRow, Stats};
+use super::output::{AskedRate, Header, Output, OutputRow, Stats};
+use crate::plan::Pattern;
 use crate::record::{Conditions, Known, Pace};
 use crate::sample::Direction;
 use crate::unit::{Bytes, Nanos, total};
@@ -18,9 +19,15 @@ const POLLING: [&str; 5] = ["hipri", "sqthread_poll", "hipri_percentage", "spdk"
 
 /// Conditions of a row, or of several that are one run, as [`super::runs::merged`] makes them one.
 pub fn of(output: &Output, job: &OutputRow) -> Conditions {
+    if job.options_of().is_some() {
+        return of_several(output, job);
+    }
     let listed = !job.options.is_empty() || !output.global_options.is_empty();
     let mut c = if listed { of_options(output, job) } else { Conditions::default() };
-    c.jobs = if job.members > 0 { job.members.into() } else { Known::Unknown };
+    c.jobs = match job.members {
+        0 if !listed => Known::Unknown,
+        _ => jobs(&options(output, job), job).into(),
+    };
     if let Some(header) = &job.header {
         let moved = job.moved().map(|(d, _)| header.block[(d as usize).min(2)]);
         let range = moved.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or(header.block[0]);
@@ -65,6 +72,54 @@ pub fn of(output: &Output, job: &OutputRow) -> Conditions {
     c
 }
 
+/// Conditions of a row that sums up several jobs and has the options of one: what the options of all say, unless that one says otherwise.
+fn of_several(output: &Output, job: &OutputRow) -> Conditions {
+    let why = "the options that are given for all jobs, of which the report shows one";
+    let globals = OutputRow { options: Vec::new(), members: 0, ..job.clone() };
+    let (asked, all) = (options(output, &globals), of_options(output, &globals));
+    let shown = options(output, job);
+    let given = |name: &str| asked.given(name).is_some() && shown.own.iter().all(|g| g.option.name != name);
+    fn shared<T: Clone>(given: bool, value: Known<T>, why: &str) -> Known<T> {
+        match value.as_ref().filter(|_| given) {
+            Some(value) => Known::assumed(value.clone(), why),
+            None => Known::Unknown,
+        }
+    }
+    // Their run times added up tell how many they were.
+    let longest = job.moved().map(|(_, s)| s.runtime.0).max().filter(|ns| *ns > 0);
+    let times = job.runtime.zip(longest).map(|(sum, longest)| sum.0 as f64 / longest as f64);
+    let count = times.filter(|n| (n - n.round()).abs() < 0.05 * n).map(|n| n.round() as u32);
+    let block = match of_amounts(job) {
+        Some(block) => Known::assumed((block, block), "bytes moved over I/Os"),
+        None => Known::Unknown,
+    };
+    Conditions {
+        rw: shared(given("rw"), all.rw, why),
+        block: shared(given("bs"), all.block, why).or(|| block),
+        engine: shared(given("ioengine"), all.engine, why),
+        blocking: shared(given("ioengine"), Known::from(ONE_AT_A_TIME.contains(&asked.engine())), why),
+        null_engine: (asked.engine() == "null" || shown.engine() == "null").into(),
+        iodepth: shared(given("iodepth"), all.iodepth, why),
+        direct: shared(given("direct"), all.direct, why),
+        time_based: shared(given("time_based"), all.time_based, why),
+        runtime: shared(given("runtime"), all.runtime, why),
+        ramp: shared(given("ramp_time"), all.ramp, why),
+        jobs: match count {
+            Some(n) if n > 1 => Known::assumed(n, "the run times of the jobs added up"),
+            _ => Known::Unknown,
+        },
+        ..Conditions::default()
+    }
+}
+
+/// The jobs that a row, or the rows of one run, stand for: counted, or as its options have it.
+fn jobs(asked: &Asked, job: &OutputRow) -> u32 {
+    match job.members {
+        0 => asked.int("numjobs").and_then(|n| u32::try_from(n).ok()).unwrap_or(1).max(1),
+        counted => counted,
+    }
+}
+
 /// fio ended the job since its rate was steady (`steadystate`).
 fn ended_by_steady_state(job: &OutputRow) -> bool {
     let told = job.more.iter().find(|(name, _)| name == "steadystate").map(|(_, value)| value);
@@ -86,6 +141,12 @@ fn status_rate(output: &Output, job: &OutputRow, c: &mut Conditions) {
             .into();
 }
 
+/// The line that fio prints of a job before it runs: as the report has it, else from the options; none where there are none.
+pub fn header(output: &Output, job: &OutputRow) -> Option<Header> {
+    let listed = !job.options.is_empty() || !output.global_options.is_empty();
+    job.header.clone().or_else(|| listed.then(|| options(output, job).header()))
+}
+
 /// The options as values, those of the row over the globals. An option that is not listed had fio's default; flags without a value are never
 /// listed.
 fn of_options(output: &Output, job: &OutputRow) -> Conditions {
@@ -97,7 +158,11 @@ fn of_options(output: &Output, job: &OutputRow) -> Conditions {
     });
     let split = there("bssplit") || there("bsrange");
     let blocks = asked.ints("bs").map(|n| n.and_then(|n| u64::try_from(n).ok()).map(Bytes));
-    let of_moved = job.moved().filter_map(|(d, _)| blocks[(d as usize).min(2)]);
+    let moved: Vec<Direction> = job.moved().map(|(d, _)| d).collect();
+    // Under unified_rw_reporting all directions of the load are one.
+    let of_load = rw.as_deref().and_then(|word| word.split(':').next()?.parse::<Pattern>().ok());
+    let mixed = of_load.filter(|_| moved.is_empty()).map(Pattern::directions).unwrap_or_default();
+    let of_moved = moved.iter().chain(mixed).filter_map(|d| blocks[(*d as usize).min(2)]);
     let block = of_moved.map(|b| (b, b)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).filter(|_| !split);
     let positive = |n: Option<i64>| n.and_then(|n| u32::try_from(n).ok());
     let fsync = ["fsync", "fdatasync"].iter().filter_map(|name| positive(asked.int(name))).max();
@@ -174,7 +239,7 @@ fn pace(asked: &Asked, job: &OutputRow, block: Option<(Bytes, Bytes)>) -> Pace {
     let rate = [rate_of("rate_iops"), by_bytes].into_iter().filter(|r| *r > 0.0).min_by(f64::total_cmp);
     let line = |name: &str| asked.given(name).map(Given::line);
     Pace {
-        offered_per_second: rate.map(|r| r * f64::from(job.members.max(1))),
+        offered_per_second: rate.map(|r| r * f64::from(jobs(asked, job))),
         rate_option: rate.and_then(|r| line(if r == by_bytes { "rate" } else { "rate_iops" })),
         pause_option: asked.time("thinktime").filter(|t| t.0 > 0).and(line("thinktime")),
     }
@@ -195,7 +260,7 @@ pub fn seems_time_based(job: &OutputRow, output: &Output) -> bool {
         _ => None,
     };
     let whole = bytes("io_size").or(bytes("size"));
-    let more = whole.is_some_and(|w| moved > w.saturating_mul(u64::from(job.members.max(1))));
+    let more = whole.is_some_and(|w| moved > w.saturating_mul(u64::from(jobs(&asked, job))));
     let longest = job.moved().map(|(_, s)| s.runtime).max().unwrap_or_default();
     // fio's clock counts whole milliseconds.
     more || longest.0 + Nanos::millis(10).0 >= limit.0

@@ -23,6 +23,9 @@ use crate::unit::{Bytes, Nanos};
 /// thousand jobs have two hundred each. An entry takes up to 100 bytes, and its text may have five.
 const MOST_KEPT: usize = 1 << 21;
 
+/// Braces of other tools that are opened in search of a report.
+const DEEPEST: usize = 64;
+
 /// Why a report could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
@@ -50,14 +53,17 @@ pub enum ReadError {
 /// With line and column where a report is not what fio writes, or when there is none.
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs = Vec::new();
-    let (mut from, mut rows, mut kept) = (0, 0, 0);
+    let (mut from, mut rows, mut kept, mut inside) = (0, 0, 0, 0);
     while let Some(start) = next_document(text, from) {
         let mut reader = Reader::new(text, start);
         let mut document = Document { rows, kept, ..Document::default() };
         let done = document.read(&mut reader);
         if !document.of_fio {
-            // These braces are not fio's. Where they never close, the report may begin within them.
-            from = if done.is_ok() { reader.at() } else { start + 1 };
+            // These braces are not fio's. Where they never close, the report may begin within them, and where another tool packed it into its own
+            // (kubestr).
+            let packed = done.is_ok() && inside < DEEPEST && holds_version(&text[start..reader.at()]);
+            inside += usize::from(packed);
+            from = if done.is_ok() && !packed { reader.at() } else { start + 1 };
             continue;
         }
         let here = || place(text, reader.at());
@@ -82,6 +88,12 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
         }
     }
     if outputs.is_empty() { Err(ReadError::Nothing { kind: "JSON report" }) } else { Ok(outputs) }
+}
+
+/// The key with which each report of fio begins.
+fn holds_version(text: &[u8]) -> bool {
+    const KEY: &[u8] = b"\"fio version\"";
+    text.windows(KEY.len()).any(|part| part == KEY)
 }
 
 /// The next brace that a key or the end of an object follows.

@@ -86,7 +86,7 @@ impl Default for ReportRow {
 }
 
 /// The word for a simulated device: its figures are of no volume.
-const SIMULATED: &str = "SIMULATED";
+pub(super) const SIMULATED: &str = "SIMULATED";
 
 /// The description of a row. Every form of fio's reports has it, so that it says that a device was simulated.
 fn described(row: &ReportRow, parts: &[(&Step, &StepRecord)]) -> Option<String> {

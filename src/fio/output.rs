@@ -309,6 +309,12 @@ impl OutputRow {
             .filter_map(|(d, s)| Some((d, s.as_deref().filter(|s| s.bytes.0 > 0 || s.ios.unwrap_or(0) > 0)?)))
     }
 
+    /// The job whose options these are, where that is another one: a row that sums up a group has the name of its first job, and the options of its last.
+    pub fn options_of(&self) -> Option<&str> {
+        let name = self.options.iter().find(|(n, _)| n == "name").map(|(_, v)| v.as_str())?;
+        Some(name).filter(|name| *name != self.name)
+    }
+
     /// The value of an option of this job, or of the run's globals, by any of these names.
     pub fn option<'a>(&'a self, output: &'a Output, names: &[&str]) -> Option<&'a str> {
         let named = |options: &'a [(String, String)]| {

@@ -34,7 +34,7 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(ReportForm, Output)>, ReadError> {
         Err(e) => failed.push(e),
     }
     if let Ok(found) = terse::read(bytes) {
-        add(&mut all, ReportForm::Terse, vec![found]);
+        add(&mut all, ReportForm::Terse, found);
     }
     // What came nearest to a report says where it fails.
     let placed = failed.into_iter().find(|e| !matches!(e, ReadError::Nothing { .. }));

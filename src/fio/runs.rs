@@ -74,6 +74,7 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
                 && other.group == job.group
                 && other.header == job.header
                 && other.options == job.options
+                && alike(other, job)
                 && (other.host == job.host || job.host.is_some())
         };
         let same = known.entry((job.name.as_str(), job.group)).or_default();
@@ -92,6 +93,13 @@ pub fn runs(output: &Output) -> Vec<ReportRun<'_>> {
         one.sum = Some(sum).filter(|s| moved_ios(s) > 0.0 && one.rows.len() > 1);
     }
     runs
+}
+
+/// Two rows moved data in the same direction, as clones of one job do.
+fn alike(a: &OutputRow, b: &OutputRow) -> bool {
+    let both = |d: Direction| [a, b].iter().all(|j| j.directions[d].as_ref().is_some_and(|s| moves(s)));
+    let mixed = [a, b].iter().any(|j| j.mixed.is_some() || moved_ios(j) == 0.0);
+    mixed || Direction::ALL.into_iter().any(both)
 }
 
 /// Rows that ran the same job at the same time (`numjobs` without `group_reporting`) are one row.
@@ -148,11 +156,13 @@ fn merged(rows: &[&OutputRow]) -> OutputRow {
     all
 }
 
-fn stats(parts: &[&Stats]) -> Stats {
+/// The figures of a direction of several jobs; those that moved nothing in it have no latency and no rate there.
+fn stats(all: &[&Stats]) -> Stats {
+    let moving: Vec<&Stats> = all.iter().copied().filter(|s| moves(s)).collect();
+    let parts = if moving.is_empty() { all } else { &moving };
     let ios = parts.iter().map(|s| s.ios).sum::<Option<u64>>();
     let latency = |pick: &dyn Fn(&Stats) -> Option<&Latency>| {
-        let all: Vec<(f64, &Latency)> =
-            parts.iter().filter_map(|s| Some((s.ios.unwrap_or(1) as f64, pick(s)?))).collect();
+        let all: Vec<(f64, &Latency)> = parts.iter().filter_map(|s| Some((ios_of(s), pick(s)?))).collect();
         (all.len() == parts.len()).then(|| of_all(&all))
     };
     Stats {
@@ -232,6 +242,98 @@ pub fn parts(job: &OutputRow) -> Vec<&Stats> {
 
 /// I/Os of all directions.
 pub fn moved_ios(job: &OutputRow) -> f64 {
-    let ios = |s: &&Stats| s.ios.map_or(s.iops * s.runtime.as_seconds(), |n| n as f64);
-    parts(job).iter().map(ios).sum()
+    parts(job).iter().map(|s| ios_of(s)).sum()
+}
+
+/// I/Os of a direction, from rate and time where they are not counted.
+fn ios_of(s: &Stats) -> f64 {
+    s.ios.map_or(s.iops * s.runtime.as_seconds(), |n| n as f64)
+}
+
+/// A direction moved something.
+fn moves(s: &Stats) -> bool {
+    ios_of(s) > 0.0 || s.bytes.0 > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{json_read, terse};
+    use super::*;
+
+    /// Lines of one name: so many rows, each of a direction at a rate of 1,000 a second with this mean latency in microseconds.
+    fn lines(rows: &[(Direction, f64, u64, &str)]) -> String {
+        let mut all = String::new();
+        for (d, mean, seconds, disk) in rows {
+            let told =
+                Latency { min: Nanos(1), max: Nanos::seconds(1), mean: mean * 1e3, ..Latency::default() };
+            let stats = Stats {
+                bytes: Bytes(4096 * 1000 * seconds),
+                bytes_per_second: 4_096_000.0,
+                iops: 1000.0,
+                runtime: Nanos::seconds(*seconds),
+                clat: Some(told.clone()),
+                lat: Some(told),
+                ..Stats::default()
+            };
+            let mut job = OutputRow { name: "j".into(), ..OutputRow::default() };
+            job.directions[*d] = Some(Box::new(stats));
+            let output = Output { version: "fio-3.33".into(), jobs: vec![job], ..Output::default() };
+            all += &format!("{}{disk}\n", terse::write(&output).trim_end());
+        }
+        all
+    }
+
+    #[test]
+    fn terse_rows_weigh_by_their_ios_and_unlike_ones_are_apart() {
+        use Direction::{Read, Write};
+        let read = |text: String| terse::read(text.as_bytes()).unwrap();
+        let clones = read(lines(&[(Read, 100.0, 30, ""), (Read, 400.0, 60, "")]));
+        let found = runs(&clones[0]);
+        assert_eq!((clones.len(), found.len(), found[0].rows.len()), (1, 1, 2));
+        let job = found[0].job();
+        let reads = job.directions[Read].as_deref().unwrap();
+        assert_eq!((reads.iops, reads.lat.as_ref().unwrap().mean), (2000.0, 300_000.0));
+        assert!(job.directions[Write].as_deref().is_none_or(|s| s.bytes.0 == 0));
+        let apart = read(lines(&[(Read, 100.0, 60, ""), (Write, 400.0, 60, "")]));
+        let means: Vec<f64> = runs(&apart[0])
+            .iter()
+            .flat_map(|run| {
+                parts(&run.job()).iter().map(|s| s.lat.as_ref().unwrap().mean).collect::<Vec<_>>()
+            })
+            .collect();
+        assert_eq!(means, [100_000.0, 400_000.0]);
+        // Two calls with one name: the disk counted on between them.
+        let disk = |n: u64| format!(";sda;{n};0;0;0;1;0;1;50.00%");
+        let (a, b) = (disk(60_000), disk(120_000));
+        let calls = read(lines(&[(Read, 100.0, 60, &a), (Read, 100.0, 60, &a), (Read, 100.0, 60, &b)]));
+        assert_eq!(calls.iter().map(|o| runs(o)[0].rows.len()).collect::<Vec<_>>(), [2, 1]);
+    }
+
+    #[test]
+    fn a_row_of_unlike_jobs_has_the_options_of_none() {
+        let row = |name: &str| {
+            format!(
+                r#"{{"fio version":"fio-3.33","global options":{{"ioengine":"libaio","direct":"1"}},"jobs":[{{"jobname":"r","groupid":0,
+                "job options":{{"name":"{name}","rw":"randwrite","bs":"4k","iodepth":"2"}},"job_runtime":120000,
+                "read":{{"io_bytes":409600000,"bw_bytes":6826666,"iops":1666.6,"runtime":60000,"total_ios":100000}},
+                "write":{{"io_bytes":204800000,"bw_bytes":3413333,"iops":833.3,"runtime":60000,"total_ios":50000}}}}]}}"#
+            )
+        };
+        let record = |text: String| {
+            let output = json_read::read(text.as_bytes()).unwrap().remove(0);
+            super::super::to_record::to_record(&output, crate::record::ReportForm::Json)
+        };
+        let unlike = record(row("w"));
+        let told = unlike.steps[0].reported.as_ref().unwrap();
+        assert!(
+            told.read.is_some() && told.conditions.rw.is_unknown() && told.conditions.iodepth.is_unknown()
+        );
+        assert_eq!((told.conditions.jobs.get(), told.conditions.direct.get()), (Some(2), Some(true)));
+        assert!(unlike.report.unwrap().notes[0].contains("shows the options of one of them, w"));
+        let alike = record(row("r"));
+        assert_eq!(alike.steps[0].reported.as_ref().unwrap().conditions.iodepth.get(), Some(2));
+        // Another tool may pack a report into its own.
+        let packed = format!(r#"[{{"size":"1Gi","class":{{"name":"x"}},"raw":{{"result":{}}}}}]"#, row("r"));
+        assert_eq!(json_read::read(packed.as_bytes()).unwrap().len(), 1);
+    }
 }

@@ -114,13 +114,18 @@ fn counts(c: &DiskCounts, f: &mut Vec<String>) {
     f.push(format!("{:.2}%", c.busy * 100.0));
 }
 
-/// Reads every terse line of a text into one Output; other lines are skipped.
+/// Reads the terse lines of a text, each run of fio an Output; other lines are skipped.
+///
+/// A run prints the same counters of its disks behind each of its rows: where these change, another run begins. Runs whose files are on no
+/// disk that counts are not told apart.
 ///
 /// # Errors
 /// With line and column where a field is not what belongs there, or when there is no such line. A last line that breaks off is left out and
 /// said so in [`Output::partial`].
-pub fn read(text: &[u8]) -> Result<Output, ReadError> {
+pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
+    let mut outputs: Vec<Output> = Vec::new();
     let mut output = Output::default();
+    let mut rows = 0;
     let mut described = false;
     for (number, line) in text.split_inclusive(|b| *b == b'\n').enumerate() {
         let whole = line.ends_with(b"\n");
@@ -131,15 +136,20 @@ pub fn read(text: &[u8]) -> Result<Output, ReadError> {
         }
         described = false;
         let Some(version) = version_of(line) else { continue };
-        if output.jobs.len() == MOST_ROWS {
+        if rows == MOST_ROWS {
             output.partial = Some(format!("only the first {MOST_ROWS} rows were read"));
             break;
         }
         let mut fields = Fields { line, at: 0, number: number + 1 };
-        match row(&mut fields, version, &mut output) {
-            Ok(mut job) => {
+        match row(&mut fields, version) {
+            Ok(TerseRow { mut job, fio, disks }) => {
+                if !output.jobs.is_empty() && (output.version != fio || output.disks != disks) {
+                    outputs.push(std::mem::take(&mut output));
+                }
                 possible::judge(&mut job);
+                (output.version, output.disks) = (fio, disks);
                 output.jobs.push(job);
+                rows += 1;
             }
             Err(ReadError::Form { .. }) if !whole && fields.left().is_none() => {
                 let why = format!("line {} breaks off", number + 1);
@@ -150,8 +160,19 @@ pub fn read(text: &[u8]) -> Result<Output, ReadError> {
         }
         described = version == 2;
     }
-    let empty = output.jobs.is_empty() && output.partial.is_none();
-    if empty { Err(ReadError::Nothing { kind: "terse report" }) } else { Ok(output) }
+    if output.jobs.is_empty() && output.partial.is_none() {
+        return Err(ReadError::Nothing { kind: "terse report" });
+    }
+    outputs.push(output);
+    Ok(outputs)
+}
+
+/// A line with what it says of its run.
+struct TerseRow {
+    job: OutputRow,
+    /// The version of fio.
+    fio: String,
+    disks: Vec<DiskCounters>,
 }
 
 /// The version of a line that looks like a row.
@@ -210,11 +231,9 @@ impl<'a> Fields<'a> {
     }
 }
 
-fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow, ReadError> {
+fn row(f: &mut Fields<'_>, version: u8) -> Result<TerseRow, ReadError> {
     f.word("the version")?;
-    if version > 2 {
-        output.version = f.word("fio's version")?.into();
-    }
+    let fio = if version > 2 { f.word("fio's version")?.into() } else { String::new() };
     let mut job =
         OutputRow { name: f.word("the name of the job")?.into(), members: 0, ..OutputRow::default() };
     job.group = f.number("the group")?;
@@ -248,7 +267,7 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow
     job.depth = Some(shares(f, "a share of depths")?);
     job.latency_us = Some(shares(f, "a share of latencies")?);
     job.latency_ms = Some(shares(f, "a share of latencies")?);
-    let disks = output.disks.is_empty();
+    let mut disks: Vec<DiskCounters> = Vec::new();
     while let Some(name) = f.left() {
         let rest: Vec<&str> = f.line[f.at..].split(';').collect();
         // A disk is a name, seven counts and a percentage; what follows the disks is errors and the description.
@@ -261,13 +280,10 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow
         }
         f.word("a disk")?;
         let counts = read_counts(f)?;
-        match (name, output.disks.last_mut()) {
-            ("slaves", Some(above)) if disks => above.below = Some(counts),
-            ("slaves", _) => {}
-            _ if disks => {
-                output.disks.push(DiskCounters { name: name.into(), counts, ..DiskCounters::default() })
-            }
-            _ => {}
+        match (name, disks.last_mut()) {
+            ("slaves", Some(above)) => above.below = Some(counts),
+            ("slaves", None) => {}
+            _ => disks.push(DiskCounters { name: name.into(), counts, ..DiskCounters::default() }),
         }
     }
     let numbers =
@@ -279,7 +295,7 @@ fn row(f: &mut Fields<'_>, version: u8, output: &mut Output) -> Result<OutputRow
     if f.left().is_some_and(|words| !words.is_empty()) {
         job.description = Some(f.line[f.at..].into());
     }
-    Ok(job)
+    Ok(TerseRow { job, fio, disks })
 }
 
 fn shares<const N: usize>(f: &mut Fields<'_>, what: &str) -> Result<[f64; N], ReadError> {

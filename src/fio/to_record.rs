@@ -3,6 +3,7 @@
 //! A report has no samples over time, no plan of volproof and no facts about the machine. None are made up: the Record has none. The summaries
 //! of a step are fio's own figures (percentiles are middles of buckets and not their upper ends); see [`ReportedStep`] for what they come from.
 
+use super::of_record::SIMULATED;
 use super::output::{BELOW, BELOW_MS, DiskCounters, Latency, Output, OutputRow, Samples, Stats};
 use super::runs::{self, ReportRun, parts};
 use super::{job_conditions, possible::Impossible};
@@ -38,6 +39,13 @@ pub fn to_record(output: &Output, form: ReportForm) -> Record {
         let told = step.reported.as_ref();
         if let Some(n) = told.and_then(|told| verifying_reads(&told.conditions, &job)) {
             let note = format!("{}: {n} reads that verified what was written are left out", step.name);
+            record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
+        }
+        if let Some(shown) = job.options_of() {
+            let note = format!(
+                "{}: the row sums up several jobs (group_reporting) and shows the options of one of them, {shown}: what the others were asked for is not known",
+                step.name
+            );
             record.report.iter_mut().for_each(|report| report.notes.push(note.clone()));
         }
         // The jobs of a group ran together.
@@ -98,8 +106,17 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
         told.map(|s| figures(s, block, job.members))
     };
     let hosts = run.hosts().into_iter().map(|(name, rows)| host(name, &rows)).collect();
+    // Terse lines of two calls with one name look like clones of one job, but for the options.
+    let jobs = conditions.jobs.get().filter(|_| job.members == 0).map(|n| n as usize);
+    let unlike = jobs.filter(|n| run.rows.len() > *n).map(|n| {
+        format!(
+            "{} rows of one job, and numjobs is {n}: they are several runs, and no rate is theirs together",
+            run.rows.len()
+        )
+    });
     ReportedStep {
         name: job.name.clone(),
+        simulated: job.description.as_ref().is_some_and(|words| words.starts_with(SIMULATED)),
         description: job.description.clone(),
         rows: run.rows.len() as u32,
         group: job.group,
@@ -111,8 +128,8 @@ fn reported(output: &Output, run: &ReportRun<'_>, job: &OutputRow, alone: bool) 
             ios: job.errors.filter(|n| *n > 0),
             number: if job.error != 0 { job.error } else { job.first_error.unwrap_or(0) },
         }),
-        impossible: job.impossible.iter().map(Impossible::to_string).collect(),
-        rate_impossible: job.impossible.iter().any(Impossible::of_rate),
+        rate_impossible: unlike.is_some() || job.impossible.iter().any(Impossible::of_rate),
+        impossible: job.impossible.iter().map(Impossible::to_string).chain(unlike).collect(),
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),

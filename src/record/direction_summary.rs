@@ -74,7 +74,42 @@ pub(super) fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
+/// What a table has in place of a figure that is not known.
+pub const UNKNOWN: &str = "-";
+
 impl LatencySummary {
+    /// The mean; none where a report does not tell it.
+    pub fn known_mean(&self) -> Option<Nanos> {
+        self.known(Nanos(self.mean.round() as u64))
+    }
+
+    /// The shortest latency; none where a report does not tell it.
+    pub fn known_min(&self) -> Option<Nanos> {
+        self.known(self.min)
+    }
+
+    /// The longest latency; none where a report does not tell it.
+    pub fn known_max(&self) -> Option<Nanos> {
+        self.known(self.max)
+    }
+
+    /// A percentile whose value is known, and not only that it is longer: what lies above the share of arrivals that completed is not.
+    pub fn known_percentile(&self, name: &str) -> Option<Nanos> {
+        self.percentiles.get(name).copied().filter(|_| !self.is_bound(name))
+    }
+
+    /// Of a percentile it is known only to be longer.
+    pub fn is_bound(&self, name: &str) -> bool {
+        let completed = 1.0 - self.censored as f64 / self.samples.max(1) as f64;
+        self.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > completed)
+    }
+
+    /// Latencies of 0 were measured where all of them are; else 0 stands for what is not told.
+    fn known(&self, value: Nanos) -> Option<Nanos> {
+        let all_zero = self.samples > 0 && self.max.0 == 0;
+        Some(value).filter(|v| v.0 > 0 || all_zero)
+    }
+
     /// From histograms of each second, and samples that belong to no second.
     pub(super) fn of(
         mut parts: Cow<'_, [StoredHistogram]>,
@@ -153,8 +188,12 @@ impl DirectionSummary {
         let sum = |f: fn(&DirectionSummary) -> f64| directions.iter().map(|s| f(s)).sum::<f64>();
         let counted = |f: fn(&DirectionSummary) -> u64| total(directions.iter().map(|s| f(s)));
         let latencies = || directions.iter().map(|s| &s.service_latency_ns);
-        let samples = total(latencies().map(|l| l.samples));
-        let all = latencies().map(|l| l.mean * l.samples as f64).sum::<f64>();
+        // Latencies of a part are not those of the whole.
+        let told = |of: fn(&LatencySummary) -> Option<Nanos>| latencies().all(|l| of(l).is_some());
+        let samples =
+            if latencies().all(|l| l.samples > 0) { total(latencies().map(|l| l.samples)) } else { 0 };
+        let ios = counted(|s| s.ios).max(1) as f64;
+        let all = directions.iter().map(|s| s.service_latency_ns.mean * s.ios as f64).sum::<f64>();
         Some(DirectionSummary {
             ios: counted(|s| s.ios),
             bytes: Bytes(counted(|s| s.bytes.0)),
@@ -163,10 +202,18 @@ impl DirectionSummary {
             rate: None,
             service_latency_ns: LatencySummary {
                 samples,
-                min: latencies().map(|l| l.min).min()?,
-                mean: all / samples.max(1) as f64,
+                min: latencies()
+                    .map(|l| l.min)
+                    .min()
+                    .filter(|_| told(LatencySummary::known_min))
+                    .unwrap_or_default(),
+                mean: if told(LatencySummary::known_mean) { all / ios } else { 0.0 },
                 deviation: 0.0,
-                max: latencies().map(|l| l.max).max()?,
+                max: latencies()
+                    .map(|l| l.max)
+                    .max()
+                    .filter(|_| told(LatencySummary::known_max))
+                    .unwrap_or_default(),
                 percentiles: BTreeMap::new(),
                 unsettled: Vec::new(),
                 censored: 0,

@@ -143,6 +143,9 @@ pub struct ReportedStep {
     pub conditions: Conditions,
     /// Name of the run in the report, which others in it may have too.
     pub name: String,
+    /// The report says that its device was simulated.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub simulated: bool,
     /// The user's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,

@@ -3,6 +3,7 @@
 use super::text::COLUMNS;
 use crate::plan::{EngineKind, EngineWord};
 use crate::record::{DirectionSummary, LatencySummary, Record, StepRecord};
+use crate::unit::Nanos;
 
 /// A Record as comma-separated rows, one per step, direction and target (`all` for the sum); of a course, one per point. A fleet has a row for
 /// each machine, whose name stands in the place of the target.
@@ -43,9 +44,9 @@ pub fn csv(record: &Record) -> String {
 fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummary, in_flight: f64) -> String {
     let interval = s.interval();
     let number = |v: Option<f64>| v.map(|v| format!("{v:.3}")).unwrap_or_default();
+    let whole = |v: Nanos| v.0.to_string();
     let l = &s.service_latency_ns;
-    let percentile =
-        |l: &LatencySummary, p: &str| l.percentiles.get(p).map(|v| v.0.to_string()).unwrap_or_default();
+    let percentile = |l: &LatencySummary, p: &str| l.known_percentile(p).map(whole).unwrap_or_default();
     let response = |p: &str| s.response_latency_ns.as_ref().map(|l| percentile(l, p)).unwrap_or_default();
     let mut cells = vec![
         quoted(&step.name),
@@ -62,13 +63,22 @@ fn csv_row(step: &StepRecord, direction: &str, target: &str, s: &DirectionSummar
         number(interval.map(|i| i.low_per_second)),
         number(interval.map(|i| i.high_per_second)),
         format!("{:.1}", s.bytes_per_second),
-        format!("{in_flight:.3}"),
-        l.min.0.to_string(),
-        format!("{:.1}", l.mean),
+        number(Some(in_flight).filter(|n| *n > 0.0)),
+        l.known_min().map(whole).unwrap_or_default(),
+        l.known_mean().map(|_| format!("{:.1}", l.mean)).unwrap_or_default(),
     ];
     cells.extend(COLUMNS.iter().map(|p| percentile(l, p)));
-    cells.extend([l.max.0.to_string(), response("50"), response("99"), step.errors.count.to_string()]);
-    cells.push(if step.engine.get() == Some(EngineKind::Null) { "yes" } else { "no" }.into());
+    cells.extend([
+        l.known_max().map(whole).unwrap_or_default(),
+        response("50"),
+        response("99"),
+        step.errors.count.to_string(),
+    ]);
+    let simulated = match &step.reported {
+        Some(told) => told.simulated,
+        None => step.engine.get() == Some(EngineKind::Null),
+    };
+    cells.push(if simulated { "yes" } else { "no" }.into());
     cells.join(",") + "\n"
 }
 

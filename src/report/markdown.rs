@@ -6,7 +6,7 @@ use super::text::{self, grouped_doubts, load};
 use super::ticket;
 use crate::output::screen::visible;
 use crate::record::{Claim, Record};
-use crate::unit::{Nanos, mebibytes, significant};
+use crate::unit::{mebibytes, significant};
 use crate::verdict::figure;
 
 /// The text.
@@ -40,12 +40,13 @@ pub fn markdown(record: &Record) -> String {
     out += &format!("{heads}\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|{line}\n");
     for step in &record.steps {
         let claims: Vec<&&Claim> = promises.iter().filter(|c| c.step == step.name).collect();
-        let promised: Vec<String> = claims.iter().map(|c| figure(c.metric, c.promised)).collect();
-        let outcomes: Vec<String> = claims
-            .iter()
-            .map(|c| format!("{} ({} %)", c.outcome.name(), significant(c.ratio * 100.0)))
-            .collect();
-        for row in text::rows(step) {
+        for (i, row) in text::rows(step).into_iter().enumerate() {
+            // A promise that is for reads and writes together stands at their total.
+            let claims = claims.iter().filter(|c| c.row(step).map_or(i == 0, |word| row.word == Some(word)));
+            let promised: Vec<String> = claims.clone().map(|c| figure(c.metric, c.promised)).collect();
+            let outcomes: Vec<String> = claims
+                .map(|c| format!("{} ({} %)", c.outcome.name(), significant(c.ratio * 100.0)))
+                .collect();
             let s = row.summary;
             let interval = s.interval();
             let interval = interval.map_or("-".into(), |i| {
@@ -58,11 +59,11 @@ pub fn markdown(record: &Record) -> String {
                 significant(s.iops),
                 interval,
                 mebibytes(s.bytes_per_second),
-                text::compact(Nanos(l.mean.round() as u64)),
+                text::at_least(l, l.known_mean()),
                 text::percentile(l, "50"),
                 text::percentile(l, "99"),
                 text::percentile(l, "99.9"),
-                text::compact(l.max),
+                text::at_least(l, l.known_max()),
             ];
             if held {
                 cells.extend([promised.join(", "), outcomes.join(", ")]);

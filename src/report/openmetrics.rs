@@ -138,10 +138,9 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
         family("volproof_response_seconds", "Percentiles of the time from the intended start under a rate.");
     let mut errors = family("volproof_failed_ios", "I/Os that failed.");
     let percentiles = |family: &mut MetricFamily, labels: &str, l: &LatencySummary| {
-        let each = l
-            .percentiles
-            .iter()
-            .map(|(p, v)| (format!("{labels},{}", label("percentile", p)), v.as_seconds()));
+        let each = l.percentiles.keys().filter_map(|p| {
+            Some((format!("{labels},{}", label("percentile", p)), l.known_percentile(p)?.as_seconds()))
+        });
         family.samples.extend(each);
     };
     for step in &record.steps {
@@ -162,8 +161,9 @@ fn of_steps(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily>
                 low.samples.push((labels.clone(), i.low_per_second.max(0.0)));
                 high.samples.push((labels.clone(), i.high_per_second));
             }
-            mean.samples.push((labels.clone(), s.service_latency_ns.mean / 1e9));
-            longest.samples.push((labels.clone(), s.service_latency_ns.max.as_seconds()));
+            let l = &s.service_latency_ns;
+            mean.samples.extend(l.known_mean().map(|_| (labels.clone(), l.mean / 1e9)));
+            longest.samples.extend(l.known_max().map(|max| (labels.clone(), max.as_seconds())));
             percentiles(&mut latency, &labels, &s.service_latency_ns);
             if let Some(l) = &s.response_latency_ns {
                 percentiles(&mut response, &labels, l);

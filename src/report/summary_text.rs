@@ -6,7 +6,7 @@ use super::fit_text;
 use super::fleet_text;
 use super::headline::{self, Headline, gravest};
 use super::layout::{fitting_table, wrap};
-use super::text::{self, TableRow, compact, footnotes, grouped_doubts, percentile, rows};
+use super::text::{self, TableRow, at_least, footnotes, grouped_doubts, percentile, rows};
 use super::verdict_text;
 use crate::diagnose;
 use crate::doubt::Severity;
@@ -158,14 +158,14 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
         column("IOPS", 0, &|r| significant(r.summary.iops)),
         column("+/- 95 %", 5, &spread),
         column("MiB/s", 1, &|r| mebibytes(r.summary.bytes_per_second)),
-        column("mean", 4, &|r| compact(crate::unit::Nanos(latency(r).mean.round() as u64))),
+        column("mean", 4, &|r| at_least(&latency(r), latency(r).known_mean())),
         column("p50", 3, &at("50")),
         column("p90", 12, &at("90")),
         column("p95", 13, &at("95")),
         column("p99", 2, &at("99")),
         column("p99.9", 6, &at("99.9")),
         column("p99.99", 10, &at("99.99")),
-        column("max", 8, &|r| compact(latency(r).max)),
+        column("max", 8, &|r| at_least(&latency(r), latency(r).known_max())),
         column("I/Os", 14, &|r| grouped(r.summary.ios)),
     ];
     if let Some(v) = verdict.filter(|v| !v.claims.is_empty()) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::layout::{table, wrap};
 use crate::doubt::{Doubt, Severity};
-use crate::record::{DirectionSummary, LatencySummary, Record, Remark, State, StepRecord, remarks};
+use crate::record::{DirectionSummary, LatencySummary, Record, Remark, State, StepRecord, UNKNOWN, remarks};
 use crate::unit::{Nanos, grouped, mebibytes, significant};
 
 /// The whole Record.
@@ -173,9 +173,9 @@ fn latencies<'a>(
     let mut lines = Vec::new();
     for row in rows {
         let Some(l) = pick(row.summary) else { continue };
-        let mut cells = vec![row.name.clone(), compact(Nanos(l.mean.round() as u64))];
+        let mut cells = vec![row.name.clone(), at_least(l, l.known_mean())];
         cells.extend(COLUMNS.iter().map(|name| percentile(l, name)));
-        cells.push(if l.censored > 0 { format!(">{}", compact(l.max)) } else { compact(l.max) });
+        cells.push(at_least(l, l.known_max()));
         lines.push(cells);
     }
     let header = ["", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"];
@@ -185,15 +185,11 @@ fn latencies<'a>(
 
 /// A percentile with its mark.
 pub(super) fn percentile(l: &LatencySummary, name: &str) -> String {
-    // What lies above the share of arrivals that completed is known only to be longer.
-    let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
     match l.percentiles.get(name) {
-        Some(v) if l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known) => {
-            format!(">{}", compact(*v))
-        }
+        Some(v) if l.is_bound(name) => format!(">{}", compact(*v)),
         Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", compact(*v)),
         Some(v) => compact(*v),
-        None => "-".into(),
+        None => UNKNOWN.into(),
     }
 }
 
@@ -209,6 +205,12 @@ pub(super) fn footnotes(table: &str) -> String {
     out
 }
 
+/// The mean or the longest of some latencies, where it is known; with arrivals that never completed it is a lower bound.
+pub(super) fn at_least(l: &LatencySummary, n: Option<Nanos>) -> String {
+    let mark = if l.censored > 0 { ">" } else { "" };
+    n.map_or(UNKNOWN.into(), |n| format!("{mark}{}", compact(n)))
+}
+
 /// A latency in six characters or fewer: `82.4ms`.
 pub(super) fn compact(n: Nanos) -> String {
     n.to_string().replace(' ', "")
@@ -220,8 +222,19 @@ fn costs(record: &Record) -> String {
         let c = record.conditions(step);
         let pace = match (&step.open_loop, step.in_flight_asked.get()) {
             (Some(o), _) => format!("{:.0} IOPS offered", o.offered_per_second),
+            // A report without latencies does not tell how many were in flight.
+            (None, None) if step.in_flight_mean <= 0.0 => "depth not known".into(),
             (None, None) => format!("{:.1} in flight", step.in_flight_mean),
+            (None, Some(asked)) if step.in_flight_mean <= 0.0 => format!("depth {asked} asked for"),
             (None, Some(asked)) => format!("depth {:.1} of {asked}", step.in_flight_mean),
+        };
+        let cpu = match step.cpu.user_ns_per_io + step.cpu.system_ns_per_io > 0.0 || step.reported.is_none() {
+            true => format!(
+                ", CPU {:.2} us user + {:.2} us system per I/O",
+                step.cpu.user_ns_per_io / 1e3,
+                step.cpu.system_ns_per_io / 1e3
+            ),
+            false => String::new(),
         };
         let io = if c.direct.get() == Some(false) { "buffered, " } else { "" };
         let by = step.fio.as_ref().map(|f| format!("{} with ", f.version)).unwrap_or_default();
@@ -231,11 +244,9 @@ fn costs(record: &Record) -> String {
         out.push_str(&wrap(
             "  ",
             &format!(
-                "{}: {load}{engine}{io}{pace}, {:.0} s{together}, CPU {:.2} us user + {:.2} us system per I/O",
+                "{}: {load}{engine}{io}{pace}, {:.0} s{together}{cpu}",
                 step.name,
                 step.window_ns.as_seconds(),
-                step.cpu.user_ns_per_io / 1e3,
-                step.cpu.system_ns_per_io / 1e3,
             ),
         ));
     }

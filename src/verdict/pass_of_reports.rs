@@ -115,7 +115,7 @@ mod tests {
         };
         assert_eq!(of(950.0, 200.0, &terms), None, "none is low");
         assert_eq!(of(500.0, 60.0, &terms), None, "few can be");
-        assert!(of(500.0, 100.0, &terms).unwrap().contains("up to 20 % of the samples"));
+        assert!(of(500.0, 100.0, &terms).unwrap().contains("up to 20.0 % of the samples"));
         let strict = ClaimTerms { time: Some(0.99), ..terms };
         assert!(of(500.0, 60.0, &strict).is_some(), "the provider promises 99 % of the time");
     }

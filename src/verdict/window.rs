@@ -356,7 +356,8 @@ mod tests {
             assert_eq!(w.answer, answer, "{rate}: {w:?}");
         }
         assert!(
-            asked.reasons[0].contains("for the 10 min measured") && asked.reasons[0].contains("30 min"),
+            asked.reasons[0].contains("for the 10 min 00 s measured")
+                && asked.reasons[0].contains("29 min 55 s"),
             "{asked:?}"
         );
         let whole =

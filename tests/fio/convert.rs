@@ -169,6 +169,7 @@ fn forms_of_fio_become_each_other() {
     assert!(folder.refused(&["convert", "t.txt", "--to", "jobfile"]).contains("does not carry the options"));
     let text = folder.well(&["convert", "fio.json", "--to", "normal"]);
     assert!(text.contains("read: IOPS=20.0k"), "{text}");
+    assert!(text.starts_with("deep: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=32\n"), "{text}");
     std::fs::write(folder.path().join("n.txt"), &text).unwrap();
     assert!(folder.well(&["convert", "n.txt", "--to", "csv"]).contains("deep"));
 }
@@ -226,7 +227,13 @@ fn a_record_becomes_every_form_of_fio() {
         folder.well(&["convert", "r.json", "--to", "normal"]).contains("sim: (groupid=0, jobs=1): err= 0")
     );
     for form in ["json", "json+", "terse", "normal"] {
-        assert!(folder.well(&["convert", "r.json", "--to", form]).contains("SIMULATED"), "{form}");
+        let text = folder.well(&["convert", "r.json", "--to", form]);
+        assert!(text.contains("SIMULATED"), "{form}");
+        std::fs::write(folder.path().join("c.txt"), text).unwrap();
+        for command in [&["show", "-q", "c.txt"][..], &["show", "c.txt"], &["explain", "c.txt"]] {
+            assert!(folder.well(command).contains("SIMULATED"), "{form}: {command:?}");
+        }
+        assert!(folder.well(&["convert", "c.txt", "--to", "csv"]).trim_end().ends_with(",yes"), "{form}");
     }
     assert!(folder.well(&["convert", "r.json", "--to", "plan"]).contains("simulate"));
     assert!(folder.refused(&["convert", "r.json", "--to", "jobfile"]).contains("no simulated device"));

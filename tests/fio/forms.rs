@@ -211,13 +211,14 @@ fn terse_lines_are_those_of_the_same_run() {
 }
 
 fn reads_back(case: &str, theirs: &str, version: u8, json: &Output) {
-    let read =
+    let runs =
         terse::read(format!("some noise\n{theirs}\n").as_bytes()).unwrap_or_else(|e| panic!("{case}: {e}"));
+    let [read] = runs.as_slice() else { panic!("{case}: {} runs", runs.len()) };
     assert!(read.partial.is_none(), "{case}");
     let rows = |o: &Output| -> Vec<_> {
         o.jobs.iter().map(|j| (j.name.clone(), j.group, j.error, j.description.clone(), j.errors)).collect()
     };
-    assert_eq!(rows(&read), rows(json), "{case}");
+    assert_eq!(rows(read), rows(json), "{case}");
     for (a, b) in read.jobs.iter().zip(&json.jobs) {
         for (d, s) in b.directions.iter().filter(|(d, _)| !(version == 3 && d.name() == "trim")) {
             let (Some(s), Some(t)) = (s, &a.directions[d]) else {
@@ -237,7 +238,7 @@ fn reads_back(case: &str, theirs: &str, version: u8, json: &Output) {
         assert_eq!(a.mixed.is_some(), b.mixed.is_some(), "{case}");
     }
     if version == 3 {
-        for (ours, theirs) in terse::write(&read).lines().zip(theirs.lines()) {
+        for (ours, theirs) in terse::write(read).lines().zip(theirs.lines()) {
             same_terse(case, ours, theirs);
         }
     }

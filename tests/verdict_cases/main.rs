@@ -300,6 +300,15 @@ fn our_own_cgroup_is_named_before_the_provider() {
     let (code, json) = lab.verdict(&far, &[]);
     assert_eq!(code, 1);
     assert!(!has(&json, "own-cgroup-limit"));
+    // Targets on one disk share its limit: each of them has a half of it.
+    let lab = Lab::new();
+    ["a.dat", "b.dat"].map(|name| std::fs::write(lab.dir.path().join(name), [0; 4096]).unwrap());
+    let two =
+        lab.run(&[("randread", &random(60), &capped(750.0))], &[&PL0[..], &["a.dat", "b.dat"]].concat());
+    let shared = two.changed(|r| on_a_disk(r, "riops=1500"));
+    assert_eq!(two.record().steps[0].targets.len(), 2);
+    let (_, json) = lab.verdict(&shared, &[]);
+    assert_eq!(number(finding(&json, "own-cgroup-limit"), "limit_per_second"), 1500.0);
 }
 
 #[test]

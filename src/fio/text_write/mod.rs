@@ -16,6 +16,7 @@ use std::io;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::job_conditions;
 use super::output::{
     BATCHES, BELOW, BELOW_MS, DEPTHS, DiskCounters, DiskCounts, Header, Latency, Output, OutputRow, Stats,
 };
@@ -40,13 +41,19 @@ pub fn write_to(output: &Output, out: &mut dyn io::Write) -> io::Result<()> {
 /// fio's lines before a run: one per job, its version, how many processes and threads start.
 pub fn before(output: &Output) -> String {
     let mut out = String::new();
+    let mut last = None;
     for job in &output.jobs {
-        if let Some(header) = job.header.as_ref().filter(|h| h.is_of_one_load()) {
-            out.push_str(&job_line(&job.name, job.group, header, &scale(job, output)));
-            if job.members > 1 {
-                out.push_str("...\n");
-            }
+        let header = job_conditions::header(output, job).filter(Header::is_of_one_load);
+        let line = header.map(|h| job_line(&job.name, job.group, &h, &scale(job, output)));
+        // Rows of one name with one load are clones of a job, of which fio prints one line.
+        let clone = line.is_some() && line == last;
+        if !clone {
+            out.extend(line.as_deref());
         }
+        if (job.members > 1 || clone) && !out.ends_with("...\n") && line.is_some() {
+            out.push_str("...\n");
+        }
+        last = line;
     }
     let threads = |job: &&OutputRow| job.option(output, &["thread"]).is_some_and(|v| v != "0");
     let members =

@@ -178,18 +178,16 @@ fn rows(step: &StepRecord, charts: &StepCharts, without: &str) -> Vec<PageRow> {
 
 /// Latencies as text; `~` differs too much between seconds to be quoted, `>` is known only to be longer.
 fn latency(l: &LatencySummary) -> Vec<String> {
-    let known = 1.0 - l.censored as f64 / l.samples.max(1) as f64;
-    let mut out = vec![nanos(Nanos(l.mean.round() as u64))];
-    out.extend(PERCENTILES.iter().map(|name| {
-        let open = l.censored > 0 && name.parse::<f64>().is_ok_and(|p| p / 100.0 > known);
-        match l.percentiles.get(*name) {
-            Some(v) if open => format!(">{}", nanos(*v)),
-            Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", nanos(*v)),
-            Some(v) => nanos(*v),
-            None => "–".into(),
-        }
+    let mark = if l.censored > 0 { ">" } else { "" };
+    let told = |n: Option<Nanos>| n.map_or("–".into(), |n| format!("{mark}{}", nanos(n)));
+    let mut out = vec![told(l.known_mean())];
+    out.extend(PERCENTILES.iter().map(|name| match l.percentiles.get(*name) {
+        Some(v) if l.is_bound(name) => format!(">{}", nanos(*v)),
+        Some(v) if l.unsettled.iter().any(|u| u == name) => format!("~{}", nanos(*v)),
+        Some(v) => nanos(*v),
+        None => "–".into(),
     }));
-    out.push(if l.censored > 0 { format!(">{}", nanos(l.max)) } else { nanos(l.max) });
+    out.push(told(l.known_max()));
     out
 }
 
@@ -212,6 +210,9 @@ fn driven(record: &Record, step: &StepRecord, plan: Option<&Step>) -> Vec<Fact> 
         fact(
             "Requests in flight",
             match step.in_flight_asked.get() {
+                // A report without latencies does not tell how many were in flight.
+                None if step.in_flight_mean <= 0.0 => "not known".into(),
+                Some(asked) if step.in_flight_mean <= 0.0 => format!("{asked} asked for"),
                 None => format!("{} on average", significant(step.in_flight_mean)),
                 Some(asked) => {
                     format!("{} on average, {asked} asked for", significant(step.in_flight_mean))

@@ -16,14 +16,14 @@ use crate::fio::cmdhelp::{MEASURED_BY, SIMULATED_BY, SPOKEN};
 use crate::fio::command::{Command, Format};
 use crate::fio::job::{Given, Job};
 use crate::fio::of_record::{self, Unified};
-use crate::fio::output::{self, Header, Output};
+use crate::fio::output::{self, Output};
 use crate::fio::plan::Native;
 use crate::fio::{json_write, terse, text_write};
 use crate::observe::Evidence;
 use crate::output::{OutputFile, screen};
 use crate::record::{Record, StepRecord};
 use crate::run::Failure;
-use crate::unit::{Bytes, Nanos};
+use crate::unit::Nanos;
 
 /// Doubts that are told one by one.
 const DOUBTS: usize = 4;
@@ -150,18 +150,8 @@ fn announced(job: &Job) -> output::OutputRow {
         group: job.group,
         members: job.int("numjobs").unwrap_or(1).max(1) as u32,
         options: options(&job.own),
-        header: Some(header(job)),
+        header: Some(job.header()),
         ..output::OutputRow::default()
-    }
-}
-
-/// A job in fio's header line.
-pub fn header(job: &Job) -> Header {
-    Header {
-        rw: job.choice("rw").map_or("read", |rw| if rw == "readwrite" { "rw" } else { rw }).to_string(),
-        block: crate::fio::plan::block_ranges(job).map(|(low, high)| (Bytes(low), Bytes(high))),
-        engine: job.engine().to_string(),
-        depth: job.int("iodepth").unwrap_or(1).max(1) as u32,
     }
 }
 
