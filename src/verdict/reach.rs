@@ -346,7 +346,9 @@ pub(super) fn command(record: &Record, claimed: &Claimed, step: &Step) -> String
     words.extend(targets.map(|target| kept(record, step, target).display().to_string()));
     // The step is measured for its time and not for an amount, and its threads may be more than the CPUs that were named.
     let runtime = Nanos(step.runtime.0.max(QUOTABLE.0));
-    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, ..step.clone() };
+    // The share of reads is refused where all I/Os have one direction.
+    let rwmix = if step.rw.directions().len() > 1 { step.rwmix } else { Step::default().rwmix };
+    let asked = Step { runtime, io_size: None, time_based: false, cpus: None, rwmix, ..step.clone() };
     words.extend(asked.options(&["rw", "bs", "iodepth", "numjobs", "runtime"]));
     if let Some(size) = record.plan.file_size {
         words.extend(["--file-size".into(), size.exact()]);

@@ -188,25 +188,28 @@ fn a_failed_promise_has_a_text_for_the_provider() {
     insta::assert_snapshot!("answer_ticket", ticket);
 }
 
-/// What a verdict recommends is not refused: a file that was only read has a new one beside it for the writes.
+/// What a verdict recommends is not refused: a file that was only read has a new one beside it for the writes, and a mix leaves no share of
+/// reads behind.
 #[test]
 fn a_recommended_command_runs() {
     let bench = Bench::new();
     bench.file("f.dat", 4);
-    let read = ["run", "f.dat", "--rw", "randread", "--runtime", "300ms", "--offline", "--json", "r.json"];
-    bench.run(&[&read[..], &PL1[..4]].concat());
-    let text = bench.run(&["show", "r.json", "--details"]).ended(0).out;
-    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let (_, command) =
-        joined.split_once("-> volproof run . --rw randwrite").unwrap_or_else(|| panic!("{text}"));
-    let end = command.find(" -> ").unwrap_or(command.len());
-    let words = command[..end]
-        .split(' ')
-        .take_while(|w| !["not", "note"].contains(w))
-        .filter(|w| !["", "--offline"].contains(w));
-    let offered: Vec<&str> =
-        ["plan", ".", "--rw", "randwrite", "--offline"].into_iter().chain(words).collect();
-    bench.run(&offered).ended(0);
+    for load in [
+        "f.dat --rw randread --runtime 300ms --offline",
+        "--simulate latency=1ms --rw randrw --rwmix 70 --runtime 2s --judge-simulated --offline",
+    ] {
+        let words: Vec<&str> = ["run", "--json", "r.json"].into_iter().chain(load.split(' ')).collect();
+        bench.run(&[&words[..], &PL1[..4]].concat());
+        let text = bench.run(&["show", "r.json", "--details"]).ended(0).out;
+        let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let command = joined.split("-> volproof run ").find(|command| command.contains("--rw randwrite"));
+        let words = command.unwrap_or_else(|| panic!("{text}")).split(' ');
+        let words = words.take_while(|w| !["not", "note", "->"].contains(w)).filter(|w| *w != "--offline");
+        let offered: Vec<&str> =
+            ["plan", "--offline"].into_iter().chain(words.filter(|w| !w.is_empty())).collect();
+        assert!(!offered.contains(&"f.dat") && !offered.contains(&"--rwmix"), "{offered:?}");
+        bench.run(&offered).ended(0);
+    }
 }
 
 #[test]
