@@ -132,7 +132,8 @@ mod tests {
         let record = Record::parse(text, PathBuf::new()).unwrap();
         let steps = || record.steps.iter().filter(|s| s.read.is_some());
         assert!(steps().next().is_some());
-        let edits: [(&str, fn(&mut StepRecord)); 7] = [
+        type Edit = fn(&mut StepRecord);
+        let edits: [(&str, Edit); 7] = [
             ("a second", |s| s.read.as_mut().unwrap().iops *= 1.5),
             ("in the samples", |s| s.read.as_mut().unwrap().ios *= 2),
             ("a mean latency", |s| s.read.as_mut().unwrap().service_latency_ns.mean /= 2.0),

@@ -302,7 +302,7 @@ fn our_own_cgroup_is_named_before_the_provider() {
     assert!(!has(&json, "own-cgroup-limit"));
     // Targets on one disk share its limit: each of them has a half of it.
     let lab = Lab::new();
-    ["a.dat", "b.dat"].map(|name| std::fs::write(lab.dir.path().join(name), [0; 4096]).unwrap());
+    ["a.dat", "b.dat"].iter().for_each(|name| std::fs::write(lab.dir.path().join(name), [0; 4096]).unwrap());
     let two =
         lab.run(&[("randread", &random(60), &capped(750.0))], &[&PL0[..], &["a.dat", "b.dat"]].concat());
     let shared = two.changed(|r| on_a_disk(r, "riops=1500"));

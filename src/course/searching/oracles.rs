@@ -23,7 +23,7 @@ fn limit() -> f64 {
 fn stored(all: &[(f64, u64)]) -> StoredHistogram {
     let ns = |latency: f64| (latency * 1e9) as u64;
     let some = || all.iter().filter(|(_, n)| *n > 0).map(|(latency, n)| (ns(*latency), *n));
-    let (least, most) = (some().next().map_or(0, |(v, _)| v), some().last().map_or(0, |(v, _)| v));
+    let (least, most) = (some().next().map_or(0, |(v, _)| v), some().next_back().map_or(0, |(v, _)| v));
     let sum = total(some().map(|(v, n)| v * n));
     StoredHistogram::of(Nanos(least), Nanos(most), Nanos(sum), some().map(|(v, n)| (bucket(v), n)))
 }
@@ -126,7 +126,7 @@ fn found(mut device: DeviceDrawn<impl FnMut(f64, f64, f64) -> SecondDrawn>) -> L
 fn deviations(name: &str, truth: f64, answer: impl Fn(u64) -> LoadAnswer) -> Vec<f64> {
     let seeds = std::env::var("VOLPROOF_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(20);
     let off: Vec<f64> = (0..seeds)
-        .map(|seed| answer(seed))
+        .map(answer)
         .map(|answer| answer.holds_per_second.unwrap_or_default() / truth - 1.0)
         .collect();
     let (low, high) = off.iter().fold((f64::MAX, f64::MIN), |(l, h), o| (l.min(*o), h.max(*o)));
