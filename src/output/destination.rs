@@ -148,13 +148,6 @@ impl OutputPlace {
         let mut path = path.to_path_buf();
         for _ in 0..LINKS {
             let (folder, name) = open_parent(&path)?;
-            let filesystem = rustix::fs::fstatfs(&folder)?.f_type as i64;
-            if filesystem == PROC {
-                return descriptor(&path, &folder).map(OutputPlace::Stream);
-            }
-            if OF_THE_KERNEL.contains(&filesystem) {
-                return Err(Unfit::Setting);
-            }
             let kind = match rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(about) => FileType::from_raw_mode(about.st_mode),
                 Err(Errno::NOENT) => {
@@ -163,6 +156,13 @@ impl OutputPlace {
                 }
                 Err(e) => return Err(e.into()),
             };
+            let filesystem = rustix::fs::fstatfs(&folder)?.f_type as i64;
+            if filesystem == PROC {
+                return descriptor(&path, &folder).map(OutputPlace::Stream);
+            }
+            if OF_THE_KERNEL.contains(&filesystem) {
+                return Err(Unfit::Setting);
+            }
             match kind {
                 FileType::Symlink => {
                     let link = rustix::fs::readlinkat(&folder, &name, Vec::new())?;

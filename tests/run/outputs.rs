@@ -167,10 +167,13 @@ fn outputs_that_cannot_be_written_are_found_before_the_run() {
             bench.run(&planned(&[option, "none/r"])).ended(2).says(&["there is no folder none", option]);
         assert!(!ran.err.contains("first"), "nothing ran: {}", ran.err);
         bench.run(&planned(&[option, "."])).ended(2).says(&["it is a folder", option]);
-        bench
-            .run(&planned(&[option, "/proc/r"]))
-            .ended(3)
-            .says(&["/proc/r is a setting of the kernel", option]);
+        bench.run(&planned(&[option, "/proc/r"])).ended(2).says(&["/proc/r", option]);
+        let setting = "/proc/sys/kernel/hostname";
+        bench.run(&planned(&[option, setting])).ended(3).says(&[
+            setting,
+            "is a setting of the kernel",
+            option,
+        ]);
     }
     for option in ["--output", "--record"] {
         let ran = bench.run(&["fio", "--name=a", "--size=4k", &format!("{option}=none/r")]).ended(1);
