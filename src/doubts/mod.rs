@@ -62,7 +62,6 @@ type DoubtRule = fn(&Case<'_>) -> Option<Doubt>;
 /// In the order in which doubts are told.
 const RULES: &[DoubtRule] = &[
     measured::errors,
-    measured::figures_disagree,
     measured::unfinished,
     measured::shared,
     measured::depth,
@@ -106,19 +105,22 @@ const RULES: &[DoubtRule] = &[
 /// Gives a stored Record the doubts about figures that contradict each other, which it need not have itself: whoever edits a figure can take a doubt
 /// out as well.
 pub fn look_for_edits(record: &mut Record) {
-    let edited = |doubt: &Doubt| EDITED.contains(&doubt.code.as_str());
     let found: Vec<Doubt> =
-        record.steps.iter().flat_map(|step| of_step(record, step)).filter(edited).collect();
+        record.steps.iter().flat_map(|step| by_rules(record, step, RULES_OF_STORED)).collect();
     let known = |doubt: &Doubt| record.warnings.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
     let new: Vec<Doubt> = found.into_iter().filter(|doubt| !known(doubt)).collect();
     record.warnings.extend(new);
 }
 
-/// Doubts that figures of a stored Record contradict each other.
-const EDITED: [&str; 2] = ["figures-disagree", "impossible-figures"];
+/// Rules about figures of a stored Record that contradict each other.
+const RULES_OF_STORED: &[DoubtRule] = &[measured::figures_disagree, doubts_of_reports::impossible];
 
 /// All doubts about one step of a Record, or about one that is to be part of it.
 pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
+    by_rules(record, step, RULES)
+}
+
+fn by_rules(record: &Record, step: &StepRecord, rules: &[DoubtRule]) -> Vec<Doubt> {
     if record.plan.is_precondition(&step.name) {
         return Vec::new();
     }
@@ -146,5 +148,5 @@ pub fn of_step(record: &Record, step: &StepRecord) -> Vec<Doubt> {
         Some(advice) => Doubt { advice: advice.into(), ..doubt },
         None => doubt,
     };
-    RULES.iter().filter_map(|rule| rule(&case)).map(|w| advised(w.in_step(&step.name))).collect()
+    rules.iter().filter_map(|rule| rule(&case)).map(|w| advised(w.in_step(&step.name))).collect()
 }
