@@ -107,6 +107,10 @@ fn intervals(worker: u32, d: Direction, places: std::ops::Range<i64>) -> Vec<Int
     let interval = |index: i64| {
         let ios = 690 + (index.unsigned_abs() * 7919 % 31);
         let latency = 4_200_000 + index.unsigned_abs() * 104_729 % 700_000;
+        if index == 0 {
+            // The ramp does not count.
+            latencies.clear();
+        }
         latencies.record_n(Nanos(latency), ios - 3);
         latencies.record_n(Nanos(2 * latency), 2);
         latencies.record_n(Nanos(latency * (4 + index.unsigned_abs() * 13 % 11)), 1);
