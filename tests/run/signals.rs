@@ -164,7 +164,7 @@ fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
         (Signal::HUP, Some(129)),
         (Signal::INT, Some(128)),
         (Signal::TERM, Some(128)),
-        (Signal::QUIT, None),
+        (Signal::QUIT, Some(128)),
         (Signal::KILL, None),
     ] {
         let child = bench.start(&line);
@@ -179,7 +179,7 @@ fn a_handed_over_fio_ends_with_us_by_whatever_signal() {
             std::thread::sleep(Duration::from_millis(20));
         };
         if signal == Signal::QUIT {
-            // A terminal sends it to fio's first process as well, before it ends us.
+            // A terminal sends it to fio's first process as well.
             kill_process(Pid::from_raw(fio.parse().unwrap()).unwrap(), signal).unwrap();
         }
         send(&child, signal);
