@@ -216,7 +216,9 @@ fn a_recommended_command_runs() {
 fn lines_of_several_results_name_their_records() {
     let bench = Bench::new();
     for name in ["a.json", "b.json"] {
-        bench.run(&["run", "--simulate", "latency=1ms", "--runtime", "2s", "--json", name]).ended(0);
+        bench
+            .run(&["run", "--rw", "randread", "--simulate", "latency=1ms", "--runtime", "2s", "--json", name])
+            .ended(0);
     }
     let lines = bench.run(&["show", "-q", "a.json", "b.json"]).ended(0).out;
     let named: Vec<&str> =
