@@ -20,17 +20,17 @@ const BESIDE: u64 = 64;
 
 /// What the load threads of a stage need at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Need {
+struct PlanNeeds {
     threads: u64,
     /// Rings of io_uring: an open file each.
     rings: u64,
     aio_requests: u64,
 }
 
-impl Need {
+impl PlanNeeds {
     /// Of the steps of a stage whose I/O is our own and real.
-    fn of(plan: &Plan, steps: &[(&Step, EngineKind)]) -> Need {
-        let mut need = Need::default();
+    fn of(plan: &Plan, steps: &[(&Step, EngineKind)]) -> PlanNeeds {
+        let mut need = PlanNeeds::default();
         for (step, engine) in steps.iter().filter(|(s, engine)| *engine != EngineKind::Null && !s.fio) {
             let threads = workers(plan, step);
             let requests = u64::from(step.iodepth).saturating_mul(threads);
@@ -50,7 +50,7 @@ pub(super) fn check(plan: &Plan, choices: &[EngineChoice], root: &Root) -> Resul
     for stage in plan.stages() {
         let steps: Vec<(&Step, EngineKind)> =
             plan.steps[stage.clone()].iter().zip(&choices[stage]).map(|(s, c)| (s, c.engine)).collect();
-        let need = Need::of(plan, &steps);
+        let need = PlanNeeds::of(plan, &steps);
         let problem = threads(need.threads, root)
             .or_else(|| aio_requests(need.aio_requests, root))
             .or_else(|| open_files(need.rings, plan.targets.len() as u64, root));
