@@ -3,7 +3,7 @@
 # One virtio disk is used again and again; nothing but a refused command touches it in between.
 disk=$(disk VB0)
 serial=VB0
-write="--rw randwrite --bs 4k --runtime 100ms"
+write="--rw randwrite --bs 4k --io-size 64k"
 
 wipe() {
   wipefs -qa "$disk" 2>/dev/null
@@ -48,7 +48,7 @@ use() {
     wants 3 "$word" $volproof check "$target"
     wants 3 "$word" $volproof check "$target" --destroy $serial
     wants 3 "$word" $volproof run "$target" $write --destroy $serial
-    wants 0 "" $volproof run "$target" --rw randread --bs 4k --runtime 100ms
+    wants 0 "" $volproof run "$target" --rw randread --bs 4k --io-size 64k
     conclude "$name"
   fi
   eval "$4" >/tmp/made 2>&1 || { cat /tmp/made; fail "$name: undo" "$(tail -n 1 /tmp/made)"; }
