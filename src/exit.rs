@@ -45,7 +45,7 @@ pub const TABLE: [(Exit, &str, &str); 8] = [
     (
         Exit::Inconclusive,
         "INCONCLUSIVE: the promise is not decided",
-        "run the command that the verdict prints, or use --until-conclusive",
+        "do what the verdict names (a command, a longer run, a cause to look for), or use --until-conclusive",
     ),
     (
         Exit::Invalid,

@@ -16,10 +16,13 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Mounts something; nothing where this machine cannot.
+/// Mounts something; nothing, and the reason on standard error, where this machine cannot.
 fn mounted<'a>(point: &'a Path, arguments: &[&str]) -> Option<Mounted<'a>> {
     std::fs::create_dir_all(point).unwrap();
     let ran = Command::new("mount").args(arguments).arg(point).output().ok()?;
+    if !ran.status.success() {
+        eprintln!("mount {arguments:?}: {}", String::from_utf8_lossy(&ran.stderr).trim());
+    }
     ran.status.success().then_some(Mounted(point))
 }
 
@@ -51,7 +54,9 @@ fn etcd_on_ext4_and_xfs_has_an_answer_for_each_need() {
     let dir = tempfile::tempdir().unwrap();
     for (name, maker) in [("ext4", &["mkfs.ext4", "-q", "-F"][..]), ("xfs", &["mkfs.xfs", "-q", "-f"])] {
         let point = dir.path().join(name);
-        let Some(_mounted) = filesystem(&dir.path().join("disk"), &point, maker, 320, "loop") else {
+        // A file of its own: the loop device of the one before may outlive its mount for a moment, and mount would take it again.
+        let disk = dir.path().join(format!("{name}.img"));
+        let Some(_mounted) = filesystem(&disk, &point, maker, 320, "loop") else {
             return println!("skipped: {name} on a loop device cannot be mounted");
         };
         let (code, record, told) = judged(dir.path(), &point, "etcd", &["--runtime", "3s"]);
@@ -70,8 +75,9 @@ fn etcd_on_ext4_and_xfs_has_an_answer_for_each_need() {
 #[test]
 fn a_filesystem_without_room_or_direct_io_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let (disk, point) = (dir.path().join("disk"), dir.path().join("m"));
-    let Some(small) = filesystem(&disk, &point, &["mkfs.ext4", "-q", "-F"], 24, "loop") else {
+    let (small_disk, disk, point) =
+        (dir.path().join("small.img"), dir.path().join("disk.img"), dir.path().join("m"));
+    let Some(small) = filesystem(&small_disk, &point, &["mkfs.ext4", "-q", "-F"], 24, "loop") else {
         return println!("skipped: ext4 on a loop device cannot be mounted");
     };
     let target = point.to_str().unwrap();
