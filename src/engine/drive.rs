@@ -298,20 +298,20 @@ impl Helpers {
     /// blocked.
     const SHARE: f64 = 0.1;
 
-    /// Tells the load threads once the share since the last look is above [`Helpers::SHARE`].
-    fn look(&mut self, now: Instant, threads: &[libc::pid_t], control: &Control) {
+    /// Tells the load threads once the share since the last look is above [`Helpers::SHARE`]. Gives whether this look was the one.
+    fn look(&mut self, now: Instant, threads: &[libc::pid_t], control: &Control) -> bool {
         let passed = now - self.at;
         if passed < Helpers::PAUSE || control.kernel_threads.load(Ordering::Relaxed) {
-            return;
+            return false;
         }
         let ours = |owner: u32| threads.iter().any(|t| *t as u32 == owner);
         let times = io_wq(&Root::system()).into_iter().filter(|(_, owner, _)| ours(*owner));
         let time: u64 = times.map(|(.., time)| time.0).sum();
         let busy = Duration::from_nanos(time.saturating_sub(self.time.0));
-        if busy.as_secs_f64() > Helpers::SHARE * passed.as_secs_f64() {
-            control.kernel_threads.store(true, Ordering::Relaxed);
-        }
         (self.at, self.time) = (now, Nanos(time));
+        let found = busy.as_secs_f64() > Helpers::SHARE * passed.as_secs_f64();
+        control.kernel_threads.store(found, Ordering::Relaxed);
+        found
     }
 }
 
@@ -341,6 +341,7 @@ fn attend(
     // thread that is still blocked then waits for the device. A signal wakes it, so that it ends its window.
     let mut over = end_on_the_wall(step, began);
     let mut helpers = Helpers { at: began, time: Nanos(0) };
+    let mut unpinned = false;
     let mut fresh = Vec::new();
     let mut last = began;
     while outcome.ends.len() < threads.len() {
@@ -364,8 +365,11 @@ fn attend(
                 outcome.interrupted = true;
                 control.stop.store(true, Ordering::Relaxed);
             }
-            if load.engine == EngineKind::IoUring {
-                helpers.look(now, threads, control);
+            // Kernel threads inherit the CPUs of the load thread that needs them and keep them for good (Linux 6.2 intersects every mask
+            // with the one that was asked for). A load thread that we pinned makes room; CPUs that the user named stay.
+            let pinned = !load.cpus.is_empty() && step.cpus.is_none();
+            if load.engine == EngineKind::IoUring && helpers.look(now, threads, control) && pinned {
+                unpinned = thread::unpin(threads).is_ok();
             }
             let stopped = control.stop.load(Ordering::Relaxed);
             if stopped {
@@ -388,6 +392,11 @@ fn attend(
     watch(Watch { elapsed: Some(Nanos(began.elapsed().as_nanos() as u64)), fresh: &fresh });
     outcome.patience = outcome.ends.iter().map(|e| e.patience).fold(outcome.patience, Nanos::max);
     outcome.ends.sort_by_key(|e| e.worker);
+    if unpinned {
+        let told =
+            "load threads unpinned, as kernel threads do the requests and keep the CPU of the load thread";
+        outcome.ends.iter_mut().for_each(|e| e.features.push(told.into()));
+    }
     outcome.trace = outcome.ends.iter_mut().filter_map(|e| e.trace.take()).collect();
     for (t, series) in outcome.series.iter_mut().enumerate() {
         let of_target = |e: &&WorkerEnd| step.series_of(e.worker) == t;

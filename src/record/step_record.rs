@@ -81,7 +81,8 @@ pub struct StepRecord {
     pub trace_left_out_ios: u64,
     /// CPU time of the load threads and their helpers.
     pub cpu: CpuRecord,
-    /// CPUs the workers were pinned to, in order of workers; empty when unpinned.
+    /// CPUs the workers were pinned to at the start, in order of workers; empty when unpinned. `engine_features` says when they were unpinned
+    /// during the step, because kernel threads do the requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pinned_cpus: Vec<u32>,
     /// Why the workers were placed on these CPUs; absent for files and with `--cpus`.
