@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxAttributes, StatxFlags};
 use rustix::io::Errno;
 
-use super::{OutputError, neighbour};
+use super::OutputError;
+use super::part_name::PartName;
 use crate::standard_streams;
 
 /// Links that a path may lead through, as in the kernel.
@@ -229,12 +230,12 @@ fn try_folder(folder: &OwnedFd, name: &OsStr) -> Result<(), Unfit> {
     if name.len() > 255 {
         return Err(Errno::NAMETOOLONG.into());
     }
-    let (_, temporary) = neighbour(folder, name).map_err(|e| match e.kind() {
+    let (_, part) = PartName::beside(folder, name).map_err(|e| match e.kind() {
         // The folder is open, so that it is there: /proc and its like keep no files of others.
         io::ErrorKind::NotFound => Unfit::Why("no file can be made in its folder".into()),
         _ => e.into(),
     })?;
-    Ok(rustix::fs::unlinkat(folder, &temporary, AtFlags::empty())?)
+    Ok(part.remove()?)
 }
 
 /// A regular file: replaced where its folder allows that, else written as it is.

@@ -9,28 +9,30 @@
 //! overwritten, and `run` asks the guard about a file that is there already.
 
 mod colours;
+mod content;
 mod destination;
 mod identity;
+mod part_name;
 pub mod screen;
 mod unfinished;
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags, RenameFlags, renameat_with};
+use rustix::fs::{FlockOperation, Mode, OFlags};
 
+pub use content::Content;
+use content::{Call, CallGate, empty, fill, through};
 pub use destination::holds_data;
 use destination::{FileVersion, OutputPlace};
 pub use identity::{FileIdentity, apart};
+use part_name::{PartName, random};
 pub use unfinished::{LeftOutput, left_in};
-
-/// Writes the content of an output; called again when the content has to go elsewhere.
-pub type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 
 /// Why a path cannot take an output.
 #[derive(Debug, thiserror::Error)]
@@ -90,18 +92,6 @@ pub struct OutputFile {
     /// The path that was asked for, where somebody else wrote a file meanwhile.
     taken: Option<PathBuf>,
 }
-
-/// A call of an output to the system, in this order: tests make each of them fail.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Call {
-    Create,
-    Write,
-    Sync,
-    Rename,
-}
-
-/// Asked before each [`Call`]; an error stands for that of the system.
-type CallGate<'a> = &'a mut dyn FnMut(Call) -> io::Result<()>;
 
 impl OutputFile {
     /// Opens a path that an option names; `-` is standard output. A missing file is not made yet, but its folder has been tried.
@@ -172,23 +162,41 @@ impl OutputFile {
         match &mut self.place {
             OutputPlace::Stream(file) => through(file, content, gate),
             OutputPlace::Named { folder, name, replaceable } => {
-                if !replace(folder, name, *replaceable, content, gate)? {
-                    self.place = beside(folder, name)?;
-                    self.taken = Some(self.path.clone());
+                gate(Call::Create)?;
+                let (file, part) = PartName::beside(folder, name)?;
+                fill(&file, content, gate)?;
+                gate(Call::Rename)?;
+                if !part.put_over(name, *replaceable)? {
+                    let free = beside(folder, name)?;
+                    self.give_way(free);
                     return self.save_through(content, gate);
                 }
                 *replaceable = FileVersion::of(folder, name);
                 self.found_again()
             }
             OutputPlace::Fresh { folder, stem, extension } => {
-                let name = make(&*folder, stem, extension, content, gate)?;
-                let folder = folder.as_fd().try_clone_to_owned()?;
-                self.path.set_file_name(&name);
-                let replaceable = FileVersion::of(&folder, &name);
-                self.place = OutputPlace::Named { folder, name, replaceable };
+                gate(Call::Create)?;
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
+                fill(&file, content, gate)?;
+                gate(Call::Rename)?;
+                let named = first_name(folder, part, stem, extension)?;
+                self.has_name(named);
                 self.found_again()
             }
         }
+    }
+
+    /// The new file has its name.
+    fn has_name(&mut self, (folder, name): (OwnedFd, OsString)) {
+        self.path.set_file_name(&name);
+        let replaceable = FileVersion::of(&folder, &name);
+        self.place = OutputPlace::Named { folder, name, replaceable };
+    }
+
+    /// Leaves the name that was asked for to the file of somebody else, for a place beside it.
+    fn give_way(&mut self, free: OutputPlace) {
+        self.place = free;
+        self.taken = Some(self.path.clone());
     }
 
     /// Takes the path of today for a folder that was renamed since it was opened.
@@ -222,30 +230,21 @@ impl OutputFile {
                 file.try_clone()
             }
             OutputPlace::Named { folder, name, replaceable } => {
-                let (file, temporary) = neighbour(&*folder, name)?;
-                let put = if is_growing(&*folder, name) {
-                    Ok(false)
-                } else {
-                    put_over(folder, &temporary, name, *replaceable)
-                };
-                if !matches!(put, Ok(true)) {
-                    let _ = rustix::fs::unlinkat(&*folder, &temporary, AtFlags::empty());
+                if !is_growing(&*folder, name) {
+                    let (file, part) = PartName::beside(folder, name)?;
+                    if part.put_over(name, *replaceable)? {
+                        *replaceable = FileVersion::of(folder, name);
+                        return Ok(file);
+                    }
                 }
-                if put? {
-                    *replaceable = FileVersion::of(folder, name);
-                    return Ok(file);
-                }
-                self.place = beside(folder, name)?;
-                self.taken = Some(self.path.clone());
+                let free = beside(folder, name)?;
+                self.give_way(free);
                 self.begin()
             }
             OutputPlace::Fresh { folder, stem, extension } => {
-                let (file, temporary) = part(&*folder, &numbered(stem, extension, 1), None)?;
-                let name = first_free(&*folder, &temporary, stem, extension)?;
-                self.path.set_file_name(&name);
-                let folder = folder.as_fd().try_clone_to_owned()?;
-                let replaceable = FileVersion::of(&folder, &name);
-                self.place = OutputPlace::Named { folder, name, replaceable };
+                let (file, part) = PartName::new(folder, &numbered(stem, extension, 1))?;
+                let named = first_name(folder, part, stem, extension)?;
+                self.has_name(named);
                 Ok(file)
             }
         }
@@ -300,138 +299,12 @@ pub fn elsewhere(asked: &Path, content: Content<'_>) -> Option<PathBuf> {
     })
 }
 
-/// A number that nobody can foresee: the hasher of the standard library is seeded by the system.
-fn random() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(std::process::id())
-}
-
 /// A place for a content whose name somebody else has taken: `r.json` becomes `r-2.json` or a higher number.
 fn beside(folder: impl AsFd, name: &OsStr) -> io::Result<OutputPlace> {
     let name = Path::new(name);
     let [stem, extension] = [name.file_stem(), name.extension()].map(Option::unwrap_or_default);
     let (stem, extension) = (stem.to_os_string(), extension.to_os_string());
     Ok(OutputPlace::Fresh { folder: folder.as_fd().try_clone_to_owned()?, stem, extension })
-}
-
-/// Makes a file beside `name` under a name of its own, marked as being written. It has the mode and owner of the file that it will replace.
-fn neighbour(folder: impl AsFd, name: &OsStr) -> io::Result<(File, OsString)> {
-    let old = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(old) if rustix::fs::FileType::from_raw_mode(old.st_mode).is_file() => Some(old),
-        // Whatever else has taken the name stays there.
-        Ok(_) | Err(rustix::io::Errno::NOENT) => None,
-        Err(e) => return Err(e.into()),
-    };
-    part(folder, name, old)
-}
-
-/// Makes a file for the content of `name`, with the mode and owner of a file.
-fn part(folder: impl AsFd, name: &OsStr, like: Option<rustix::fs::Stat>) -> io::Result<(File, OsString)> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mode = if like.is_some() { 0o600 } else { 0o666 };
-    let (file, temporary) = loop {
-        let temporary = unfinished::name(random(), name);
-        match rustix::fs::openat(&folder, &temporary, flags, Mode::from_raw_mode(mode)) {
-            Ok(file) => break (File::from(file), temporary),
-            Err(rustix::io::Errno::EXIST) => {}
-            Err(e) => return Err(e.into()),
-        }
-    };
-    unfinished::mark(&file);
-    if let Some(old) = like {
-        let new = rustix::fs::fstat(&file)?;
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid) {
-            // Only root may give a file away; for everybody else the new file is their own.
-            let (user, group) =
-                (rustix::fs::Uid::from_raw(old.st_uid), rustix::fs::Gid::from_raw(old.st_gid));
-            let _ = rustix::fs::fchown(&file, Some(user), Some(group));
-        }
-        // A filesystem without modes keeps none.
-        let _ = rustix::fs::fchmod(&file, Mode::from_raw_mode(old.st_mode & 0o777));
-    }
-    Ok((file, temporary))
-}
-
-/// Writes a new content for a name, unless [`put_over`] finds another file there.
-fn replace(
-    folder: &OwnedFd,
-    name: &OsStr,
-    replaceable: Option<FileVersion>,
-    content: Content<'_>,
-    gate: CallGate<'_>,
-) -> io::Result<bool> {
-    gate(Call::Create)?;
-    let (file, temporary) = neighbour(folder, name)?;
-    let put = fill(&file, content, gate).and_then(|()| {
-        gate(Call::Rename)?;
-        put_over(folder, &temporary, name, replaceable)
-    });
-    if !matches!(put, Ok(true)) {
-        let _ = rustix::fs::unlinkat(folder, &temporary, AtFlags::empty());
-    }
-    put
-}
-
-/// Gives a file a name that nobody has, or that of a file that may be replaced. `false` where another file has the name, which stays: two
-/// programs that save at one instant must not replace each other's file, so that the change of names itself decides.
-fn put_over(
-    folder: &OwnedFd,
-    temporary: &OsStr,
-    name: &OsStr,
-    replaceable: Option<FileVersion>,
-) -> io::Result<bool> {
-    use rustix::io::Errno;
-    let new = || match claim(folder, temporary, name) {
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        claimed => claimed.map(|()| true),
-    };
-    if replaceable.is_none() {
-        return new();
-    }
-    let exchange = || renameat_with(folder, temporary, folder, name, RenameFlags::EXCHANGE);
-    match exchange() {
-        Ok(()) if FileVersion::of(folder, temporary) == replaceable => {
-            rustix::fs::unlinkat(folder, temporary, AtFlags::empty())?;
-            settle(folder);
-            Ok(true)
-        }
-        Ok(()) => {
-            exchange()?;
-            Ok(false)
-        }
-        Err(Errno::NOENT) => new(),
-        // Not every filesystem exchanges names.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            let there = FileVersion::of(folder, name);
-            let put = there.is_none() || there == replaceable;
-            if put {
-                rustix::fs::renameat(folder, temporary, folder, name)?;
-                settle(folder);
-            }
-            Ok(put)
-        }
-        Err(e) => Err(e.into()),
-    }
-}
-
-/// Writes a content to the first name that nobody has, and returns it.
-fn make(
-    folder: impl AsFd,
-    stem: &OsStr,
-    extension: &OsStr,
-    content: Content<'_>,
-    gate: CallGate<'_>,
-) -> io::Result<OsString> {
-    gate(Call::Create)?;
-    let (file, temporary) = part(&folder, &numbered(stem, extension, 1), None)?;
-    let named = fill(&file, content, gate).and_then(|()| {
-        gate(Call::Rename)?;
-        first_free(&folder, &temporary, stem, extension)
-    });
-    if named.is_err() {
-        let _ = rustix::fs::unlinkat(&folder, &temporary, AtFlags::empty());
-    }
-    named
 }
 
 /// The first name of a new file, `STEM.EXTENSION`, or a later one: `STEM-2.EXTENSION`.
@@ -447,15 +320,20 @@ fn numbered(stem: &OsStr, extension: &OsStr, number: u64) -> OsString {
     name
 }
 
-/// Gives a file the first name that nobody has: `STEM.EXTENSION`, `STEM-2.EXTENSION` and so on.
-fn first_free(folder: impl AsFd, temporary: &OsStr, stem: &OsStr, extension: &OsStr) -> io::Result<OsString> {
+/// Gives a new file the first name that nobody has, `STEM.EXTENSION`, `STEM-2.EXTENSION` and so on; returns its folder and the name.
+fn first_name(
+    folder: &OwnedFd,
+    mut part: PartName,
+    stem: &OsStr,
+    extension: &OsStr,
+) -> io::Result<(OwnedFd, OsString)> {
+    let own = folder.try_clone()?;
     let mut number = 0;
     loop {
         number += 1;
         let name = numbered(stem, extension, number);
-        match claim(&folder, temporary, &name) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-            claimed => return claimed.map(|()| name),
+        if part.take(&name)? {
+            return Ok((own, name));
         }
     }
 }
@@ -466,83 +344,6 @@ fn is_growing(folder: impl AsFd, name: &OsStr) -> bool {
     rustix::fs::openat(folder, name, flags, Mode::empty()).is_ok_and(|file| {
         rustix::fs::flock(file, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
     })
-}
-
-/// Gives a file a name that nobody has, or fails with `AlreadyExists`.
-fn claim(folder: impl AsFd, temporary: &OsStr, name: &OsStr) -> io::Result<()> {
-    use rustix::fs::{linkat, unlinkat};
-    use rustix::io::Errno;
-    match renameat_with(&folder, temporary, &folder, name, RenameFlags::NOREPLACE) {
-        // Not every filesystem knows the flag; a hard link never replaces anything.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            linkat(&folder, temporary, &folder, name, AtFlags::empty())?;
-            unlinkat(&folder, temporary, AtFlags::empty())?;
-        }
-        done => done?,
-    }
-    settle(folder);
-    Ok(())
-}
-
-/// Makes a new name durable. A folder that cannot be synchronised still holds the file.
-fn settle(folder: impl AsFd) {
-    if let Ok(open) = rustix::fs::openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty()) {
-        let _ = rustix::fs::fsync(open);
-    }
-}
-
-/// Writes a content to a stream as it is. A reader that has gone away is an error: the content may be the only copy of a result.
-fn through(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
-    gate(Call::Create)?;
-    empty(file)?;
-    fill(file, content, gate)
-}
-
-/// Empties a regular file that is written where it is. Standard output and error hold what a shell wrote before, and keep it:
-/// `{ date; volproof ... --csv -; } > file`.
-fn empty(file: &File) -> io::Result<()> {
-    let kept = identity::is_standard(file)
-        || rustix::fs::fcntl_getfl(file)?.contains(OFlags::APPEND)
-        || !file.metadata()?.is_file();
-    if kept { Ok(()) } else { file.set_len(0) }
-}
-
-/// Writes the content and waits until it is on the disk: some errors are told only then.
-fn fill(file: &File, content: Content<'_>, gate: CallGate<'_>) -> io::Result<()> {
-    let mut out = BufWriter::with_capacity(1 << 16, Gated { file, gate });
-    content(&mut out)?;
-    out.flush()?;
-    let Gated { gate, .. } = out.into_parts().0;
-    gate(Call::Sync)?;
-    match file.sync_all() {
-        // Pipes, terminals and some network filesystems have nothing to synchronise.
-        Err(e)
-            if matches!(
-                e.raw_os_error(),
-                Some(libc::EINVAL | libc::ENOTSUP | libc::ENOSYS | libc::EROFS)
-            ) =>
-        {
-            Ok(())
-        }
-        done => done,
-    }
-}
-
-/// A file that asks before each write.
-struct Gated<'a, 'b> {
-    file: &'a File,
-    gate: CallGate<'b>,
-}
-
-impl Write for Gated<'_, '_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        (self.gate)(Call::Write)?;
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 #[cfg(test)]

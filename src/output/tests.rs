@@ -1,5 +1,6 @@
 //! Each call to the system fails in turn; links, devices and other people's files lie where outputs are asked for.
 
+use std::io::Write;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 
 use tempfile::TempDir;
@@ -301,6 +302,19 @@ fn a_growing_output_begins_anew_and_other_names_keep_the_old_text() {
     let mut late = OutputFile::open("--output", &path).unwrap();
     late.begin().unwrap();
     assert_eq!((late.other_name(), std::fs::read(&path).unwrap()), (None, Vec::new()));
+}
+
+#[test]
+fn a_text_that_gets_no_name_leaves_no_file() {
+    let at = folder();
+    // The longest name there is: the next free one would be longer.
+    let stem = "x".repeat(250);
+    let taken = format!("{stem}.json");
+    std::fs::write(at.path().join(&taken), OLD).unwrap();
+    let mut output = OutputFile::fresh("--records", at.path(), &stem, "json").unwrap();
+    assert_eq!(output.begin().unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+    assert_eq!(output.save(&long).unwrap_err().raw_os_error(), Some(libc::ENAMETOOLONG));
+    assert_eq!(names(at.path()), [taken]);
 }
 
 #[test]
