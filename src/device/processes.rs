@@ -4,6 +4,7 @@
 //! names and other mount namespaces make no difference. No filesystem is asked to refresh attributes (`AT_STATX_DONT_SYNC`), so that a
 //! dead network mount cannot hang the search.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -78,7 +79,14 @@ impl Openers {
                     if let Some(writes) = opened_for_writing(&root.text(&info).unwrap_or_default()) {
                         add(device, writes);
                     }
-                } else if root.link(&link).is_some_and(|to| to == Path::new(ring::LINK)) {
+                    continue;
+                }
+                let to = std::fs::read_link(root.path(&link));
+                if to.as_ref().is_err_and(|e| e.kind() == ErrorKind::PermissionDenied) {
+                    // The kernel asks for a right to the process (proc_pid_fd(5)): the other links of this table are refused as well.
+                    break;
+                }
+                if to.is_ok_and(|to| to == Path::new(ring::LINK)) {
                     // The paths are those of the ring's owner, whose root may be another folder.
                     let of = |path: &PathBuf| name(&ring::in_root(&proc, path)).or_else(|| name(path));
                     let files = ring::files(root, &info);
