@@ -66,7 +66,7 @@ fn synced_writes_carry_their_flag() {
                 file-state = 'reserved'\nsize = '64k'\nio-size = '16k'\n";
     std::fs::write(dir.path().join("p.toml"), plan).unwrap();
     let traced = Command::new("strace")
-        .args(["-f", "-e", "trace=pwritev2", "-o"])
+        .args(["-f", "--seccomp-bpf", "-e", "trace=pwritev2", "-o"])
         .arg(&log)
         .arg(env!("CARGO_BIN_EXE_volproof"))
         .args(["run", ".", "--plan", "p.toml", "--json", "r.json"])
@@ -113,7 +113,7 @@ fn sent(program: &str, first: &[&str], block: &str, size: &str) -> Option<Sent> 
     let dir = tempfile::tempdir().unwrap();
     let (log, report) = (dir.path().join("calls"), dir.path().join("report.json"));
     let ran = Command::new("strace")
-        .args(["-f", "-e", "trace=pwrite64,write,fdatasync", "-o"])
+        .args(["-f", "--seccomp-bpf", "-e", "trace=pwrite64,write,fdatasync", "-o"])
         .arg(&log)
         .arg(program)
         .args(first)

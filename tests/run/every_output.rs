@@ -1,7 +1,6 @@
 //! The same failures at every command that writes an output: no figure is lost, and nothing that must stay is overwritten.
 
 use std::path::Path;
-use std::process::Command;
 
 use volproof::record::Record;
 
@@ -21,9 +20,7 @@ const MEASURING: [&str; 7] = [
 /// Runs a command line in a shell that has set a limit, with a second place of its own for results.
 fn limited(bench: &Bench, before: &str, line: &str) -> Ran {
     let script = format!("{before} exec {} {line}", env!("CARGO_BIN_EXE_volproof"));
-    let mut command = Command::new("bash");
-    command.args(["-c", &script]).current_dir(bench.path()).env("TMPDIR", bench.folder("saved"));
-    Ran::of(command.output().unwrap())
+    Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap())
 }
 
 /// The lines of a result that do not change from run to run.
@@ -68,7 +65,7 @@ fn no_command_that_measures_loses_a_figure() {
             ("--json /proc/r.json", "/proc/r.json cannot be written"),
             ("--html none/r.html", "there is no folder none"),
             ("--json r --csv ./r", "is the same file as --json r"),
-            ("--junit saved", "saved cannot be written: it is a folder"),
+            ("--junit /tmp", "/tmp cannot be written: it is a folder"),
         ] {
             let ran = limited(&bench, "", &format!("{line} {output}")).ended(2).says(&[why]);
             assert_eq!(ran.out, "", "{line} {output}: nothing is measured");

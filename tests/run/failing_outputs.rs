@@ -37,7 +37,7 @@ fn a_limit_of_file_sizes_loses_no_figure() {
     // In blocks of 1024 bytes: the page has no room, the table has.
     let limited = |blocks: u32, line: &str| {
         let script = format!("ulimit -f {blocks}; exec {volproof} {line}");
-        Ran::of(Command::new("bash").args(["-c", &script]).current_dir(bench.path()).output().unwrap())
+        Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap())
     };
     let ran = limited(0, "run --plan p.toml --json r.json --csv r.csv").ended(1);
     assert!(ran.out.contains("first") && ran.out.contains("second"), "{}", ran.out);
@@ -199,12 +199,13 @@ fn a_report_of_fio_whose_folder_goes_away_is_in_a_second_place() {
     }
     std::fs::remove_dir_all(bench.path().join("gone")).unwrap();
     let ran = finish(child, err, String::new()).ended(1);
-    let places = ran.err.split("it is in ").skip(1).map(|rest| rest.split(" and here:").next().unwrap());
-    let kept: String = places
-        .map(|place| {
-            let text = std::fs::read_to_string(place).unwrap();
-            std::fs::remove_file(place).unwrap();
-            text
+    let said: String = ran.err.split_whitespace().collect();
+    let kept: String = Bench::names(bench.temporary.path())
+        .into_iter()
+        .map(|name| {
+            let place = bench.temporary.path().join(name);
+            assert!(said.contains(&format!("itisin{}", place.display())), "{}", ran.err);
+            std::fs::read_to_string(place).unwrap()
         })
         .collect();
     assert!(kept.contains("IOPS="), "{}", ran.err);
@@ -319,21 +320,16 @@ fn a_standard_output_that_takes_nothing_loses_no_figure() {
     redirected(&bench, &["show", "-"], "<&-").ended(2).says(&["it was closed when the program started"]);
 }
 
-/// Runs the program with the folder of the bench as its temporary folder, where it saves what has no other place.
-fn with_second_place(bench: &Bench, words: &[&str]) -> Ran {
-    Ran::of(bench.command(words).env("TMPDIR", bench.path()).output().unwrap())
-}
-
 #[test]
 fn an_output_that_fails_takes_no_other_with_it_and_no_verdict() {
     let bench = Bench::new();
     undecided(&bench, "r.json", &[]);
     for output in ["--junit", "--markdown", "--openmetrics"] {
         // 1 would be FAIL.
-        let verdict = with_second_place(&bench, &["verdict", "r.json", "-q", output, "/dev/full"]).ended(5);
+        let verdict = bench.run(&["verdict", "r.json", "-q", output, "/dev/full"]).ended(5);
         assert!(verdict.out.starts_with("INCONCLUSIVE"), "{}", verdict.out);
         verdict.says(&["/dev/full could not be saved"]);
-        let shown = with_second_place(&bench, &["show", "r.json", "-q", output, "/dev/full"]).ended(1);
+        let shown = bench.run(&["show", "r.json", "-q", output, "/dev/full"]).ended(1);
         assert!(shown.out.starts_with("INCONCLUSIVE"), "{}", shown.out);
     }
 }
@@ -350,7 +346,7 @@ fn a_fleet_is_saved_whatever_else_fails() {
         bench.run(&run.split(' ').chain(rank).collect::<Vec<_>>()).code == Some(0)
     });
     assert!(began);
-    with_second_place(&bench, &["merge", "r.json", "-o", "m.json", "--junit", "/dev/full"]);
+    bench.run(&["merge", "r.json", "-o", "m.json", "--junit", "/dev/full"]);
     assert!(bench.path().join("m.json").exists());
     std::fs::remove_file(bench.path().join("m.json")).unwrap();
     redirected(&bench, &["merge", "r.json", "-o", "m.json"], ">/dev/full");

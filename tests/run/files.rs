@@ -17,7 +17,8 @@ fn a_folder_is_tested_and_left_as_it_was() {
     let bench = Bench::new();
     let folder = bench.folder("data");
     let ran = bench.run(&with(&["run", "data", "--preset", "quick", "--ramp", "0"], &SHORT)).ended(0);
-    fits(&ran.out);
+    // A path is longer on one machine than on another, and is never broken.
+    fits(&ran.out.replace(&*folder.to_string_lossy(), "data"));
     assert_eq!(Bench::names(&folder), Vec::<String>::new(), "the test file is gone");
 
     let record = bench.record();

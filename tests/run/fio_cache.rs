@@ -10,7 +10,7 @@ fn traced(bench: &Bench, calls: &str, arguments: &[&str]) -> Option<Vec<String>>
         return None;
     }
     let out = Command::new("strace")
-        .args(["-f", "-qq", "-o", "trace", "-e", &format!("trace={calls}")])
+        .args(["-f", "--seccomp-bpf", "-qq", "-o", "trace", "-e", &format!("trace={calls}")])
         .arg(env!("CARGO_BIN_EXE_volproof"))
         .args(arguments)
         .current_dir(bench.path())

@@ -1,7 +1,5 @@
 //! Loads that need more than the system allows are refused by the name of the limit, before anything is made.
 
-use std::process::Command;
-
 use crate::{Bench, Ran};
 
 #[test]
@@ -10,7 +8,7 @@ fn more_rings_than_open_files_are_refused_and_a_soft_limit_is_raised() {
     bench.folder("data");
     let limited = |limit: &str, line: &str| {
         let script = format!("ulimit {limit}; exec {} {line}", env!("CARGO_BIN_EXE_volproof"));
-        Ran::of(Command::new("bash").args(["-c", &script]).current_dir(bench.path()).output().unwrap())
+        Ran::of(bench.program("bash").args(["-c", &script]).output().unwrap())
     };
     let load = "data --rw randread --file-size 64M --numjobs 600 --runtime 10ms";
     for command in ["plan", "run"] {

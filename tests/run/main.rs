@@ -47,13 +47,16 @@ use volproof::record::Record;
 /// A folder in which volproof runs, and where its Record goes.
 struct Bench {
     dir: TempDir,
+    /// The temporary folder of the programs, where a result goes that has no other place.
+    temporary: TempDir,
 }
 
 impl Bench {
     /// In the build folder, which lies on a disk: a memory filesystem would have no direct I/O on older kernels.
     fn new() -> Bench {
         let parent = env!("CARGO_TARGET_TMPDIR");
-        Bench { dir: tempfile::Builder::new().prefix("run-").tempdir_in(parent).unwrap() }
+        let dir = tempfile::Builder::new().prefix("run-").tempdir_in(parent).unwrap();
+        Bench { dir, temporary: TempDir::new().unwrap() }
     }
 
     fn path(&self) -> &Path {
@@ -76,8 +79,15 @@ impl Bench {
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_volproof"));
-        command.args(arguments).current_dir(self.path()).stdin(Stdio::null());
+        let mut command = self.program(env!("CARGO_BIN_EXE_volproof"));
+        command.args(arguments).stdin(Stdio::null());
+        command
+    }
+
+    /// Another program that runs in the folder, such as a shell that starts volproof.
+    fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(self.path()).env("TMPDIR", self.temporary.path());
         command
     }
 

@@ -198,9 +198,8 @@ fn names_that_are_no_text_and_modes_that_are_private() {
 /// Runs in a shell that redirects as `redirection` says.
 pub fn redirected(bench: &Bench, arguments: &[&str], redirection: &str) -> Ran {
     let script = format!(r#"exec "$0" "$@" {redirection}"#);
-    let mut command = Command::new("sh");
-    command.args(["-c", &script, env!("CARGO_BIN_EXE_volproof")]).args(arguments);
-    Ran::of(command.current_dir(bench.path()).output().unwrap())
+    let mut command = bench.program("sh");
+    Ran::of(command.args(["-c", &script, env!("CARGO_BIN_EXE_volproof")]).args(arguments).output().unwrap())
 }
 
 /// A file that is opened first would have the number of standard output, and be written to.
@@ -255,7 +254,7 @@ fn what_stands_in_standard_output_already_stays() {
         "report r.json -o -".into(),
     ] {
         let command = format!("{{ echo earlier; {} {line}; }} >log 2>&1", env!("CARGO_BIN_EXE_volproof"));
-        let status = Command::new("sh").args(["-c", &command]).current_dir(bench.path()).status().unwrap();
+        let status = bench.program("sh").args(["-c", &command]).status().unwrap();
         let log = std::fs::read(bench.path().join("log")).unwrap();
         assert!(status.success(), "{line}: {}", String::from_utf8_lossy(&log));
         assert!(log.starts_with(b"earlier\n") && log.len() > 100, "{line}: {} bytes", log.len());
@@ -269,15 +268,14 @@ fn a_reader_that_goes_away_leaves_no_file() {
     let bench = bench();
     let simulated = "run --simulate latency=1ms --rw randread --runtime 10ms -q --json r.json";
     bench.run(&simulated.split(' ').collect::<Vec<_>>()).ended(0);
-    let saved = bench.folder("saved");
     for line in ["report r.json -o -", "convert r.json --to record", "show r.json --junit -"] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let mut command = bench.command(&line.split(' ').collect::<Vec<_>>());
-        let ran = command.env("TMPDIR", &saved).stdout(writer).output().unwrap();
+        let ran = command.stdout(writer).output().unwrap();
         assert_eq!((ran.status.code(), ran.stderr.as_slice()), (Some(0), &b""[..]), "{line}");
     }
-    assert_eq!(Bench::names(&saved), [""; 0]);
+    assert_eq!(Bench::names(bench.temporary.path()), [""; 0]);
 }
 
 /// A simulated run with a promise that half a minute cannot decide.

@@ -32,7 +32,7 @@ fn a_thread_that_cannot_be_started_ends_the_run_with_a_message() {
         std::fs::write(bench.path().join("p.toml"), plan).unwrap();
         let inject = format!("inject=clone,clone3:error=EAGAIN:when={nth}+");
         let ran = Command::new("strace")
-            .args(["-f", "-qq", "-o", "trace", "-e", "trace=clone,clone3", "-e", &inject])
+            .args(["-f", "--seccomp-bpf", "-qq", "-o", "trace", "-e", "trace=clone,clone3", "-e", &inject])
             .arg(env!("CARGO_BIN_EXE_volproof"))
             .args(["run", "f.dat", "--plan", "p.toml", "--json", "r.json"])
             .current_dir(bench.path())

@@ -51,7 +51,7 @@ fn killed_while_knobs_are_compared() {
     let options = "--rw randread --iodepth 4 --runtime 1ms --tune ab --json r.json --quiet";
     let run: Vec<&str> = [VOLPROOF, "run", device.path()].into_iter().chain(options.split(' ')).collect();
     let mut runs = 0;
-    for n in (20..200).step_by(if stride == 1 { 9 } else { 70 }) {
+    for n in (20..130).step_by(if stride == 1 { 9 } else { 70 }) {
         let struck = device.strike(KILL, ("write", n), &run);
         runs += usize::from(struck.happened);
         device.restored(&struck.story);
