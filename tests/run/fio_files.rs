@@ -226,3 +226,31 @@ fn outputs_of_the_installed_fio_are_no_target_and_no_job_file() {
         assert_eq!(std::fs::read_to_string(bench.path().join("jobs")).unwrap(), job);
     }
 }
+
+/// The installed fio opens what its path leads to once it has made the folders on the way, and what only a descriptor leads to.
+#[test]
+fn a_file_that_needs_consent_needs_it_behind_every_path() {
+    use std::os::fd::AsRawFd;
+    let bench = Bench::new();
+    let [kept, second, gone] = ["kept.img", "second.img", "gone.img"].map(|name| bench.path().join(name));
+    let bytes = vec![7u8; 1 << 20];
+    std::fs::write(&kept, &bytes).unwrap();
+    std::fs::hard_link(&kept, &second).unwrap();
+    std::fs::write(&gone, &bytes).unwrap();
+    let open = std::fs::File::open(&gone).unwrap();
+    std::fs::remove_file(&gone).unwrap();
+    let by_descriptor = format!("/proc/{}/fd/{}", std::process::id(), open.as_raw_fd());
+    for (_, handed_over) in tools().iter().zip(["--norandommap", "--verify=md5"]) {
+        for path in ["kept.img", "nodir/../kept.img", "nodir/sub/../../kept.img", &by_descriptor] {
+            let filename = format!("--filename={path}");
+            let line = ["fio", "--name=q", &filename, "--rw=write", "--size=64k", handed_over];
+            let ran = bench.run(&line);
+            // What cannot be looked at is wrong input.
+            let code = if path == by_descriptor { 1 } else { 3 };
+            assert_eq!(ran.code, Some(code), "{path} {handed_over}: {}{}", ran.out, ran.err);
+            assert!(std::fs::read(&kept).unwrap() == bytes, "{path} {handed_over} was overwritten");
+            assert!(std::fs::read(&by_descriptor).unwrap() == bytes, "{path} {handed_over} was overwritten");
+            assert!(!bench.path().join("nodir").exists());
+        }
+    }
+}

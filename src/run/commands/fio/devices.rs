@@ -7,7 +7,7 @@
 //! devices in a place we cannot see, or runs programs, is not handed over at all.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::volproof_options::VolproofOptions;
 use super::{Failure, log_files};
@@ -77,8 +77,12 @@ pub fn written(
     let mut found: Vec<PathBuf> = Vec::new();
     let mut nodes: Vec<PathBuf> = Vec::new();
     for path in touched(command, files).into_iter().chain(log_files::names(command)) {
-        // One look at what is there spares the many names that lead nowhere.
-        if std::fs::metadata(&path).is_ok() && matches!(look(&path), PathKind::Block(_) | PathKind::File(_)) {
+        // One look at what is there spares the many names that lead nowhere. What is there and cannot be looked at (a file by a descriptor, or
+        // of another mount namespace) is for the guard to refuse.
+        let holds = |about: std::fs::Metadata| about.is_file() || about.file_type().is_block_device();
+        if std::fs::metadata(&path).is_ok_and(holds)
+            && matches!(look(&path), PathKind::Block(_) | PathKind::File(_) | PathKind::Other)
+        {
             let node = path.canonicalize().unwrap_or_else(|_| path.clone());
             if !nodes.contains(&node) {
                 nodes.push(node);
@@ -105,7 +109,10 @@ pub fn laid_out(
         }
         _ => false,
     };
-    let of_job = |job: &Job| files(job).into_iter().filter(|path| changed(job, path)).collect::<Vec<_>>();
+    let of_job = |job: &Job| {
+        let files = files(job).into_iter().map(|path| as_made(&path));
+        files.filter(|path| changed(job, path)).collect::<Vec<_>>()
+    };
     command.jobs.iter().filter(|job| reads_only(job)).flat_map(of_job).collect()
 }
 
@@ -162,7 +169,17 @@ fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathB
         }
         all.extend(words(job, writes, &aux));
     }
-    all
+    all.iter().map(|path| as_made(path)).collect()
+}
+
+/// A path once fio has made the folders that it lacks: `..` behind a folder that is not there yet leads back to where that will be.
+fn as_made(path: &Path) -> PathBuf {
+    path.components().fold(PathBuf::new(), |made, part| match part {
+        Component::ParentDir if made != Path::new("") && std::fs::metadata(&made).is_err() => {
+            made.parent().unwrap_or(Path::new("")).to_path_buf()
+        }
+        part => made.join(part),
+    })
 }
 
 /// Everything in the texts of a job that may be a path, and the state of its checks that fio keeps.
