@@ -86,10 +86,14 @@ impl LoadSearch {
         let confirmations =
             trials.iter().filter(|t| bracket.confirmed && t.offered_per_second == bracket.holds);
         let confirmed_ns = confirmations.map(|t| t.runtime_ns).max();
-        let failed = |t: &&LoadTrial| matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload);
-        let lowest = trials.iter().filter(failed).map(|t| t.offered_per_second).fold(f64::INFINITY, f64::min);
-        let kept = trials.iter().filter(|t| t.outcome == TrialOutcome::Holds);
-        let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest;
+        let counted = self.counted(&trials);
+        let failed = counted.iter().filter(|t| t.outcome.fails());
+        let lowest = failed.map(|t| t.offered_per_second).fold(f64::INFINITY, f64::min);
+        let kept = counted.iter().filter(|t| t.outcome == TrialOutcome::Holds);
+        // Two long trials of one load that contradict each other are no warm-up: credits that came back do that.
+        let contradicted = (0..trials.len())
+            .any(|i| trials[i].outcome.fails() && self.is_long(&trials[i]) && self.is_withdrawn(&trials, i));
+        let monotone = kept.map(|t| t.offered_per_second).fold(0.0, f64::max) < lowest && !contradicted;
         let depth = holds.and_then(|rate| self.depth(finished, rate));
         let burst = claimed.and_then(|c| TypeBurst::of(&c.promise, &self.base));
         let within = |b: &TypeBurst| {
@@ -221,6 +225,14 @@ impl LoadSearch {
                  --confirm to see which load holds for long"
                     .into(),
             );
+        }
+        let withdrawn =
+            |i: &usize| answer.trials[*i].outcome.fails() && self.is_withdrawn(&answer.trials, *i);
+        if let Some(i) = (0..answer.trials.len()).rev().find(withdrawn) {
+            notes.push(format!(
+                "the volume became faster during the search: {} IOPS failed at first and held later; what was refused before that counts no more",
+                significant(answer.trials[i].offered_per_second)
+            ));
         }
         if end == Searched::ToTheEdge {
             notes.push(format!(

@@ -7,6 +7,8 @@
 //! Where one request after another breaks the limit, a limit of the rate may be what each of them waits for. The first trial then offers
 //! a fifth of that rate: if it breaks the limit too, the search ends.
 //! Once a long trial refuses a load that a short one kept (burst credits), short trials that hold count no more.
+//! A volume may warm up while the search begins. So where the lowest refusal is older than the last few trials, all of which held, its load is
+//! asked again, once and for long. If it holds then, what was refused before counts no more, and the search goes on above it.
 
 use super::{Course, FinishedStep, Forecast};
 use crate::hist::{StoredHistogram, bucket};
@@ -33,6 +35,8 @@ const LONGEST_CONFIRMATION: Nanos = Nanos::seconds(4 * 3600);
 const GIVES: f64 = 0.99;
 /// Where one request after another breaks the limit, the first trial offers this share of their rate.
 const SPACED: f64 = 0.2;
+/// A refusal is asked again where so many trials came after it. Of a volume that stays the same, one search in eight has such a refusal.
+const STALE: usize = 3;
 /// The search ends after this many trials.
 const MOST_TRIALS: usize = 40;
 
@@ -102,7 +106,13 @@ impl Course for LoadSearch {
                 let last = self.confirmation(bracket.holds);
                 (bracket.holds > 0.0 && !bracket.confirmed && fits(last)).then(|| trial(bracket.holds, last))
             }
-            Stand::Found(rate) => self.next_depth(finished, rate).filter(|step| fits(step.runtime)),
+            Stand::Found(rate) => {
+                let again = self.stale_refusal(&trials).map(|refused| (refused, self.confirmation(refused)));
+                match again.filter(|(_, time)| fits(*time) && *time <= LONGEST) {
+                    Some((refused, time)) => Some(trial(refused, time)),
+                    None => self.next_depth(finished, rate).filter(|step| fits(step.runtime)),
+                }
+            }
             Stand::End => None,
         }
     }
@@ -116,15 +126,15 @@ impl Course for LoadSearch {
         let (short, long) = (self.base.runtime.0 + ramp, self.confirm.0 + ramp);
         // Unloaded, most and four depths; three short trials and four long ones to 1 %.
         let likely = Nanos(6 * short + 3 * short + 4 * long);
-        // Every short trial decides, and the first long one refuses them all.
-        let worst = Nanos(11 * short + 7 * short + 15 * long);
+        // Every short trial decides, and the first long one refuses them all; then a load holds that was refused, and the search goes on above it.
+        let worst = Nanos(11 * short + 7 * short + 23 * long);
         let limit = |time: Nanos| self.budget.map_or(time, |b| b.min(time));
         let (likely, worst) = (limit(likely), limit(worst));
         let writing = |time: Nanos| if self.base.rw.changes_data() { time } else { Nanos(0) };
         Forecast {
             likely_steps: 13,
             likely,
-            worst_steps: 33,
+            worst_steps: 41,
             worst,
             likely_writing: writing(likely),
             worst_writing: writing(worst),
@@ -226,19 +236,59 @@ impl LoadSearch {
     }
 
     /// A trial that is as long as a confirmation.
-    fn is_long(&self, trial: &LoadTrial) -> bool {
+    pub(super) fn is_long(&self, trial: &LoadTrial) -> bool {
         trial.runtime_ns >= self.confirmation(trial.offered_per_second)
+    }
+
+    /// Whether a trial refuses its load: one that is long refuses what it does not show to hold.
+    fn refuses(&self, t: &LoadTrial) -> bool {
+        t.outcome.fails() || (t.outcome != TrialOutcome::Holds && self.is_long(t))
+    }
+
+    /// Whether a trial refused a load that a later, long trial kept.
+    pub(super) fn is_withdrawn(&self, trials: &[LoadTrial], i: usize) -> bool {
+        let keeps = |t: &LoadTrial| {
+            t.outcome == TrialOutcome::Holds
+                && t.offered_per_second == trials[i].offered_per_second
+                && self.is_long(t)
+        };
+        self.refuses(&trials[i]) && trials[i + 1..].iter().any(keeps)
+    }
+
+    /// The trials that count: all but refusals that were withdrawn, and where a load had plainly failed before, all that was refused until then.
+    pub(super) fn counted<'a>(&self, trials: &'a [LoadTrial]) -> Vec<&'a LoadTrial> {
+        let withdrawn = |i: &usize| self.is_withdrawn(trials, *i);
+        let last = (0..trials.len()).rev().filter(withdrawn).find(|i| trials[*i].outcome.fails());
+        let faster = last.and_then(|i| {
+            let rate = trials[i].offered_per_second;
+            trials.iter().rposition(|t| t.offered_per_second == rate && t.outcome == TrialOutcome::Holds)
+        });
+        let counts = |i: usize, t: &LoadTrial| {
+            t.outcome == TrialOutcome::Holds || (faster.is_none_or(|f| i > f) && !withdrawn(&i))
+        };
+        trials.iter().enumerate().filter(|(i, t)| counts(*i, t)).map(|(_, t)| t).collect()
+    }
+
+    /// The lowest load that is refused, where that is long ago and it was asked once.
+    fn stale_refusal(&self, trials: &[LoadTrial]) -> Option<f64> {
+        let refused = self.bracket(trials).refused?;
+        let of_load = |(_, t): &(usize, &LoadTrial)| t.offered_per_second == refused && self.refuses(t);
+        let mut refusals = trials.iter().enumerate().filter(of_load);
+        let (i, _) = refusals.next()?;
+        (refusals.next().is_none() && trials.len() - 1 - i >= STALE).then_some(refused)
     }
 
     /// The bracket that the trials leave.
     pub(super) fn bracket(&self, trials: &[LoadTrial]) -> Bracket {
-        let (long, short): (Vec<&LoadTrial>, Vec<&LoadTrial>) = trials.iter().partition(|t| self.is_long(t));
+        let counted = self.counted(trials);
+        let (long, short): (Vec<&LoadTrial>, Vec<&LoadTrial>) =
+            counted.into_iter().partition(|t| self.is_long(t));
         let holds = |t: &&LoadTrial| t.outcome == TrialOutcome::Holds;
         let rate = |t: &LoadTrial| t.offered_per_second;
         let highest = |all: &[&LoadTrial], below: f64| {
             all.iter().copied().filter(holds).map(rate).filter(|r| *r < below).fold(0.0, f64::max)
         };
-        let fails = short.iter().copied().filter(|t| !holds(t) && t.outcome != TrialOutcome::Unsure);
+        let fails = short.iter().copied().filter(|t| t.outcome.fails());
         let refused = long.iter().copied().filter(|t| !holds(t)).chain(fails).map(rate).reduce(f64::min);
         let below = refused.unwrap_or(f64::INFINITY);
         let distrusted = long.iter().filter(|t| !holds(t)).any(|t| rate(t) <= highest(&short, f64::INFINITY));

@@ -60,9 +60,7 @@ impl LoadAnswer {
     /// PASS where a load keeps the limit and was confirmed, FAIL where trials show that none does, INCONCLUSIVE where neither is shown.
     pub fn outcome(&self) -> Outcome {
         // Other traffic makes a trial fail too.
-        let fails = |t: &LoadTrial| {
-            matches!(t.outcome, TrialOutcome::Fails | TrialOutcome::Overload) && t.spoilt_by.is_empty()
-        };
+        let fails = |t: &LoadTrial| t.outcome.fails() && t.spoilt_by.is_empty();
         match self.holds_per_second {
             Some(_) if self.confirmed_ns.is_some() && self.monotone && !self.within_burst => Outcome::Pass,
             None if self.trials.last().is_some_and(fails) => Outcome::Fail,
@@ -114,6 +112,13 @@ pub enum TrialOutcome {
     Overload,
     /// The interval does not decide.
     Unsure,
+}
+
+impl TrialOutcome {
+    /// The load plainly does not hold.
+    pub fn fails(self) -> bool {
+        matches!(self, TrialOutcome::Fails | TrialOutcome::Overload)
+    }
 }
 
 /// A depth in a closed loop beside a load.
