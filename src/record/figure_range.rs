@@ -28,9 +28,62 @@ pub struct FigureScan {
     pub no_figure: Option<NoFigure>,
 }
 
+/// Bytes of a number that are plainly a figure: fewer than 30, with a power of ten from -60 to 9.
+const PLAIN: usize = 30;
+
+/// Whether a number is plainly a figure, by its text.
+fn is_plain(number: &[u8]) -> bool {
+    let power = number.iter().position(|b| matches!(b, b'e' | b'E')).map(|at| &number[at + 1..]);
+    let small = |power: &[u8]| match power {
+        [b'-', digits @ ..] => matches!(digits, [_] | [b'0'..=b'5', _]),
+        [b'+', digits @ ..] | digits => digits.len() == 1,
+    };
+    number.len() < PLAIN && power.is_none_or(small)
+}
+
+/// The values of a JSON text by its bytes, or a few more, where each of its numbers is plainly a figure. Reading every value takes as long as
+/// reading the Record.
+fn plain_values(json: &[u8]) -> Option<usize> {
+    let (mut values, mut at) = (1, 0);
+    while let Some(&byte) = json.get(at) {
+        at += 1;
+        match byte {
+            b',' | b'[' | b'{' => values += 1,
+            b'"' => loop {
+                let rest = json.get(at..)?;
+                at += rest.iter().position(|b| matches!(b, b'"' | b'\\'))? + 1;
+                if json[at - 1] == b'"' {
+                    break;
+                }
+                // The escaped byte.
+                at += 1;
+            },
+            b'-' | b'0'..=b'9' => {
+                let rest = &json[at - 1..];
+                let more = |b: &u8| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-');
+                let length = rest.iter().position(|b| !more(b)).unwrap_or(rest.len());
+                if !is_plain(&rest[..length]) {
+                    return None;
+                }
+                at += length - 1;
+            }
+            _ => {}
+        }
+    }
+    Some(values)
+}
+
 impl FigureScan {
-    /// Of a JSON text.
-    pub fn of(json: &str) -> FigureScan {
+    /// Of a JSON text, which has `few` values or more. A text of fewer than so many may be said to have some more than it has.
+    pub fn of(json: &str, few: usize) -> FigureScan {
+        if let Some(values) = plain_values(json.as_bytes()).filter(|values| *values <= few) {
+            return FigureScan { values, no_figure: None };
+        }
+        FigureScan::exact(json)
+    }
+
+    /// Of a JSON text, by reading every value.
+    fn exact(json: &str) -> FigureScan {
         let (mut key, mut found, mut values) = (String::new(), None, 0);
         let mut reader = serde_json::Deserializer::from_str(json);
         let value = FigureCheck { key: &mut key, found: &mut found, values: &mut values };
@@ -155,9 +208,9 @@ mod tests {
     #[test]
     fn the_first_number_that_no_measurement_has_is_told_with_its_key() {
         let sound = r#"{"a": [1, 2.5, -0.0, 18446744073709551615, {"b": null, "c": "x\n"}], "d\n": [true, 1e39, -3, 1e-99]}"#;
-        let scan = FigureScan::of(sound);
+        let scan = FigureScan::exact(sound);
         assert_eq!((scan.no_figure, scan.values), (None, 14));
-        let first_no_figure = |text: &str| FigureScan::of(text).no_figure;
+        let first_no_figure = |text: &str| FigureScan::of(text, 1000).no_figure;
         for (number, value) in [("1e41", 1e41), ("-1e308", -1e308), ("5e-324", 5e-324)] {
             let text =
                 format!(r#"{{"x": {{"n": 1.0}}, "steps": [{{}}, {{"cpu": {{"us": [[0.5], {number}]}}}}]}}"#);
@@ -166,5 +219,21 @@ mod tests {
         }
         assert_eq!(first_no_figure("[1e41]"), Some(NoFigure { key: "[0]".into(), value: 1e41 }));
         assert_eq!(first_no_figure("{\"a\": 1, "), None);
+    }
+
+    #[test]
+    fn plain_numbers_are_counted_by_their_bytes() {
+        let plain = r#"{"a": [1, 2.5, -0.0, 18446744073709551615, {"b": null, "c\"1e99": "\\"}], "d": [true, 1.5e-9, -3e+7, 2e5, []]}"#;
+        let exact = FigureScan::exact(plain);
+        assert_eq!((exact.values, &exact.no_figure), (15, &None));
+        // An empty list counts as if it had a value.
+        assert_eq!(plain_values(plain.as_bytes()), Some(16));
+        assert_eq!(FigureScan::of(plain, 15).values, 15, "counted exactly where there may be too many");
+        let long = format!("[0.{}1]", "0".repeat(110));
+        for doubtful in
+            ["[1e10]", "[1e-60]", "[1e041]", "[1E+41]", "[1e-0099]", &long, r#"["open"#, r#"["a\"] "#]
+        {
+            assert_eq!(plain_values(doubtful.as_bytes()), None, "{doubtful}");
+        }
     }
 }

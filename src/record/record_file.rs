@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::Deserializer;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 
 use super::figure_range::{FigureScan, NoFigure};
 use super::{Record, SCHEMA, SCHEMA_VERSION, earlier, version1};
@@ -108,6 +109,50 @@ fn of_value(value: &serde_json::Value) -> serde_json::Result<Record> {
     serde_json::from_str(&value.to_string())
 }
 
+/// The fields that say which reader a text needs. They stand first in what volproof writes, and a text is read as far as the last of them.
+#[derive(Default)]
+struct RecordHead {
+    schema: Option<serde_json::Value>,
+    schema_version: Option<Option<u64>>,
+    volproof_version: Option<Option<String>>,
+}
+
+impl RecordHead {
+    fn of(text: &str) -> serde_json::Result<RecordHead> {
+        let mut head = RecordHead::default();
+        let read = serde_json::Deserializer::from_str(text).deserialize_map(&mut head);
+        // The walk that has all it wants ends with an error.
+        read.or_else(|e| if head.is_whole() { Ok(()) } else { Err(e) }).map(|()| head)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.schema.is_some() && self.schema_version.is_some() && self.volproof_version.is_some()
+    }
+}
+
+impl<'de> Visitor<'de> for &mut RecordHead {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a Record")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
+        while let Some(key) = fields.next_key::<String>()? {
+            match key.as_str() {
+                "schema" => self.schema = Some(fields.next_value()?),
+                "schema_version" => self.schema_version = Some(fields.next_value()?),
+                "volproof_version" => self.volproof_version = Some(fields.next_value()?),
+                _ => drop(fields.next_value::<IgnoredAny>()?),
+            }
+            if self.is_whole() {
+                return Err(A::Error::custom("the head is read"));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Record {
     /// Reads a stored Record.
     ///
@@ -126,22 +171,15 @@ impl Record {
     /// # Errors
     /// See [`RecordError`].
     pub fn parse(text: &str, path: PathBuf) -> Result<Record, RecordError> {
-        #[derive(Deserialize)]
-        struct Head {
-            schema: Option<serde_json::Value>,
-            schema_version: Option<u64>,
-            volproof_version: Option<String>,
-        }
-        let head: Head =
-            serde_json::from_str(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
+        let head = RecordHead::of(text).map_err(|source| RecordError::Form { path: path.clone(), source })?;
         if head.schema.as_ref().and_then(|s| s.as_str()) != Some(SCHEMA) {
             return Err(RecordError::Foreign { path });
         }
-        let found = head.schema_version.unwrap_or(0);
+        let found = head.schema_version.flatten().unwrap_or(0);
         if found > u64::from(SCHEMA_VERSION) {
             return Err(RecordError::Newer { path, found });
         }
-        let FigureScan { values, no_figure } = FigureScan::of(text);
+        let FigureScan { values, no_figure } = FigureScan::of(text, MOST_EARLIER);
         if let Some(NoFigure { key, value }) = no_figure {
             return Err(RecordError::NoFigure { path, key, value });
         }
@@ -164,7 +202,7 @@ impl Record {
             Ok(None) => Err(RecordError::Form { path, source }),
             Ok(Some(rest)) => of_value(&rest).map_err(|source| RecordError::Form { path, source }),
             Err(field) => {
-                let written_by = head.volproof_version.unwrap_or_default();
+                let written_by = head.volproof_version.flatten().unwrap_or_default();
                 Err(RecordError::Removed { path, field, written_by })
             }
         }
