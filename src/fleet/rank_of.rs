@@ -48,9 +48,13 @@ impl FromStr for RankOf {
     }
 }
 
-/// Variables of rank and size: Open MPI, Slurm.
-const LAUNCHERS: [(&str, &str); 2] =
-    [("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS")];
+/// Variables of rank and size: Open MPI; Hydra of MPICH and Intel MPI, and Slurm's pmi2; Slurm. Slurm's come last: a program that mpirun starts
+/// in a batch job has those of the job's script, which is rank 0.
+const LAUNCHERS: [(&str, &str); 3] = [
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),
+    ("SLURM_PROCID", "SLURM_NTASKS"),
+];
 /// The variable of a pod of a Kubernetes Indexed Job. How many there are is not told.
 const INDEX: &str = "JOB_COMPLETION_INDEX";
 
@@ -97,6 +101,9 @@ mod tests {
         let third = Ok(RankOf { rank: 2, ranks: 4 });
         assert_eq!(of(&[("OMPI_COMM_WORLD_RANK", "2"), ("OMPI_COMM_WORLD_SIZE", "4")], None), third);
         assert_eq!(of(&[("SLURM_PROCID", "2"), ("SLURM_NTASKS", "4")], None), third);
+        assert_eq!(of(&[("PMI_RANK", "2"), ("PMI_SIZE", "4")], None), third);
+        let script = [("SLURM_PROCID", "0"), ("SLURM_NTASKS", "1")];
+        assert_eq!(of(&[&script[..], &[("PMI_RANK", "2"), ("PMI_SIZE", "4")]].concat(), None), third);
         assert_eq!(of(&[("JOB_COMPLETION_INDEX", "2")], Some(4)), third);
         assert_eq!(of(&[("JOB_COMPLETION_INDEX", "2")], None), Err(RankError::Alone(INDEX)));
         assert_eq!(of(&[("JOB_COMPLETION_INDEX", "4")], Some(4)), Err(RankError::Text("4/4".into())));
