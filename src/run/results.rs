@@ -306,10 +306,11 @@ impl Front for Results {
         if self.record.file.is_stream() {
             return;
         }
-        let Results { pace, record: sheet, ui, .. } = self;
+        let Results { pace, record: sheet, ui, quiet, .. } = self;
         pace.spaced(|| {
             sheet.save(record);
-            if let Some(loss) = sheet.loss().filter(|_| !sheet.said) {
+            // A quiet run is told at its end, on standard error.
+            if let Some(loss) = sheet.loss().filter(|_| !sheet.said && !*quiet) {
                 ui.say(&loss);
                 sheet.said = true;
             }

@@ -50,6 +50,7 @@ fn a_limit_of_file_sizes_loses_no_figure() {
         "quiet, but the figures are told: {}",
         ran.err
     );
+    assert_eq!(ran.err.matches("r.json could not be saved: File too large").count(), 1, "{}", ran.err);
     assert!(std::fs::read_to_string(bench.path().join("r.csv")).unwrap().contains("second"));
     assert!(!bench.path().join("r.json").exists());
     let ran = limited(64, "run data --file-size 8M --rw read --runtime 1s --json r.json").ended(1);
