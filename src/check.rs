@@ -22,7 +22,7 @@ pub struct CheckArgs {
     /// Also draw what lies on what around each target
     #[arg(long, conflicts_with = "json")]
     pub details: bool,
-    /// Write one line of JSON for each target
+    /// Print JSON instead of text: a line for each target
     #[arg(long)]
     pub json: bool,
 }

@@ -70,7 +70,7 @@ pub enum CliCommand {
     /// List the applications that `fit` knows, or show one with its load, needs and sources
     #[command(after_help = examples::FITS)]
     Fits(FitsArgs),
-    /// Print what `run` with the same options would do, and do nothing
+    /// Print what `run` with the same options would do, and write nothing: outputs are only checked
     #[command(after_help = examples::PLAN)]
     Plan(Box<RunArgs>),
     /// Say what a run would overwrite, or why it may not
@@ -344,7 +344,7 @@ pub struct FleetRunArgs {
 /// Where results go.
 #[derive(clap::Args, Clone, Debug)]
 pub struct OutputArgs {
-    /// Write the Record here; - for standard output [default: a new volproof-TIME.json]
+    /// Write the Record, which is JSON, to this file; - for standard output [default: a new volproof-TIME.json]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
     /// Folder of Records that --json does not name [default: this folder]

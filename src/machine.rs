@@ -34,7 +34,7 @@ pub struct TopoArgs {
     /// Show which CPUs the script test100w.sh would choose, and why ours differ
     #[arg(long)]
     pub like_script: bool,
-    /// Write JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -57,7 +57,7 @@ pub struct TuneArgs {
     /// Requests in flight of each worker
     #[arg(long, value_name = "N", default_value_t = 128)]
     pub iodepth: u32,
-    /// Write JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }
@@ -65,7 +65,7 @@ pub struct TuneArgs {
 /// Arguments of `restore`.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct RestoreArgs {
-    /// Write JSON
+    /// Print JSON instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -120,7 +120,10 @@ fn missing(mistake: &clap::Error, command: &Command) -> String {
         None => format!("one of {}", plain(usage).replace('|', ", ")),
     };
     let all: Vec<String> = needed.iter().map(name).collect();
-    let mut text = wrap("volproof: ", &format!("{} needs {}", command.get_name(), all.join(" and ")));
+    // What another option asks for is not what the command asks for.
+    let always = needed.iter().any(|usage| of(usage).is_none_or(Arg::is_required_set));
+    let who = if always { command.get_name() } else { "one of the options" };
+    let mut text = wrap("volproof: ", &format!("{who} needs {}", all.join(" and ")));
     let args: Vec<&Arg> = needed.iter().filter_map(of).collect();
     text.extend(args.iter().map(|arg| wrap("  ", &meaning(arg))));
     let shows = |line: &String| {
@@ -181,10 +184,13 @@ fn wrong_value(mistake: &clap::Error, command: &Command) -> Option<String> {
     Some(text + &all_options(command))
 }
 
-/// An option that the command does not have; `None` for a word without a dash, which clap tells well.
+/// An option that the command does not have, or an argument that it does not take.
 fn unknown_option(typed: &str, command: Option<&Command>, cli: &Command) -> Option<String> {
     let name = typed.split('=').next().unwrap_or(typed);
-    let bare = name.strip_prefix("--").or_else(|| name.strip_prefix('-'))?;
+    let Some(bare) = name.strip_prefix("--").or_else(|| name.strip_prefix('-')) else {
+        let told = format!("'{typed}' is one argument too many for volproof {}", command?.get_name());
+        return Some(wrap("volproof: ", &told) + &all_options(command?));
+    };
     if typed == "-" {
         return Some(wrap(
             "volproof: ",

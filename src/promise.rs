@@ -81,7 +81,7 @@ pub struct PromiseArgs {
     /// Do not ask the metadata service which instance this machine is
     #[arg(long, help_heading = "Volume")]
     pub offline: bool,
-    /// Write JSON
+    /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

@@ -29,7 +29,7 @@ pub struct VerdictArgs {
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
           hide_possible_values = true)]
     pub fit: Option<String>,
-    /// Write JSON
+    /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
     /// Adds what limited each step, with the evidence

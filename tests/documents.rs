@@ -177,3 +177,40 @@ fn the_clouds_have_the_types_of_the_catalogue() {
         }
     }
 }
+
+/// Whatever stands in capitals in front of an answer is explained to who reads it.
+#[test]
+fn every_word_in_front_of_an_answer_is_explained() {
+    let source = fs::read_to_string(below("src/output/colours.rs")).unwrap();
+    let page = fs::read_to_string(below("docs/results.md")).unwrap();
+    let first_cells: BTreeSet<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" |").next()).collect();
+    let words: Vec<&str> = source
+        .split('"')
+        .skip(1)
+        .step_by(2)
+        .filter(|word| word.len() > 1 && word.bytes().all(|b| b.is_ascii_uppercase() || b == b' '))
+        .take(10)
+        .collect();
+    assert_eq!(words.len(), 10, "{words:?}");
+    let missing: Vec<_> = words.iter().filter(|word| !first_cells.contains(*word)).collect();
+    assert!(missing.is_empty(), "docs/results.md has no row for {missing:?}");
+}
+
+/// README.md tells the limits that `tests/instructions` holds.
+#[test]
+fn the_instructions_of_an_io_are_those_of_their_test() {
+    let script = fs::read_to_string(below("tests/instructions")).unwrap();
+    let (_, rest) = script.split_once("ENGINES = [").unwrap();
+    let engines = rest.split(']').next().unwrap();
+    let limit = |engine: &str| -> &str {
+        let (_, row) = engines.split_once(&format!("(\"{engine}\"")).unwrap();
+        row.split(')').next().unwrap().rsplit(", ").next().unwrap()
+    };
+    let told = format!(
+        "At most {} user-space instructions an I/O with io_uring, {} with libaio",
+        limit("io_uring"),
+        limit("libaio")
+    );
+    assert!(fs::read_to_string(below("README.md")).unwrap().contains(&told), "README.md lacks: {told}");
+}

@@ -43,7 +43,7 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
           hide_possible_values = true)]
     pub fit: Option<String>,
-    /// Writes JSON
+    /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
 }

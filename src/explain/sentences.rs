@@ -287,8 +287,11 @@ pub fn etcd(step: &StepRecord, s: &Summary, found: &Diagnosis) -> Option<String>
     let (limit, [least, heavy]) = etcd_rule()?;
     let rule = format!("99 % of flushes within {limit}, {least} a second ({heavy} under a heavy load)");
     if let Some((latency, a_second)) = step.reported.as_deref().and_then(durable_writes) {
-        let answer = etcd_of_mean(latency, a_second, limit, [least, heavy]);
-        return Some(format!("asks for {rule}; of a write and its flush together: {answer}"));
+        let known = latency_known(latency, limit);
+        let rate = significant(a_second);
+        return Some(format!(
+            "asks for {rule}; here a write and its flush together: {known}, {rate} a second: `volproof fit TARGET --for etcd` judges it"
+        ));
     }
     let p99 = match &step.reported {
         Some(told) => told.sync.as_ref()?.latency.percentiles.get("99").copied(),
@@ -315,27 +318,13 @@ fn durable_writes(told: &ReportedStep) -> Option<(&ReportedLatency, f64)> {
     Some((write.latency()?.1, write.iops.get()?))
 }
 
-/// The rule by a mean, and by the longest where it is told. So many flushes a second were done.
-fn etcd_of_mean(l: &ReportedLatency, a_second: f64, limit: Nanos, [least, heavy]: [f64; 2]) -> String {
-    let rate = significant(a_second);
-    if a_second < least {
-        return format!("{rate} a second are too few for etcd");
-    }
-    let enough = if a_second < heavy { "but not under a heavy load" } else { "under a heavy load too" };
-    // No more than mean / limit of the flushes can have taken the limit or longer (Markov's inequality).
-    let longer = l.mean / limit.0 as f64;
-    let mean = Nanos(l.mean.round() as u64);
+/// What a mean, and the longest where it is told, say of the share above a limit.
+fn latency_known(l: &ReportedLatency, limit: Nanos) -> String {
     if l.max.0 > 0 && l.max <= limit {
-        format!("all within {} and {rate} a second are enough for etcd, {enough}", l.max)
-    } else if longer <= 0.01 {
-        format!(
-            "a mean of {mean} leaves no more than {} % above {limit}, and {rate} a second are enough, {enough}",
-            significant(100.0 * longer)
-        )
-    } else {
-        format!(
-            "{rate} a second are enough, {enough}; a mean of {mean} does not tell how long 99 % took (up to {} % may have taken {limit} or longer)",
-            significant((100.0 * longer).min(100.0))
-        )
+        return format!("all within {}", l.max);
     }
+    // No more than mean / limit of the flushes can have taken the limit or longer (Markov's inequality).
+    let longer = significant((100.0 * l.mean / limit.0 as f64).min(100.0));
+    let mean = Nanos(l.mean.round() as u64);
+    format!("a mean of {mean}, so that up to {longer} % may have taken {limit} or longer")
 }

@@ -31,7 +31,7 @@ pub struct Flag {
     /// Its name.
     pub name: &'static str,
     /// The letter it may be shortened to.
-    pub letter: Option<char>,
+    pub letter: char,
     /// Whether it has a value.
     pub takes: Takes,
     /// Its effect, in our words.
@@ -41,7 +41,7 @@ pub struct Flag {
 }
 
 const fn flag(name: &'static str, letter: char, takes: Takes, help: &'static str) -> Flag {
-    Flag { name, letter: Some(letter), takes, help, support: Support::Native }
+    Flag { name, letter, takes, help, support: Support::Native }
 }
 
 const fn fio_only(
@@ -51,18 +51,18 @@ const fn fio_only(
     help: &'static str,
     why: &'static str,
 ) -> Flag {
-    Flag { name, letter: Some(letter), takes, help, support: Support::FioOnly(why) }
+    Flag { name, letter, takes, help, support: Support::FioOnly(why) }
 }
 
 const fn noted(name: &'static str, letter: char, help: &'static str, why: &'static str) -> Flag {
-    Flag { name, letter: Some(letter), takes: Takes::Value, help, support: Support::Noted(why) }
+    Flag { name, letter, takes: Takes::Value, help, support: Support::Noted(why) }
 }
 
 const REMOTE: &str = "volproof runs jobs on the machine it is called on";
 const TRIGGER: &str = "volproof runs no programs";
 const SELFTEST: &str = "it tests fio itself";
 
-/// Flags of fio 3.33, and volproof's own `--destroy`.
+/// Flags of fio 3.33.
 pub const FLAGS: &[Flag] = &[
     flag("output", 'o', Takes::Value, "Write the report to this file"),
     flag("latency-log", 'l', Takes::Value, "Gone from fio: use write_lat_log"),
@@ -133,13 +133,6 @@ pub const FLAGS: &[Flag] = &[
         "Merge traces and end",
         "volproof does not replay traces of fio",
     ),
-    Flag {
-        name: "destroy",
-        letter: None,
-        takes: Takes::Value,
-        help: "volproof: the data of this device may go",
-        support: Support::Native,
-    },
 ];
 
 /// The flag or option that a word of the command line names.
@@ -251,7 +244,7 @@ impl CommandLine {
             Some((name, value)) => (name, Some(value.to_string())),
             None => (body, None),
         };
-        let by_letter = |letter: char| FLAGS.iter().find(|f| f.letter == Some(letter));
+        let by_letter = |letter: char| FLAGS.iter().find(|f| f.letter == letter);
         let mut letters = name.chars();
         let first = letters.next();
         if let Some(flag) = first.filter(|_| !double && letters.as_str().is_empty()).and_then(by_letter) {
@@ -397,7 +390,6 @@ impl CommandLine {
                 }
                 _ => return Err(bad(format!("'{text}' is none of 2, 3, 4, 5"))),
             },
-            "destroy" => command.destroy.push(text),
             name => {
                 let word = value.map_or(format!("--{name}"), |value| format!("--{name}={value}"));
                 if let Support::FioOnly(why) = flag.support {

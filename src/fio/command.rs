@@ -48,8 +48,6 @@ pub struct Command {
     pub has_arithmetic: bool,
     /// Flags that change nothing here, each with the reason.
     pub noted: Vec<(String, &'static str)>,
-    /// Serial numbers of devices whose data may go: volproof's own addition.
-    pub destroy: Vec<String>,
     /// Job files in order.
     pub files: Vec<PathBuf>,
     /// Which argument names each of them, counted from 0.
@@ -158,7 +156,6 @@ impl Command {
             needs_fio: Vec::new(),
             has_arithmetic: false,
             noted: Vec::new(),
-            destroy: Vec::new(),
             files: Vec::new(),
             file_arguments: Vec::new(),
             notes: Vec::new(),

@@ -91,6 +91,11 @@ impl AskedApplication {
         self.name.clone() + &scale.collect::<String>()
     }
 
+    /// The application as a user names it.
+    pub fn request(&self) -> String {
+        requested(&self.id, &self.scale, Some(self.grade))
+    }
+
     /// The application with its parameters and its grade: `CockroachDB, vcpus=8 (minimum)`.
     pub fn title(&self) -> String {
         match self.needs.is_empty() {
@@ -200,13 +205,16 @@ impl FromStr for FitRequest {
 
 impl fmt::Display for FitRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let one = |a: &RequestedApplication| {
-            let scale = a.scale.iter().map(|(name, value)| format!(":{name}={value}"));
-            let grade = a.grade.map(|grade| format!(":{}", grade.name()));
-            a.id.clone() + &scale.chain(grade).collect::<String>()
-        };
+        let one = |a: &RequestedApplication| requested(&a.id, &a.scale, a.grade);
         f.pad(&self.0.iter().map(one).collect::<Vec<_>>().join(","))
     }
+}
+
+/// An application as a user names it: `cockroachdb:vcpus=8:heavy`.
+fn requested(id: &str, scale: &BTreeMap<String, f64>, grade: Option<Grade>) -> String {
+    let scale = scale.iter().map(|(name, value)| format!(":{name}={value}"));
+    let grade = grade.map(|grade| format!(":{}", grade.name()));
+    id.to_string() + &scale.chain(grade).collect::<String>()
 }
 
 /// Likeness (Jaro and Winkler) above which a name may be meant by another.

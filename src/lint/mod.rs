@@ -62,7 +62,7 @@ pub struct LintArgs {
     /// A file whose entries replace or add to the catalogue of volumes
     #[arg(long, value_name = "FILE", help_heading = "Catalogue")]
     pub catalog: Option<PathBuf>,
-    /// Print JSON
+    /// Print JSON instead of text
     #[arg(long, conflicts_with = "github", help_heading = "Output")]
     pub json: bool,
     /// Print annotations for GitHub Actions behind the text

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::key::{Key, KeyPlace, Word, each_key, from_text};
+use super::presets::PRESETS;
 use super::{EngineKind, EngineWord, Step};
 use crate::sample::Direction;
 
@@ -186,7 +187,7 @@ impl StepOptions {
     /// Adds the arguments of all options but those whose fields are named: a subcommand that declares those itself.
     pub fn arguments_but(command: Command, fields: &[&str]) -> Command {
         let typed = keys().filter(|key| key.place == KeyPlace::Both && !fields.contains(&key.field));
-        typed.fold(command, |command, key| command.arg(argument(key)))
+        typed.fold(command, |command, key| command.arg(argument(key, key.default_text())))
     }
 
     /// Reads the arguments of [`StepOptions::arguments_but`].
@@ -198,8 +199,21 @@ impl StepOptions {
 }
 
 impl clap::Args for StepOptions {
+    /// Without `--rw` the steps are those of a preset or a plan file, which have values of their own.
     fn augment_args(command: Command) -> Command {
-        StepOptions::arguments_but(command, &[])
+        let usual = PRESETS[0].plan();
+        let default = |key: &Key| {
+            let of_option = key.default_text()?;
+            let differs = usual.steps.iter().any(|step| key.text(step).as_ref() != Some(&of_option));
+            match differs {
+                false => Some(of_option),
+                true if key.field == "rw" => Some(format!("the steps of --preset {}", usual.name)),
+                true => Some(format!("{of_option} with --rw, else that of each step")),
+            }
+        };
+        keys()
+            .filter(|key| key.place == KeyPlace::Both)
+            .fold(command, |command, key| command.arg(argument(key, default(key))))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -223,10 +237,10 @@ impl clap::FromArgMatches for StepOptions {
     }
 }
 
-/// The argument of a key, with its default in the text of `--help`.
-fn argument(key: &'static Key) -> Arg {
+/// The argument of a key, with the words for its default in the text of `--help`.
+fn argument(key: &'static Key, default: Option<String>) -> Arg {
     let about = key.about.lines().next().unwrap_or_default().trim();
-    let help = match key.default_text() {
+    let help = match default {
         Some(default) if !key.is_switch() => format!("{about} [default: {default}]"),
         Some(default) if default == "true" => format!("{about} [default: {default}]"),
         _ => about.to_string(),

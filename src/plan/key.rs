@@ -63,7 +63,12 @@ impl Key {
 
     /// The text of the default, where there is one.
     pub fn default_text(&self) -> Option<String> {
-        (self.show)(&Step::default()).map(|value| match value {
+        self.text(&Step::default())
+    }
+
+    /// The value of a step as text; absent where the step has none.
+    pub fn text(&self, step: &Step) -> Option<String> {
+        (self.show)(step).map(|value| match value {
             Value::String(text) => text,
             other => other.to_string(),
         })

@@ -230,17 +230,27 @@ pub struct WarmUpCut {
     pub per_second: f64,
 }
 
-/// A promise that no step tested.
+/// A promise, or the needs of an application, that no step tested.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Untested {
-    /// The quantity.
+    /// The application and its grade; absent for the promise of a provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub application: Option<String>,
+    /// The quantity; of an application that of the first need without an answer.
     pub metric: Metric,
     /// The reason why no step tested the promise.
     pub reason: String,
     /// The command that tests it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+impl Untested {
+    /// The application, or the quantity that is promised.
+    pub fn title(&self) -> &str {
+        self.application.as_deref().unwrap_or(self.metric.name())
+    }
 }
 
 /// All claims of a Record.

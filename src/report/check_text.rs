@@ -6,7 +6,7 @@ use std::fmt::Write;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 use crate::device::{Block, Branch, Facts, FilePlace};
-use crate::guard::{Check, GuardFinding, GuardSeverity};
+use crate::guard::{Check, Code, GuardFinding, GuardSeverity};
 use crate::unit::grouped;
 
 /// Width of a drawing, which fits every terminal.
@@ -86,6 +86,10 @@ fn verdict(check: &Check) -> String {
             return format!("REFUSED: no test file can be made in {}.", check.target.display());
         }
         let lost = check.findings.iter().any(|f| f.severity == GuardSeverity::Refused);
+        let closed = |f: &GuardFinding| matches!(f.code, Code::NoPermission | Code::NoMedium);
+        if check.findings.iter().any(closed) {
+            return format!("REFUSED: {} can neither be read nor written here.", check.target.display());
+        }
         let why = if lost { "" } else { " without its owner's consent" };
         return format!("REFUSED: a run may read {}, and may not write to it{why}.", check.target.display());
     }

@@ -53,8 +53,7 @@ impl Headline {
             undecided: judged
                 .as_ref()
                 .filter(|v| v.outcome != Some(Outcome::Fail))
-                .and_then(gravest)
-                .map_or_else(String::new, |c| c.reason.clone()),
+                .map_or_else(String::new, |v| gravest(v).map_or_else(|| untested(v), |c| c.reason.clone())),
             simulated: record.is_simulated(),
         }
     }
@@ -133,7 +132,7 @@ pub fn tolerance(v: &Verdict) -> String {
 /// The promise that was judged.
 pub fn against(v: &Verdict) -> String {
     let tolerance = tolerance(v);
-    let untested: Vec<&str> = v.untested.iter().map(|u| u.metric.name()).collect();
+    let untested: Vec<&str> = v.untested.iter().map(|u| u.title()).collect();
     let rest = match untested.as_slice() {
         [] => String::new(),
         [one] => format!("; {one} was not tested"),
@@ -142,11 +141,17 @@ pub fn against(v: &Verdict) -> String {
             format!("; {all} were not tested")
         }
     };
-    let tolerance = match v.claims.iter().any(|c| c.need.is_none()) || v.claims.is_empty() {
-        true => format!(", tolerance {tolerance} %"),
-        false => String::new(),
-    };
+    let tolerance =
+        match v.claims.iter().any(|c| c.need.is_none()) || (v.claims.is_empty() && v.tolerance > 0.0) {
+            true => format!(", tolerance {tolerance} %"),
+            false => String::new(),
+        };
     format!("against {}{tolerance}{rest}", v.against)
+}
+
+/// Why no claim decides a verdict: the first part that was not tested.
+pub fn untested(v: &Verdict) -> String {
+    v.untested.first().map_or_else(String::new, |u| format!("{}: {}", u.title(), u.reason))
 }
 
 /// The claim that is told first: of the gravest outcome the one that more time does not decide, and then the one furthest from its promise.
@@ -312,11 +317,15 @@ pub fn measured(record: &Record) -> String {
             format!("{} {}{size} a second{slowest}.", significant(s.iops), ios(step))
         }
         many => {
-            let most = |f: fn(&DirectionSummary) -> f64| {
-                many.iter().max_by(|a, b| f(a.1).total_cmp(&f(b.1))).expect("not empty")
+            // Of those that show the same figure it is the first.
+            let most = |f: fn(&DirectionSummary) -> f64, shown: fn(f64) -> String| {
+                let more = |a: &f64, b: &f64| b > a && shown(*b) != shown(*a);
+                many[1..]
+                    .iter()
+                    .fold(many[0], |best, next| if more(&f(best.1), &f(next.1)) { *next } else { best })
             };
-            let rate = most(|s| s.iops);
-            let bandwidth = most(|s| s.bytes_per_second);
+            let rate = most(|s| s.iops, significant);
+            let bandwidth = most(|s| s.bytes_per_second, throughput);
             let median = |s: &DirectionSummary| s.service_latency_ns.percentiles.get("50").copied();
             // With more in flight a latency is that of the queue.
             let alone = |step: &StepRecord| record.depth_per_target(step) == Some(1);

@@ -123,7 +123,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
         Some(v) => {
             cases.extend(v.claims.iter().map(|c| of_claim(c, seconds(&c.step))));
             cases.extend(v.untested.iter().map(|u| TestCase {
-                name: u.metric.name().into(),
+                name: u.title().into(),
                 seconds: 0.0,
                 wrong: Some(("skipped", "", u.reason.clone())),
                 said: String::new(),

@@ -20,11 +20,11 @@ pub fn question(suite: &Suite) -> String {
         let text = match &phase.until_steady {
             None => format!("{}: {count}", phase.name),
             Some(t) => format!(
-                "{}: rounds of {count} until {} of {} are steady, {} at most",
+                "{}: rounds of {count}, {} rounds at most, until one figure is steady: {} of step {}",
                 phase.name,
+                t.most,
                 t.figure.words(),
-                t.step,
-                t.most
+                t.step
             ),
         };
         out += &wrap("phase    ", &text);

@@ -12,7 +12,7 @@ use crate::diagnose;
 use crate::doubt::Severity;
 use crate::output::screen;
 use crate::record::{
-    Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
+    Claim, Confidence, CourseAnswer, Diagnosis, Finding, Outcome, Record, Remark, State, StepRecord, Verdict,
     remarks as grouped_remarks,
 };
 use crate::unit::{grouped, mebibytes, significant};
@@ -180,6 +180,19 @@ fn steps(record: &Record, verdict: Option<&Verdict>) -> String {
     let names: Vec<String> = all.iter().map(|(row, ..)| row.name.clone()).collect();
     let table = fitting_table("Step", &names, &columns, screen::width());
     let mut out = table.clone() + &footnotes(&table);
+    let of_rest =
+        |c: &&Claim| verdict::figure(c.metric, c.measured) != verdict::figure(c.metric, c.whole_window);
+    for c in verdict.iter().flat_map(|v| &v.claims).filter(of_rest) {
+        let burst = c
+            .burst
+            .as_ref()
+            .map_or_else(String::new, |b| format!(" without its first {} s", significant(b.seconds)));
+        let judged = verdict::figure(c.metric, c.measured);
+        out += &wrap(
+            "  ",
+            &format!("{}: the verdict judges {judged}{burst}; the table has the whole time", c.step),
+        );
+    }
     if open {
         out += &wrap("  ", "latency counts from the intended start of a request: what a client waits");
     }
@@ -209,6 +222,12 @@ fn remarks(record: &Record, found: &[Diagnosis], verdict: Option<&Verdict>) -> V
         } else if let Some(command) = &claim.command {
             all.push(wrap(&label("run"), command));
         }
+    }
+    if let Some(v) = verdict.filter(|v| gravest(v).is_none()) {
+        all.push(wrap(&label("reason"), &headline::untested(v)));
+        all.extend(
+            v.untested.iter().find_map(|u| u.command.as_deref()).map(|line| wrap(&label("run"), line)),
+        );
     }
     let mut doubts = Vec::new();
     for group in grouped_doubts(&record.warnings) {

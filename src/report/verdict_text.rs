@@ -35,10 +35,7 @@ pub fn claims(v: &Verdict) -> String {
         out.push_str(&self::claim(claim));
     }
     for u in &v.untested {
-        out.push_str(&wrap(
-            &format!("  {:COLUMN$}", "not tested"),
-            &format!("{}: {}", u.metric.name(), u.reason),
-        ));
+        out.push_str(&wrap(&format!("  {:COLUMN$}", "not tested"), &format!("{}: {}", u.title(), u.reason)));
         out.push_str(&command(u.command.as_deref()));
     }
     for note in &v.notes {

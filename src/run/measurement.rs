@@ -131,11 +131,14 @@ impl Measurement<'_> {
             results.ui().say(&job.announcement());
         } else if !job.plan().targets.is_empty() {
             let named: Vec<String> =
-                job.plan().targets.iter().map(|path| path.display().to_string()).collect();
+                job.plan().targets.iter().map(|path| format!("'{}'", path.display())).collect();
             let named = named.join(", ");
-            results
-                .ui()
-                .say(&format!("The device is simulated: nothing is read from or written to {named}."));
+            let made = if job.plan().targets.iter().any(|path| path.is_dir()) {
+                ", and the test file stays empty"
+            } else {
+                ""
+            };
+            results.ui().say(&format!("The device is simulated: no I/O goes to {named}{made}."));
         }
         if let Some(words) = job.skipped_preconditioning().filter(|_| self.output.quiet) {
             screen::say(&format!("volproof: {words}\n"));

@@ -231,7 +231,7 @@ fn one(root: &Root, plan: &Plan, named: &Path, facts: Facts) -> Result<Surveyed,
                     named.display(),
                 )));
             }
-            (size, format!("{size} as asked for"))
+            (size, format!("{size}, as the plan says"))
         }
         None => prepare::file_size(plan, free, memory)
             .map(|(size, why)| (size, format!("{size}, {why}")))
@@ -293,7 +293,7 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> 
         size,
         make,
         job_file: Some(laid),
-        why: format!("{size} as asked for"),
+        why: size.to_string(),
         below,
         facts,
     })

@@ -188,7 +188,7 @@ pub fn untested(
             _ => claimed.promise.bytes_cap(read, Reading::Likely).is_some(),
         };
         let reason = format!("no run of the report shows the {} that is promised", metric.name());
-        return (passed && promises).then_some(Untested { metric, reason, command: None });
+        return (passed && promises).then_some(Untested { application: None, metric, reason, command: None });
     }
     let promised = latency_promised(claimed)?;
     let (step, diagnosis) =
@@ -196,6 +196,7 @@ pub fn untested(
     let conditions = record.conditions(step);
     let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis, beside: None };
     Some(Untested {
+        application: None,
         metric,
         reason: format!("{promised} are promised for one request at a time, and no run shows that"),
         command: judge.better(Shows::Latency),

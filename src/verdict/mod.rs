@@ -141,7 +141,12 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
     let claimed = to_judge(record);
+    let unanswered =
+        record.asked.as_ref().map_or_else(Vec::new, |asked| needs::unanswered(record, asked, &claims));
     let outcome = claims.iter().map(|c| c.outcome).max_by_key(|o| o.weight());
+    // An application of which nothing is known has no PASS, whatever another one has.
+    let open = Outcome::Inconclusive;
+    let outcome = outcome.map(|o| if unanswered.is_empty() || o.weight() > open.weight() { o } else { open });
     let passed = outcome == Some(Outcome::Pass);
     let mut untested: Vec<Untested> = Metric::ALL
         .into_iter()
@@ -154,6 +159,7 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     if let Some(claimed) = claimed.filter(|_| claims.is_empty() && untested.is_empty()) {
         untested.push(unjudged::first(record, claimed, found));
     }
+    untested.extend(unanswered);
     let mut notes = claimed.map(|c| c.notes.clone()).unwrap_or_default();
     let by_bytes = |c: &Claim| promised(c) && c.metric == Metric::Throughput;
     if claimed.is_some_and(|c| !c.promise.unit_certain()) && claims.iter().any(by_bytes) {

@@ -10,7 +10,7 @@ use super::window::{self, JudgedWindow};
 use crate::diagnose::Summary;
 use crate::fit::{AskedApplication, AskedFits, FigureKind, FitFigure, FitNeed};
 use crate::hist::{StoredHistogram, bucket};
-use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord};
+use crate::record::{Claim, ClaimedNeed, Diagnosis, Metric, Outcome, Record, StepRecord, Untested};
 use crate::sample::{Direction, Stream};
 use crate::stats::event::{Lapse, LoadGrid};
 use crate::stats::level::{self, Answer, ClaimAnswer};
@@ -51,6 +51,44 @@ pub(super) fn claims(
 pub(super) fn is_beyond(asked: Option<&AskedFits>, claim: &Claim) -> bool {
     let Some((asked, need)) = asked.zip(claim.need.as_ref()) else { return false };
     asked.applications.iter().any(|a| a.scaled() == need.application && need.grade > a.grade)
+}
+
+/// The applications that have no answer. Of our own steps every need of the grade is to be answered; a report tells only some of them, and one is
+/// enough.
+pub(super) fn unanswered(record: &Record, asked: &AskedFits, claims: &[Claim]) -> Vec<Untested> {
+    let of_report = record.report.is_some();
+    let answered = |a: &AskedApplication, need: &FitNeed| {
+        claims.iter().any(|c| {
+            let same = |n: &ClaimedNeed| n.application == a.scaled() && n.figure == need.figure.words();
+            c.need.as_ref().is_some_and(same) && (of_report || c.step == need.step)
+        })
+    };
+    let of = |a: &AskedApplication| {
+        let needs = || a.needs.iter().filter(|need| need.grade <= a.grade);
+        let missing = needs().find(|need| !answered(a, need))?;
+        if of_report && needs().any(|need| answered(a, need)) {
+            return None;
+        }
+        let measured = record.steps.iter().any(|s| s.name == missing.step);
+        let reason = match (of_report, measured) {
+            (true, _) => "no run of the report shows what it asks for".into(),
+            (false, true) => format!("{} has no {}", missing.step, missing.figure.words()),
+            (false, false) => format!("its load {} was not measured", missing.step),
+        };
+        Some(Untested {
+            application: Some(a.title()),
+            metric: match missing.figure.kind {
+                FigureKind::Iops => Metric::Iops,
+                FigureKind::Throughput => Metric::Throughput,
+                FigureKind::Latency(figure) if figure.share().is_none() => Metric::Latency,
+                FigureKind::Latency(_) => Metric::Percentile,
+                FigureKind::Over(_) => Metric::SlowShare,
+            },
+            reason,
+            command: Some(format!("volproof fit TARGET --for {}", a.request())),
+        })
+    };
+    asked.applications.iter().filter_map(of).collect()
 }
 
 /// Remarks on the applications, and on what the figures hold besides the disk.

@@ -316,7 +316,7 @@ pub fn untested(record: &Record, claimed: &Claimed, metric: Metric) -> Option<Un
             (format!("it shows {side} {knee} a block, and {words}"), step)
         }
     };
-    Some(Untested { metric, reason, command: Some(command(record, claimed, &step)) })
+    Some(Untested { application: None, metric, reason, command: Some(command(record, claimed, &step)) })
 }
 
 fn distinct(mut words: Vec<String>) -> String {

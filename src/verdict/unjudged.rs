@@ -15,7 +15,7 @@ pub fn first(record: &Record, claimed: &Claimed, found: &[Diagnosis]) -> Unteste
             format!("{}: {}", step.name, judge.missing())
         }
     };
-    Untested { metric: Metric::Iops, reason, command: None }
+    Untested { application: None, metric: Metric::Iops, reason, command: None }
 }
 
 impl Judge<'_> {

@@ -194,13 +194,12 @@ fn units_are_fios_and_surprises_are_noted() {
 fn flags_of_fio() {
     let command = jobs(
         "--output=f --output-format=normal,json+ --eta=never --status-interval=500ms --terse-version 4 --showcmd --bandwidth-log --readonly \
-         --append-terse --destroy=S1 --destroy S2 --alloc-size=99 -name a -rw randread --time_b",
+         --append-terse --alloc-size=99 -name a -rw randread --time_b",
     );
     assert_eq!(command.formats, [Format::Normal, Format::JsonPlus, Format::Terse]);
     assert_eq!(command.status_interval, Some(Nanos::millis(500)));
     let needs: Vec<_> = command.needs_fio.iter().map(|(flag, _)| flag.as_str()).collect();
     assert_eq!(needs, ["--terse-version=4", "--showcmd", "--bandwidth-log"]);
-    assert_eq!(command.destroy, ["S1", "S2"]);
     assert!(command.readonly && command.append_terse);
     assert_eq!(command.noted[0].0, "--alloc-size=99");
     assert!(command.jobs[0].flag("time_based"));

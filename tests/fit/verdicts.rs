@@ -394,3 +394,26 @@ fn rates_of_the_published_load_are_judged_from_reports() {
     let (word, out) = of(7000, 64, &format!(r#"{direct},"rate_iops":"7000""#));
     assert!(word != "PASS" && word != "FAIL", "{out}");
 }
+
+#[test]
+fn an_application_that_no_step_tested_has_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    judged(dir.path(), "etcd", "latency=1ms", &[]);
+    let verdict = |file: &str, applications: &str, more: &[&str]| {
+        let fit = ["verdict", file, "--fit", applications, "--judge-simulated"];
+        let (code, out, _) = volproof(dir.path(), &[&fit[..], more].concat());
+        (code, out.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    assert_eq!(verdict("r.json", "etcd", &["-q"]).0, Some(0));
+    let (code, text) = verdict("r.json", "etcd,vault", &[]);
+    assert_eq!(code, Some(5), "{text}");
+    assert!(text.contains("not tested Vault and Consul"), "{text}");
+    assert!(text.contains("-> volproof fit TARGET --for vault:"), "{text}");
+    let reads =
+        ["run", "--rw", "randread", "--simulate", "latency=1ms", "--runtime", "2s", "--json", "o.json"];
+    volproof(dir.path(), &reads);
+    let (code, line) = verdict("o.json", "etcd", &["-q"]);
+    assert_eq!(code, Some(5), "{line}");
+    assert!(line.starts_with("NOT JUDGED ") && line.contains("was not measured]"), "{line}");
+    assert!(!line.contains("tolerance"), "{line}");
+}

@@ -12,6 +12,7 @@ use volproof::device::{Block, BlockFacts, CgroupLimit, Facts, Root, Usage};
 use volproof::doubts;
 use volproof::plan::EngineKind;
 use volproof::record::{Headroom, Record, TargetRecord};
+use volproof::report::summary_text;
 use volproof::unit::Bytes;
 
 #[test]
@@ -231,6 +232,10 @@ fn a_burst_is_told_apart_from_its_baseline() {
       note          this size is promised 2,280 IOPS; the 10,000 of the type need
                     684 GiB
     ");
+    let summary = summary_text::summary(&ran.record());
+    let summary = summary.split_whitespace().collect::<Vec<_>>().join(" ");
+    let judged = "randread: the verdict judges 2,280 without its first 20.0 s; the table has the whole time";
+    assert!(summary.contains(judged), "{summary}");
     let (_, json) = lab.verdict(&ran.path, &[]);
     let burst = finding(&json, "burst");
     for (name, expected) in [

@@ -43,7 +43,7 @@ pub struct ClaimCard {
 /// A promise that no step tested.
 pub struct UntestedCard {
     /// The metric.
-    pub metric: &'static str,
+    pub metric: String,
     /// Reason why no step tested it.
     pub reason: String,
     /// The command that tests it.
@@ -197,7 +197,7 @@ impl Judged {
 /// The verdict on a Record.
 pub fn judged(record: &Record, v: &Verdict) -> Judged {
     let untested = |u: &Untested| UntestedCard {
-        metric: u.metric.name(),
+        metric: u.title().into(),
         reason: sentence(&u.reason),
         command: u.command.clone(),
     };

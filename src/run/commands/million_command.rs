@@ -71,10 +71,7 @@ pub fn million(args: &MillionArgs) -> Result<Exit, Failure> {
         options.job_files.insert(words.target.clone(), JobFile { size, unlink: false });
     }
     let foreword = match args.simulate {
-        Some(_) => format!(
-            "The device is simulated: nothing is read from or written to {}.\n\n",
-            words.target.display()
-        ),
+        Some(_) => format!("The device is simulated: no I/O goes to '{}'.\n\n", words.target.display()),
         None => {
             differences(&words, jobs, topology.as_ref(), args.tune)
                 + &headroom.map_or_else(String::new, |h| told(&h))
