@@ -243,10 +243,17 @@ impl JudgedWindow {
             self.finding.more_seconds = None;
             self.reasons = vec![why];
         }
+        let (rate, seconds) = (self.finding.value, judged.len() as f64 / PER_SECOND as f64);
+        if self.answer == Answer::Inconclusive && ended && self.finding.more_seconds.take().is_some() {
+            self.reasons = vec![format!(
+                "the burst ended after {}, which is too short to tell whether its rate is that of the promise: leave the volume idle until the \
+                 bucket is full, then run it again",
+                Nanos((seconds * 1e9) as u64).clock()
+            )];
+        }
         if self.answer != Answer::Pass {
             return;
         }
-        let (rate, seconds) = (self.finding.value, judged.len() as f64 / PER_SECOND as f64);
         let lasts = promised.at_rate(rate, terms.least);
         match lasts.filter(|lasts| ended && seconds < lasts * (1.0 - terms.tolerance)) {
             Some(lasts) => {
@@ -378,6 +385,11 @@ mod tests {
             short.reasons[0].contains("the burst ended after 3 min") && short.burst.is_none(),
             "{short:?}"
         );
+        // Half a minute decides nothing, and a longer run has no longer burst.
+        let brief =
+            judged(600, &ClaimTerms { judge_burst: true, ..terms }, |i| if i < 300 { 300 } else { 100 });
+        assert_eq!((brief.answer, brief.finding.more_seconds), (Answer::Inconclusive, None), "{brief:?}");
+        assert!(brief.reasons[0].starts_with("the burst ended after"), "{brief:?}");
         let over = judged(600, &terms, |i| if i < 3000 { 300 } else { 50 });
         assert_eq!(over.answer, Answer::Fail, "{over:?}");
         let kept = judged(600, &terms, |i| if i < 3000 { 300 } else { 100 });
