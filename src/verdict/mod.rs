@@ -128,15 +128,15 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     let deep = |c: &Claim| deep_steps.contains(c.step.as_str());
     let promised = |c: &Claim| c.need.is_none();
     let tested: Vec<Metric> = claims.iter().filter(|c| promised(c) && deep(c)).map(|c| c.metric).collect();
-    // Nor is one that was held at a rate for the latency's sake.
-    let shows_latency = |c: &Claim| promised(c) && c.metric == Metric::Latency;
-    let paced = record.steps.iter().filter(|s| s.open_loop.is_some()).map(|s| s.name.as_str());
-    let paced: HashSet<&str> =
-        paced.filter(|s| claims.iter().any(|c| shows_latency(c) && c.step == *s)).collect();
-    let of_pace =
-        |c: &Claim| paced.contains(c.step.as_str()) && c.blocker.as_deref() == Some("could-not-reach");
+    // Nor is one that was made for the latency's sake: one request at a time, as fast as it goes or at a rate.
+    let shows_latency = |c: &&Claim| promised(c) && c.metric == Metric::Latency;
+    let latencies: HashSet<String> = claims.iter().filter(shows_latency).map(|c| c.step.clone()).collect();
+    let of_latency =
+        |c: &Claim| latencies.contains(&c.step) && c.blocker.as_deref() == Some("could-not-reach");
     claims.retain(|c| {
-        !promised(c) || c.metric == Metric::Latency || !of_pace(c) && (deep(c) || !tested.contains(&c.metric))
+        !promised(c)
+            || c.metric == Metric::Latency
+            || !of_latency(c) && (deep(c) || !tested.contains(&c.metric))
     });
     let (beyond, claims): (Vec<Claim>, Vec<Claim>) =
         claims.into_iter().partition(|c| needs::is_beyond(record.asked.as_ref(), c));
