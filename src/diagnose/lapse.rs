@@ -3,7 +3,7 @@
 //! `likely` at most: the engine saw requests in flight and no completion, but a guest that was paused as a whole, or load threads
 //! that got no CPU, look the same from inside. The evidence of CPU time and steal is told by rules of its own.
 
-use super::{Confidence, DiagnosisCase, Finding};
+use super::{Confidence, DiagnosisCase, Finding, SHALLOW};
 use crate::record::StepRecord;
 use crate::stats::event::{Event, Lapse, LoadGrid};
 use crate::stats::gaps::Stops;
@@ -97,10 +97,8 @@ pub fn on_off(case: &DiagnosisCase<'_>) -> Option<Finding> {
     // A few slow I/Os fill a shallow queue now and then: each outlasts such a time, and no two seconds are alike.
     let s = &case.summary;
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN);
-    if uneven
-        && s.held_by_few().is_some()
-        && s.max.is_some_and(|max| silent * period < SHORTER * max.as_seconds())
-    {
+    let shorter = s.max.is_some_and(|max| silent * period < SHORTER * max.as_seconds());
+    if s.held_by_slow(SHALLOW).is_some() && (s.slow_one_by_one() || uneven && shorter) {
         return None;
     }
     Some(

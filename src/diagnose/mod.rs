@@ -25,7 +25,7 @@ pub use crate::record::Band;
 pub use kernel::SATURATED;
 pub use modes::Modes;
 pub use summary::{
-    DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, SHALLOW, Summary, bins, direction,
+    ALONE, DEEP_QUEUE, DeviceCounts, Flushes, Promised, ReadCounts, SHALLOW, Summary, bins, direction,
 };
 pub use summary_of_report::ended_by_size;
 

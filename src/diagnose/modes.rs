@@ -1,6 +1,7 @@
 //! Two speeds in one run: a latency distribution with an empty middle.
 
 use super::Summary;
+use crate::stats::held_together::{SlowIos, over_chance};
 use crate::unit::Nanos;
 
 /// I/Os that passed at once, and I/Os that were held.
@@ -69,6 +70,11 @@ impl Modes {
         let first_between = s.bands.partition_point(|b| b.above < wide).min(last_passed + 1);
         let between = cumulative[first_held] - cumulative[first_between];
         Some(Modes { held, between, passed, held_from, held_to })
+    }
+
+    /// The spread of the counts over that of I/Os which are slow one by one, by chance; see [`over_chance`].
+    pub(super) fn over_chance(&self, in_flight: f64, bins: &[u64]) -> Option<f64> {
+        over_chance(bins, &SlowIos { in_flight, share: self.held, hold: self.hold() / 1e9 })
     }
 
     /// Middle of what the held ones took.

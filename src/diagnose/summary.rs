@@ -16,10 +16,18 @@ use crate::unit::{Bytes, Nanos, total};
 /// More in flight than this is a queue, whose length sets the latency.
 pub const DEEP_QUEUE: u64 = 8;
 
-/// A mean of so many medians: the slow I/Os hold the requests in flight, and not the median ones.
-const HELD_BY_FEW: f64 = 1.25;
+/// A mean of so many latencies of the quick I/Os: the slow ones hold the requests in flight.
+const HELD_BY_SLOW: f64 = 1.25;
+/// A mean of so many medians is that of two speeds, also where a report shows no more of them.
+const TWO_SPEEDS: f64 = 2.0;
 /// With as many in flight, the other I/Os go on beside a few slow ones.
 pub const SHALLOW: u64 = 32;
+/// Fewer in flight are one at a time.
+pub const ALONE: f64 = 1.5;
+/// Counts that vary by less than this share of what chance gives are those of I/Os that are held together.
+const TOGETHER: f64 = 0.5;
+/// Up to so many times as much, chance explains them; what stops all requests in flight at no certain times gives more.
+const BY_CHANCE: f64 = 1.6;
 /// A percentile that is further away stands for no other.
 const NEAR: f64 = 0.25;
 /// A stop of the volume holds its I/Os as long as it lasts. Times without completions that take less than this share of the longest I/O are
@@ -137,6 +145,8 @@ pub struct Summary {
     pub flushes: Option<Flushes>,
     /// Samples of the rate over time, where a report tells them: the standard deviation over the rate, at most, and how many there are.
     pub samples: Option<(f64, u64)>,
+    /// How much the counts of a closed loop with two speeds vary, over what they would if each I/O were slow by chance.
+    pub over_chance: Option<f64>,
     /// The promise, where there is one.
     pub promised: Option<Promised>,
 }
@@ -196,11 +206,34 @@ impl Summary {
         }
     }
 
-    /// The mean latency, where few slow I/Os hold most of the requests of a shallow queue.
-    pub fn held_by_few(&self) -> Option<Nanos> {
-        let (depth, mean, median) = (self.in_flight?, self.mean_ns?, self.near_quantile(0.5)?);
-        let few = mean >= HELD_BY_FEW * median.0 as f64 && depth < SHALLOW as f64;
-        few.then_some(Nanos(mean as u64))
+    /// The mean latency, where slow I/Os hold most of the requests of a queue whose other I/Os would go on beside them with more in flight: of a
+    /// shallow one, and of any below `plenty` whose I/Os are slow one by one, or of which a report without samples excludes nothing. One request
+    /// at a time has no other latency.
+    pub fn held_by_slow(&self, plenty: u64) -> Option<Nanos> {
+        let (depth, mean) = (self.in_flight?, self.mean_ns?);
+        let modes = Modes::of(self);
+        // What stops all requests at times has quick ones before and after.
+        let together = self.over_chance.is_some_and(|over| over >= BY_CHANCE);
+        let quick =
+            modes.filter(|_| !together).map(|modes| modes.passed).or_else(|| self.near_quantile(0.5))?;
+        let times = mean / (quick.0 as f64).max(1.0);
+        let unseen = self.cv_of_seconds.is_none() && self.offered.is_none();
+        let deepest = match self.slow_one_by_one() || unseen && (modes.is_some() || times >= TWO_SPEEDS) {
+            true => plenty,
+            false => SHALLOW,
+        };
+        let held = depth < ALONE || times >= HELD_BY_SLOW && depth < deepest as f64;
+        held.then_some(Nanos(mean as u64))
+    }
+
+    /// The counts exclude that each I/O is slow by chance: they vary too little.
+    pub fn held_together(&self) -> bool {
+        self.over_chance.is_some_and(|over| over < TOGETHER)
+    }
+
+    /// The counts vary as those of I/Os that are slow by chance, one by one.
+    pub fn slow_one_by_one(&self) -> bool {
+        self.over_chance.is_some_and(|over| (TOGETHER..BY_CHANCE).contains(&over))
     }
 
     /// Times without completions of that many seconds each are shorter than the longest I/O, which therefore outlasted them.
@@ -237,7 +270,7 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
     let rate = Estimate::of(&counts);
     let plan = record.plan_step(&step.name);
     let data_moved = ios > 0.0;
-    Summary {
+    let mut summary = Summary {
         name: step.name.clone(),
         reads: Some(step.read.is_some()),
         random: conditions.pattern().map(|p| p.is_random()),
@@ -286,8 +319,14 @@ fn measured(record: &Record, step: &StepRecord, conditions: &Conditions) -> Summ
             .as_ref()
             .map(|s| Flushes { count: Some(s.ios as f64), mean_ns: s.service_latency_ns.mean }),
         samples: None,
+        over_chance: None,
         promised: None,
+    };
+    if summary.offered.is_none() {
+        let over_chance = |modes: Modes| modes.over_chance(step.in_flight_mean, &counts);
+        summary.over_chance = Modes::of(&summary).and_then(over_chance);
     }
+    summary
 }
 
 impl Promised {

@@ -64,6 +64,7 @@ pub fn summary(told: &ReportedStep, conditions: &Conditions) -> Summary {
             .as_ref()
             .map(|s| Flushes { count: s.count.get().map(|n| n as f64), mean_ns: s.latency.mean }),
         samples: told.spread_of_rate(),
+        over_chance: None,
         promised: None,
     }
 }

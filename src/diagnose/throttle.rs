@@ -1,9 +1,10 @@
 //! The fingerprints of a throttle: a token bucket refilled now and then, or a queue served at a constant rate.
 //!
 //! Other explanations of two speeds are a cache that hits and misses, a tier, and a device that collects garbage: Little's law
-//! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: the same period in
-//! the rate itself, or a comb (requests held for one, two and three periods). A token bucket is `likely` with one of these signs, or where
-//! the rate is flat, is that of the promise, or has a period that throttles use; otherwise it is `possible`. It is never `proven`: see
+//! holds for all of them, since it is an identity, and so does the period that it gives. Two signs speak against them: counts that are too even
+//! for I/Os which are slow by chance (`stats::held_together`), and a comb (requests held for one, two and three periods). A token bucket is
+//! `likely` with one of these signs, or at the rate of the promise; in a report, which has no counts, where its period shows in the rate, is one
+//! that throttles use, or the rate is flat. Otherwise it is `possible`. It is never `proven`: see
 //! [`bucket`].
 
 use super::cap::megabytes;
@@ -41,7 +42,8 @@ impl TokenBucket {
     pub fn of(s: &Summary) -> Option<TokenBucket> {
         let (n, x) = (s.in_flight?, s.iops?);
         let modes = Modes::of(s)?;
-        if s.offered.is_some() || n < 1.5 {
+        // One request at a time has two speeds wherever some I/Os are slow: a quota shows in equal counts alone.
+        if s.offered.is_some() || n < super::ALONE && !s.held_together() {
             return None;
         }
         let period = n / (modes.held * x);
@@ -69,7 +71,7 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     if holds_no_rate(case) || super::lapse::stalls_much(case) {
         return None;
     }
-    let mut independent = false;
+    let mut seen_apart = false;
     let held = match (b.modes.held_from.to_string(), b.modes.held_to.to_string()) {
         (from, to) if from == to => from,
         (from, to) => format!("{from} to {to}"),
@@ -98,15 +100,15 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
         ));
     }
     if let Some(p) = s.period.filter(|p| multiple(p.as_seconds(), b.period)) {
-        independent = true;
+        seen_apart = true;
         // A quota that is no whole number of I/Os comes out even after several periods.
         let times = (p.as_seconds() / b.period).round();
         let periods =
             if times > 1.0 { format!(", which is {times:.0} of these periods") } else { String::new() };
         evidence.push(format!("the rate repeats itself every {p}{periods}"));
     }
-    if let Some(teeth) = comb(s, &b) {
-        independent = true;
+    let teeth = comb(s, &b);
+    if let Some(teeth) = &teeth {
         evidence
             .push(format!("requests are held for {teeth} periods, and next to none for anything in between"));
     }
@@ -118,7 +120,25 @@ pub fn bucket(case: &DiagnosisCase<'_>) -> Option<Finding> {
     evidence.extend(words);
     // I/Os that hang for one time give the rate their period, and no two seconds alike; seconds of a bucket differ by a quota at their edges.
     let uneven = s.cv_of_seconds.is_some_and(|cv| cv > UNEVEN.max(b.period / 2.0));
-    let confidence = match independent || flat.is_some() || near || known {
+    // I/Os that are slow by chance have the period of their hold in the latencies, and in the rate as well.
+    let not_by_chance = match s.over_chance {
+        Some(over) => {
+            let share = significant(100.0 * over);
+            if !s.held_together() {
+                evidence.push(format!(
+                    "counts of whole periods vary by {share} % of what they do where each I/O is slow by chance, one by one: more in flight \
+                     would tell, since the others go on beside those"
+                ));
+            } else if flat.is_none() {
+                evidence.push(format!(
+                    "counts of whole periods vary by {share} % of what they would if each I/O were slow by chance"
+                ));
+            }
+            s.held_together()
+        }
+        None => seen_apart || flat.is_some() || known && n >= super::SHALLOW as f64,
+    };
+    let confidence = match not_by_chance || teeth.is_some() || near {
         true if !uneven => Confidence::Likely,
         _ => Confidence::Possible,
     };

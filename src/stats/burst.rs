@@ -14,6 +14,8 @@ use crate::sample::PER_SECOND;
 
 /// The end of a burst is a fall of the level by at least this share.
 const FALL: f64 = 0.10;
+/// Half of the seconds of a level are as near to its mean as this.
+const LEVEL: f64 = 0.25;
 /// Change points are searched in at most this many values.
 const LONGEST: usize = 600;
 /// A first window that adds less than this share to the rate is ignored.
@@ -54,6 +56,12 @@ impl BurstSeen {
             return None;
         }
         let base = mean(&series[last.index..]);
+        // Stalls and full speed in turn have a mean, and no level.
+        let level_off =
+            series[last.index..].iter().filter(|rate| (*rate / base - 1.0).abs() <= LEVEL).count();
+        if 2 * level_off < series.len() - last.index {
+            return None;
+        }
         // The second of the fall lies between the levels, and may look like a level of its own with those after it.
         let of_baseline = |rate: &&f64| **rate < (last.before + base) / 2.0;
         let before = last.index - series[..last.index].iter().rev().take_while(of_baseline).count();

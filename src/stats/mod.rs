@@ -14,6 +14,7 @@ pub mod change;
 pub mod compare;
 pub mod event;
 pub mod gaps;
+pub mod held_together;
 pub mod level;
 pub mod little;
 pub mod mean_latency;

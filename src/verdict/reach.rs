@@ -10,7 +10,7 @@ use super::claim::{Judge, PromisedRates, fits_latency, latency_promised};
 use crate::catalogue::promised_level;
 use crate::catalogue::volume_promise::AtBlock;
 use crate::device::Facts;
-use crate::diagnose::{Modes, SHALLOW, Summary};
+use crate::diagnose::{ALONE, Modes, SHALLOW, Summary};
 use crate::fio::write_jobs::shell;
 use crate::plan::{BlockSizes, Pattern, Step};
 use crate::record::{
@@ -186,9 +186,12 @@ pub(super) fn plenty(claimed: &Claimed, promised: &AtBlock) -> u64 {
     depth_needed(promised.iops, slowest).max(least)
 }
 
-/// The mean latency of a shallow step whose few slow I/Os hold most of its requests in flight, where neither a throttle nor a time without
-/// delivery makes them slow: with more in flight the others go on beside them. `None` for any other step.
-pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
+/// The mean latency of a step whose slow I/Os hold most of its requests in flight, where neither a throttle nor a time without delivery makes
+/// them slow: with more in flight the others go on beside them. `None` for any other step, and from `plenty` in flight on.
+///
+/// What excludes it: counts that are too even for I/Os which are slow one by one, the signs of a throttle, and stalls that are longer than the
+/// slow I/Os themselves. One request at a time shows no throttle of the rate: there the mean stands whatever holds it.
+pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis, plenty: u64) -> Option<Nanos> {
     const OTHERWISE: [&str; 5] = ["stall", "brown-out", "on-off", "burst", "drift"];
     // Slow I/Os that fill a shallow queue leave times without any completion, which are shorter than themselves.
     let of_slow = |f: &Finding| {
@@ -200,10 +203,13 @@ pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
         };
         f.numbers.get("lost_share").is_some_and(|share| *share < MUCH) || s.outlasts(length)
     };
-    let mean = s.held_by_few()?;
+    let mean = s.held_by_slow(plenty)?;
+    if s.in_flight? < ALONE || s.slow_one_by_one() {
+        return Some(mean);
+    }
     let throttled = found.find("throttle").is_some_and(|f| f.confidence > Confidence::Possible);
     let otherwise = OTHERWISE.iter().filter_map(|code| found.find(code)).any(|f| !of_slow(f));
-    (!throttled && !otherwise).then_some(mean)
+    (!throttled && !s.held_together() && !otherwise).then_some(mean)
 }
 
 /// The latency of the volume without what a throttle or a queue adds.
@@ -216,7 +222,8 @@ pub(super) fn held_by_slow(s: &Summary, found: &Diagnosis) -> Option<Nanos> {
 fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnLatency> {
     let summary = Summary::of(judge.record, judge.step);
     let throttle = judge.diagnosis.find("throttle");
-    if let Some(latency) = held_by_slow(&summary, judge.diagnosis) {
+    let plenty = plenty(judge.claimed, promised);
+    if let Some(latency) = held_by_slow(&summary, judge.diagnosis, plenty) {
         return Some(OwnLatency { latency, decides: 0 });
     }
     let median = summary.near_quantile(0.5);
@@ -228,7 +235,6 @@ fn own_latency(judge: &Judge<'_>, depth: u64, promised: &AtBlock) -> Option<OwnL
     let ceiling = ceiling(judge.claimed);
     let alike =
         Some(measured) == median && summary.near_quantile(0.05)?.0.saturating_mul(ALIKE) >= measured.0;
-    let plenty = plenty(judge.claimed, promised);
     let measured = before_the_queue_fills(judge.step).map_or(measured, |first| first.min(measured));
     // The requests in flight gave at least the rate that was measured.
     let mean = Nanos((depth as f64 / judge.step.iops() * 1e9) as u64);

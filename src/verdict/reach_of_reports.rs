@@ -42,9 +42,11 @@ impl Judge<'_> {
             return Some(Reach { reason, command });
         }
         let throttled = self.diagnosis.find("throttle").is_some();
-        let shallow = s.asked.filter(|asked| *asked < plenty(self.claimed, promised) as f64);
+        let plenty = plenty(self.claimed, promised);
+        let shallow = s.asked.filter(|asked| *asked < plenty as f64);
         let by_rate = || Some(Nanos((shallow? / s.iops? * 1e9) as u64)).filter(|_| s.mean_ns.is_none());
-        let own = held_by_slow(s, self.diagnosis).or_else(|| s.own_latency(throttled)).or_else(by_rate)?;
+        let own =
+            held_by_slow(s, self.diagnosis, plenty).or_else(|| s.own_latency(throttled)).or_else(by_rate)?;
         let own = Nanos(own.0.saturating_add(flushing as u64));
         let depth = s.in_flight.or(s.asked.filter(|_| flushing > 0.0))?.round().max(1.0) as u64;
         let needed = depth_needed(iops, own);

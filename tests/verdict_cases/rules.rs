@@ -251,6 +251,12 @@ fn the_wait_for_an_iops_limit_is_no_latency_of_the_volume() {
     }
     // Far below its promised rate a volume is slow by itself.
     assert_eq!(latency_alone(&lab, "latency=800us,iops-cap=1812", &[])[0], "fail");
+    // A quota below the promise shows in counts that do not vary; where the slow I/Os come by chance the mean is the volume's own.
+    let [outcome, reason, command] = latency_alone(&lab, "latency=100us,iops-cap=1000", &[]);
+    assert_eq!(outcome, "inconclusive", "{reason}");
+    assert!(reason.contains("a throttle holds it there") && command.contains("--rate-iops 500"), "{reason}");
+    let by_chance = "latency=100us,slow-share=0.01,slow-latency=90ms";
+    assert_eq!(latency_alone(&lab, by_chance, &[])[0], "fail");
 }
 
 #[test]
