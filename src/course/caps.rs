@@ -55,6 +55,7 @@ pub fn fit(at: String, most: &[(Bytes, f64)], promised: impl Fn(Bytes) -> Option
         bytes_cap: known(b),
         knee_bytes: known(b / a).filter(|knee| *knee > 0.0),
         explains: residuals.iter().all(|r| r.off_fit.abs() <= NEAR),
+        only_at_depth: None,
         residuals,
     })
 }

@@ -31,11 +31,20 @@ fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint
 
 /// The point with the highest rate.
 fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
-    sound(points).into_iter().max_by(|(_, a), (_, b)| a.iops.total_cmp(&b.iops))
+    // Of equal rates the first, which has the least depth.
+    sound(points).into_iter().reduce(|most, p| if p.1.iops > most.1.iops { p } else { most })
 }
 
 fn total_depth(point: &SweepPoint) -> u64 {
     u64::from(point.iodepth) * u64::from(point.numjobs)
+}
+
+/// This many requests in flight, in the words of a sweep with one job, whose `--iodepth` it is, or with several.
+fn in_flight_words(points: &[(Values, SweepPoint)], depth: u64) -> String {
+    match points.iter().any(|(_, p)| p.numjobs > 1) {
+        true => format!("{} in flight", grouped(depth)),
+        false => format!("depth {}", grouped(depth)),
+    }
 }
 
 impl Sweep {
@@ -141,11 +150,14 @@ impl Sweep {
         let fits = groups.into_iter().filter_map(|(at, group)| {
             let mut sizes: Vec<Bytes> = group.iter().map(|(_, p)| p.block_bytes).collect();
             sizes.dedup();
-            let most = sizes.iter().filter_map(|size| {
-                let of_size: Vec<_> = group.iter().copied().filter(|(_, p)| p.block_bytes == *size).collect();
-                Some((*size, highest(&of_size)?.1.iops))
-            });
-            caps::fit(at, &most.collect::<Vec<_>>(), promised)
+            let of_size = |size: &Bytes| -> Vec<_> {
+                group.iter().copied().filter(|(_, p)| p.block_bytes == *size).collect()
+            };
+            let most: Vec<(Bytes, f64)> =
+                sizes.iter().filter_map(|size| Some((*size, highest(&of_size(size))?.1.iops))).collect();
+            let edges = sizes.iter().filter_map(|size| depth_answer(String::new(), &of_size(size)));
+            let only_at_depth = edges.filter(|d| d.at_edge).map(|d| d.most_at).max();
+            Some(CapFit { only_at_depth, ..caps::fit(at, &most, promised)? })
         });
         fits.collect()
     }
@@ -187,6 +199,8 @@ impl Sweep {
         let fit = caps.iter().find(|c| c.explains);
         // Where I/Os are the limit at every block size, the largest has the most bytes.
         let level = fit.is_some_and(|c| c.iops_cap.is_some() && c.bytes_cap.is_none()) && at.len() == 1;
+        // Whether the volume sets the rates, and not the depth.
+        let limited = self.depth_axis().is_some() && depths.iter().all(|d| !d.at_edge);
         let mut text = match at.join(", ") {
             at if level => format!("{iops} IOPS is the most at every block size ({rate} at {at})"),
             at if at.is_empty() => format!("{iops} IOPS ({rate}) is the most"),
@@ -196,16 +210,17 @@ impl Sweep {
         match top {
             Some(d) if d.at_edge => {
                 text += &format!(
-                    " that was seen, at the edge of the range: a depth above {} may give more",
-                    d.most_at
+                    " that was seen, at the edge of the range: more than {} may give more",
+                    in_flight_words(points, d.most_at)
                 );
             }
             Some(d) => {
-                text += &format!("; depth {} is the smallest that reaches 95 % of it", d.enough);
+                let enough = in_flight_words(points, d.enough);
+                text += &format!("; {enough} is the smallest that reaches 95 % of it");
             }
-            None => {}
+            None => text += &format!(", with {} in flight", grouped(total_depth(most))),
         }
-        if let Some(fit) = fit.filter(|_| !level) {
+        if let Some(fit) = fit.filter(|fit| !level && fit.only_at_depth.is_none()) {
             let (a, b) = (fit.iops_cap, fit.bytes_cap);
             let iops = a.map(|a| format!("{} IOPS", grouped(a.round() as u64)));
             let bytes = b.map(throughput);
@@ -221,7 +236,7 @@ impl Sweep {
         }
         if let Some(spread) = spread_of(best, AxisOption::Rwmix) {
             let percent = significant(100.0 * spread);
-            text += &if spread <= SAME_LIMIT {
+            text += &if limited && spread <= SAME_LIMIT {
                 format!("; the mix changes it by {percent} %: reads and writes have one limit")
             } else {
                 format!("; the mix changes it by {percent} %")
@@ -250,20 +265,20 @@ impl Sweep {
         for d in depths.iter().filter(|d| d.at_edge).filter(is_deepest) {
             let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
             notes.push(format!(
-                "the rate still grew at depth {}{at}: give --iodepth a larger range",
-                d.most_at
+                "the rate still grew at {}{at}: give --iodepth a larger range",
+                in_flight_words(points, d.most_at)
             ));
         }
         for d in depths {
             if let Some(after) = d.falls_after {
                 let at = if d.at.is_empty() { String::new() } else { format!(" with {}", d.at) };
-                notes.push(format!("more depth than {after}{at} gives less"));
+                notes.push(format!("more than {}{at} gives less", in_flight_words(points, after)));
             }
         }
         if self.place(AxisOption::Bs).is_some() && self.depth_axis().is_none() {
             notes.push(format!(
                 "depth was {} at every point; whether more depth gives more was not measured: add --iodepth 1..256",
-                u64::from(self.base.iodepth) * u64::from(self.base.numjobs)
+                self.base.iodepth
             ));
         }
         let spoilt: Vec<&SweepPoint> =

@@ -336,7 +336,10 @@ fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained
     };
     let outside = step.accounting.as_ref().map_or(0, |a| a.outside_latency_ns);
     let counted = told.is_none().then_some(outside as f64 / step.window_ns.0.max(1) as f64);
-    let (little, little_holds) = sentences::little(&conditions, &summary, counted);
+    let (little, little_holds) = match told.is_some_and(|t| t.rate_of_latency) {
+        true => (None, None),
+        false => sentences::little(&conditions, &summary, counted),
+    };
     RunExplained {
         name: told.map_or(&step.name, |t| &t.name).clone(),
         host: told.and_then(|t| t.host.clone()),

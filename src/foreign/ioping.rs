@@ -155,6 +155,7 @@ impl IopingReader {
             rows: 1,
             conditions: conditions(call, &writes, block, target),
             rate_impossible: wrong.is_some(),
+            rate_of_latency: true,
             impossible: wrong.into_iter().collect(),
             ..ReportedStep::default()
         };

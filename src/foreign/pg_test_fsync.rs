@@ -123,6 +123,7 @@ impl PgReport {
                 _ => name.to_string(),
             },
             rows: 1,
+            rate_of_latency: true,
             conditions: self.conditions(section, writes, block, name),
             write: Some(write),
             ..ReportedStep::default()

@@ -214,6 +214,10 @@ pub struct CapFit {
     pub knee_bytes: Option<f64>,
     /// The two limits explain every point to within 5 %.
     pub explains: bool,
+    /// Requests in flight, where more of them may give more: no other depth was measured, or the rate still grew at this one. Whether the
+    /// volume or the depth sets the rates is then not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only_at_depth: Option<u64>,
     /// Each block size.
     pub residuals: Vec<CapResidual>,
 }

@@ -174,6 +174,9 @@ pub struct ReportedStep {
     /// A rate would rest on one of those.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub rate_impossible: bool,
+    /// The tool computes its rate from the latency, or the latency from the rate: one says nothing beside the other.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rate_of_latency: bool,
     /// Reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<ReportedFigures>,

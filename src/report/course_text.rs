@@ -10,7 +10,7 @@ use crate::plan::{AxisOption, Plan, Question, Sweep};
 use crate::record::{
     AxisBest, CapFit, Claimed, CourseAnswer, DepthAnswer, DepthKnee, SweepAnswer, SweepPoint,
 };
-use crate::unit::{Bytes, Nanos, mebibytes, significant};
+use crate::unit::{Bytes, Nanos, grouped, mebibytes, significant};
 
 /// The time of a course in words.
 fn time(forecast: &Forecast) -> String {
@@ -140,7 +140,7 @@ fn of_depth(sweep: &SweepAnswer) -> Option<(&'static str, String)> {
 fn of_answer(sweep: &SweepAnswer) -> String {
     let mut out = format!("\nEach point ({})\n{}", sweep.rw, points(sweep));
     if sweep.depths.iter().any(|d| !d.at.is_empty()) {
-        out += &format!("\nWhat depth does\n{}", depths(&sweep.depths));
+        out += &format!("\nWhat depth does\n{}", depths(sweep));
     }
     for fit in &sweep.caps {
         out += &caps(fit);
@@ -216,8 +216,10 @@ fn points(sweep: &SweepAnswer) -> String {
     table(&["Point", "IOPS", "95 % interval", "MiB/s", "mean", "p99", "p99.9"], rows.collect())
 }
 
-fn depths(depths: &[DepthAnswer]) -> String {
-    let rows = depths.iter().map(|d| {
+/// What depth does. With several jobs it counts the requests of all of them, and is not what `--iodepth` takes.
+fn depths(sweep: &SweepAnswer) -> String {
+    let at = if sweep.points.iter().any(|p| p.numjobs > 1) { "in flight" } else { "at depth" };
+    let rows = sweep.depths.iter().map(|d| {
         vec![
             d.at.clone(),
             significant(d.most_iops),
@@ -227,13 +229,19 @@ fn depths(depths: &[DepthAnswer]) -> String {
             compact(Nanos(d.unloaded_ns.round() as u64)),
         ]
     });
-    table(&["With", "most IOPS", "at depth", "95 % from", "knee", "unloaded"], rows.collect())
+    table(&["With", "most IOPS", at, "95 % from", "knee", "unloaded"], rows.collect())
 }
 
 fn caps(fit: &CapFit) -> String {
     let at = if fit.at.is_empty() { String::new() } else { format!(" ({})", fit.at) };
     let limit = |cap: Option<f64>, show: fn(f64) -> String| cap.map_or("not met at any size".into(), show);
-    let mut out = format!("\nThe two limits{at}\n");
+    let (mut out, off) = match fit.only_at_depth {
+        None => (format!("\nThe two limits{at}\n"), "off the limits"),
+        Some(depth) => {
+            let depth = grouped(depth);
+            (format!("\nRates with {depth} in flight{at}, which more depth may raise\n"), "off these")
+        }
+    };
     let a = limit(fit.iops_cap, |a| format!("{} IOPS", significant(a)));
     let b = limit(fit.bytes_cap, megabytes);
     out += &format!("  I/Os   {a}\n  bytes  {b}\n");
@@ -246,7 +254,7 @@ fn caps(fit: &CapFit) -> String {
         vec![r.block_bytes.to_string(), significant(r.iops), percent(r.off_fit), promise]
     });
     out += &table(
-        &["  Block", "IOPS", "off the limits", "off the promise"],
+        &["  Block", "IOPS", off, "off the promise"],
         rows.map(|mut row| {
             row[0].insert_str(0, "  ");
             row

@@ -22,7 +22,10 @@ impl Judge<'_> {
     /// The reason why [`Judge::rate`] has no claim.
     fn missing(&self) -> String {
         let Some(pattern) = self.conditions.pattern() else {
-            return "it is not known whether it read or wrote".into();
+            return match self.step.directions().next() {
+                Some(_) => "it is not known whether its I/Os were random or sequential".into(),
+                None => "it is not known whether it read or wrote".into(),
+            };
         };
         let Some(d) = direction(pattern) else { return format!("nothing is promised for {pattern}") };
         let Some(block) = self.conditions.single_block() else {

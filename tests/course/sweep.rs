@@ -60,12 +60,26 @@ fn both_limits_of_a_device_are_within_one_percent() {
         let record = ask(Question::Sweep(sweep(&device, &ranges, 1, seed)), seed);
         let found = answer(&record);
         let [fit] = found.caps.as_slice() else { panic!("{:?}", found.caps) };
-        assert!(fit.explains, "{fit:?}");
+        assert!(fit.explains && fit.only_at_depth.is_none(), "{fit:?}");
         assert!(near(fit.iops_cap.unwrap(), cap, 0.01), "{fit:?}");
         assert!(near(fit.bytes_cap.unwrap(), megabytes * 1e6, 0.01), "{fit:?}");
         assert!(near(fit.knee_bytes.unwrap(), megabytes * 1e6 / cap, 0.02), "{fit:?}");
         assert!(found.sentence.contains("the limit is"), "{}", found.sentence);
     }
+}
+
+#[test]
+fn rates_that_the_depth_sets_are_no_limits() {
+    // No limit at all: four requests of 2 ms.
+    let record = ask(Question::Sweep(sweep("latency=2ms", &[(AxisOption::Bs, "4k..32k")], 1, 1)), 1);
+    let found = answer(&record);
+    assert_eq!(found.caps[0].only_at_depth, Some(found.points[0].iodepth.into()), "{:?}", found.caps);
+    assert!(!found.sentence.contains("limit"), "{}", found.sentence);
+    let ranges = [(AxisOption::Bs, "4k..16k"), (AxisOption::Iodepth, "1..4")];
+    let record = ask(Question::Sweep(sweep("latency=2ms", &ranges, 1, 1)), 1);
+    let found = answer(&record);
+    assert_eq!(found.caps[0].only_at_depth, Some(4), "{:?}", found.caps);
+    assert!(!found.sentence.contains("the limit is"), "{}", found.sentence);
 }
 
 #[test]

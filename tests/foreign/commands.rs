@@ -107,8 +107,6 @@ fn the_rule_of_etcd_by_a_mean() {
       result     write: 2,832 IOPS, 23.2 MB/s (22.1 MiB/s): 2,832 I/Os in 1.00 s,
                  22.1 MiB moved
       latency    write: mean 353 us
-      Little     2,832/s x 353 us = 1.00 in flight, and 1 were asked for: the law
-                 holds, the queue was full all the time
       etcd       asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a
                  heavy load); of a write and its flush together: 2,832 a second are
                  enough, under a heavy load too; a mean of 353 us does not tell how

@@ -75,7 +75,7 @@ fn a_volume_that_loses_by_depth_is_called_so() {
     let answer = play(Pattern::RandRead, 1, |s, _| scalability(f64::from(s.iodepth), 0.02, 0.001));
     let depth = &answer.depths[0];
     assert_eq!((depth.most_at, depth.falls_after), (32, Some(32)), "{depth:?}");
-    assert!(answer.notes.iter().any(|n| n.contains("more depth than 32")), "{:?}", answer.notes);
+    assert!(answer.notes.iter().any(|n| n.contains("more than depth 32")), "{:?}", answer.notes);
     // Without loss, nothing falls.
     let answer = play(Pattern::RandRead, 1, |s, _| scalability(f64::from(s.iodepth), 0.02, 0.0));
     assert_eq!(answer.depths[0].falls_after, None);

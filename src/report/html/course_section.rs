@@ -16,7 +16,7 @@ use crate::record::{
 use crate::report::course_text;
 use crate::report::suite_text::tracked;
 use crate::stats::steady::ROUNDS;
-use crate::unit::{Bytes, Nanos, micro, significant, throughput};
+use crate::unit::{Bytes, Nanos, grouped, micro, significant, throughput};
 
 /// Classes of measured series.
 const SERIES: [&str; 4] = ["s0", "s1", "s2", "s3"];
@@ -321,7 +321,11 @@ fn rate_by_block(record: &Record, sweep: &SweepAnswer) -> SvgChart {
         let along = |v: f64| (v, a.min(b / v));
         let knee = fit.knee_bytes.filter(|k| *k > low && *k < high);
         let name = format!(
-            "min(A, B / block): A {}, B {}",
+            "min(A, B / block){}: A {}, B {}",
+            fit.only_at_depth.map_or(String::new(), |n| format!(
+                " with {} in flight, which more depth may raise",
+                grouped(n)
+            )),
             fit.iops_cap.map_or("not met".into(), |a| format!("{} IOPS", significant(a))),
             fit.bytes_cap.map_or("not met".into(), throughput)
         );
