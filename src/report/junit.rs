@@ -7,7 +7,7 @@ use std::fmt::Write;
 use super::headline::{Headline, judged};
 use super::verdict_text::asks;
 use crate::output::screen::visible;
-use crate::record::{Claim, Fleet, FleetStep, Outcome, Record, State};
+use crate::record::{Claim, CourseAnswer, Fleet, FleetStep, Outcome, Record, State, SuiteCheck};
 use crate::unit::significant;
 use crate::verdict::figure;
 
@@ -147,6 +147,7 @@ fn cases(record: &Record) -> Vec<TestCase> {
             said: format!("{} IOPS", significant(s.iops())),
         })),
     }
+    cases.extend(record.answer.iter().flat_map(of_answer));
     cases.extend(record.fleet.iter().flat_map(|fleet| of_machines(fleet)));
     cases.extend(cut_short(&record.state).map(|why| TestCase {
         name: "the run".into(),
@@ -155,6 +156,33 @@ fn cases(record: &Record) -> Vec<TestCase> {
         said: String::new(),
     }));
     cases
+}
+
+/// The element of an outcome. Of what was asked for, an answer that is none must not pass.
+fn element(outcome: Outcome) -> Option<&'static str> {
+    match outcome {
+        Outcome::Pass => None,
+        Outcome::Fail => Some("failure"),
+        Outcome::Inconclusive | Outcome::Invalid => Some("error"),
+    }
+}
+
+/// A case for each check of a suite, or one for the answer of a search or a sweep, where it is a yes or a no.
+fn of_answer(answer: &CourseAnswer) -> Vec<TestCase> {
+    let case = |name: String, outcome: Outcome, said: String| TestCase {
+        name,
+        seconds: 0.0,
+        wrong: element(outcome).map(|element| (element, outcome.name(), said.clone())),
+        said,
+    };
+    let checks = match answer {
+        CourseAnswer::Suite(suite) => suite.checks.as_slice(),
+        CourseAnswer::Sweep(_) | CourseAnswer::Load(_) => &[],
+    };
+    let of_check = |c: &SuiteCheck| case(format!("{}: {}", c.code, c.subject), c.outcome, c.observed.clone());
+    let whole = answer.outcome().filter(|_| checks.is_empty());
+    let whole = whole.map(|outcome| case("the answer".into(), outcome, answer.sentence().into()));
+    checks.iter().map(of_check).chain(whole).collect()
 }
 
 /// Why a run did not measure all of its steps.
@@ -199,16 +227,10 @@ fn of_claim(c: &Claim, seconds: f64) -> TestCase {
     };
     let colon = if c.reason.is_empty() { "" } else { ": " };
     let said = format!("{}, {of}{colon}{}", figure(c.metric, c.measured), c.reason);
-    let element = match c.outcome {
-        Outcome::Pass => None,
-        Outcome::Fail => Some("failure"),
-        // A promise was asked for: an answer that is none must not pass.
-        Outcome::Inconclusive | Outcome::Invalid => Some("error"),
-    };
     TestCase {
         name: format!("{} in {}", c.title(), c.step),
         seconds,
-        wrong: element.map(|element| (element, c.outcome.name(), said.clone())),
+        wrong: element(c.outcome).map(|element| (element, c.outcome.name(), said.clone())),
         said,
     }
 }

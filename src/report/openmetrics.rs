@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::headline::judged;
 use crate::doubt::Severity;
 use crate::exit::Exit;
-use crate::record::{Claim, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
+use crate::record::{Claim, CourseAnswer, Fleet, LatencySummary, MachineShare, Outcome, Record, State};
 use crate::sample::Direction;
 
 /// A family of gauges.
@@ -59,7 +59,10 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         [("blocker", Severity::Blocker), ("warning", Severity::Warning), ("note", Severity::Note)];
     let judged = judged(record);
     let outcomes = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Invalid];
-    let is = |o: Outcome| f64::from(u8::from(judged.as_ref().and_then(|v| v.outcome) == Some(o)));
+    // A course is judged by its answer.
+    let answer = record.answer.as_ref().and_then(CourseAnswer::outcome);
+    let is = |o: Outcome| f64::from(u8::from(judged.as_ref().map_or(answer, |v| v.outcome) == Some(o)));
+    let exit = judged.as_ref().map(|v| Exit::of(Some(v))).or(answer.map(Exit::of_outcome));
     let outcome = |o: Outcome| (with(&label("outcome", &o.name().to_lowercase())), is(o));
     let claims = || judged.iter().flat_map(|v| &v.claims);
     let of_step = |c: &Claim| {
@@ -99,12 +102,12 @@ fn of_run(record: &Record, with: &dyn Fn(&str) -> String) -> Vec<MetricFamily> {
         MetricFamily {
             name: "volproof_verdict",
             help: "1 for the outcome of the verdict.",
-            samples: if judged.is_some() { outcomes.map(outcome).into() } else { Vec::new() },
+            samples: if exit.is_some() { outcomes.map(outcome).into() } else { Vec::new() },
         },
         MetricFamily {
             name: "volproof_verdict_exit_code",
             help: "Exit code of the verdict.",
-            samples: judged.iter().map(|v| (with(""), Exit::of(Some(v)).code().into())).collect(),
+            samples: exit.iter().map(|exit| (with(""), exit.code().into())).collect(),
         },
         MetricFamily {
             name: "volproof_promise_ratio",

@@ -212,3 +212,21 @@ fn blocks_that_were_discarded_since_are_written_again() {
     drop(file);
     assert_eq!(again("c.json").steps.len(), 2, "the blocks are gone");
 }
+
+/// A pipeline that reads the files and not the exit code sees the answer too.
+#[test]
+fn files_for_pipelines_have_the_answer_of_a_course() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = ["--simulate", "latency=200us,first-touch=10ms", "--judge-simulated"];
+    let files = ["--junit", "j.xml", "--openmetrics", "m.prom", "--json", "r.json"];
+    let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let (code, out, err) = volproof(dir.path(), &[&["cold"][..], &device, &files].concat());
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    assert!(text("j.xml").contains("failures=\"1\" errors=\"0\"") && text("j.xml").contains("<failure"));
+    let failed = text("m.prom").lines().any(|l| l.contains("outcome=\"fail\"") && l.ends_with(" 1"));
+    assert!(failed && text("m.prom").contains("volproof_verdict_exit_code"), "{}", text("m.prom"));
+    let slo = ["slo", "--simulate", "latency=200us", "--p99", "100us", "--runtime", "10s"];
+    let (code, out, err) = volproof(dir.path(), &[&slo[..], &files].concat());
+    assert_eq!(code, Some(1), "{out}\n{err}");
+    assert!(text("j.xml").contains("name=\"the answer\"") && text("j.xml").contains("failures=\"1\""));
+}
