@@ -18,9 +18,18 @@ use crate::fit::{AskedFits, FitCatalogue, FitRequest};
 use crate::fleet;
 use crate::record::{Claimed, Record, Report, TargetRecord};
 use crate::stats::level::TOLERANCE;
-use crate::suggested::{Suggested, instances, volume_types};
+use crate::suggested::{Suggested, applications, instances, volume_types};
 use crate::unit::{Bytes, grouped, significant};
 use crate::verdict;
+
+/// The option that names the needs of applications.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct NeedsOption {
+    /// The applications whose needs of flushes the result is held against; of a Record of `fit` all its needs
+    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
+          hide_possible_values = true)]
+    pub fit: Option<String>,
+}
 
 /// The options that name a promise.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -9,11 +9,10 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::input;
-use crate::promise_options::{self, PromiseOptions};
+use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::Record;
 use crate::report::headline::Headline;
 use crate::report::{summary_text, ticket, verdict_text};
-use crate::suggested::{Suggested, applications};
 use crate::verdict;
 
 /// Which Record to judge, and against what.
@@ -25,10 +24,9 @@ pub struct VerdictArgs {
     /// The promise, instead of the one in the Record
     #[command(flatten)]
     pub claim: PromiseOptions,
-    /// The applications whose needs of flushes the result is held against; of a Record of `fit` all its needs
-    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
-          hide_possible_values = true)]
-    pub fit: Option<String>,
+    /// The applications
+    #[command(flatten)]
+    pub needs: NeedsOption,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -47,7 +45,7 @@ pub struct VerdictArgs {
 /// When nobody said what is promised, or the promise cannot be told.
 pub fn answer(args: &VerdictArgs, record: &mut Record) -> anyhow::Result<(String, Exit)> {
     promise_options::claim(&args.claim, record)?;
-    promise_options::ask(args.fit.as_deref(), args.claim.judge_simulated, record)?;
+    promise_options::ask(args.needs.fit.as_deref(), args.claim.judge_simulated, record)?;
     if record.plan.question.is_some() {
         bail!(
             "{} is the Record of a {}: its points are made to stay below the limit and are not judged; judge a Record of `volproof run`",

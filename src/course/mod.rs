@@ -59,7 +59,8 @@ pub fn next(record: &Record) -> Option<Step> {
     of(record.plan.question.as_ref()?).next(&finished::of_record(record))
 }
 
-/// Puts the answer into a Record. Call it again after each further step.
+/// Puts the answer into a Record. Call it again after each further step, and after [`crate::verdict::seal_steps`] or [`crate::verdict::seal`]:
+/// the answer follows from the findings.
 pub fn seal(record: &mut Record) {
     let Some(question) = &record.plan.question else { return };
     record.answer = of(question).answer(&finished::of_record(record), record.claimed.as_ref());

@@ -1,7 +1,7 @@
 //! Doubts that a finished step raises by itself: rules over the Record, so that `show` finds the same; nothing is measured here.
 //!
 //! One list. A rule looks at what it needs: the plan and the samples of what volproof measured (`measured`), or what the report of another
-//! tool says (`reported`). A fact that is not known raises no doubt, except doubts that say that it is not known.
+//! tool says (`doubts_of_reports`). A fact that is not known raises no doubt, except doubts that say that it is not known.
 
 mod doubts_of_reports;
 mod interventions;

@@ -16,13 +16,12 @@ use serde::Serialize;
 use crate::diagnose::Summary;
 use crate::doubt::Doubt;
 use crate::exit::Exit;
-use crate::promise_options::{self, PromiseOptions};
+use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
     Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
 use crate::result_file::{self, LoadError};
-use crate::suggested::{Suggested, applications};
 use crate::unit::grouped;
 use crate::verdict;
 use crate::verdict::recommended_test::{self, Better};
@@ -39,10 +38,9 @@ pub struct ExplainArgs {
     /// The promise to judge the results against
     #[command(flatten)]
     pub claim: PromiseOptions,
-    /// The applications whose needs of flushes the result is held against; of a Record of `fit` all its needs
-    #[arg(long, value_name = "APP[:GRADE][:KEY=N],...", help_heading = "Verdict", value_parser = Suggested(applications),
-          hide_possible_values = true)]
-    pub fit: Option<String>,
+    /// The applications
+    #[command(flatten)]
+    pub needs: NeedsOption,
     /// Print JSON instead of text
     #[arg(long, help_heading = "Output")]
     pub json: bool,
@@ -151,7 +149,7 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     let (mut all, mut refused) = (Vec::new(), Vec::new());
     for file in &args.files {
         let told = content(file).and_then(|bytes| {
-            explained_for(file, &bytes, &args.claim, args.fit.as_deref())
+            explained_for(file, &bytes, &args.claim, args.needs.fit.as_deref())
                 .with_context(|| format!("cannot explain {}", file.display()))
         });
         match told {

@@ -6,7 +6,7 @@
 //! `io_bytes` counts KiB (axboe/fio#378), before 3.2 the rate is only known in whole KiB/s.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{LazyCell, RefCell};
 use std::collections::HashMap;
 
 use super::output::{
@@ -54,6 +54,7 @@ pub enum ReadError {
 pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     let mut outputs = Vec::new();
     let (mut from, mut rows, mut kept, mut inside) = (0, 0, 0, 0);
+    let versions = LazyCell::new(|| versions(text));
     while let Some(start) = next_document(text, from) {
         let mut reader = Reader::new(text, start);
         let mut document = Document { rows, kept, ..Document::default() };
@@ -61,7 +62,9 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
         if !document.of_fio {
             // These braces are not fio's. Where they never close, the report may begin within them, and where another tool packed it into its own
             // (kubestr).
-            let packed = done.is_ok() && inside < DEEPEST && holds_version(&text[start..reader.at()]);
+            let packed = done.is_ok()
+                && inside < DEEPEST
+                && versions.iter().any(|at| (start..reader.at()).contains(at));
             inside += usize::from(packed);
             from = if done.is_ok() && !packed { reader.at() } else { start + 1 };
             continue;
@@ -90,10 +93,10 @@ pub fn read(text: &[u8]) -> Result<Vec<Output>, ReadError> {
     if outputs.is_empty() { Err(ReadError::Nothing { kind: "JSON report" }) } else { Ok(outputs) }
 }
 
-/// The key with which each report of fio begins.
-fn holds_version(text: &[u8]) -> bool {
+/// Where the key stands with which each report of fio begins.
+fn versions(text: &[u8]) -> Vec<usize> {
     const KEY: &[u8] = b"\"fio version\"";
-    text.windows(KEY.len()).any(|part| part == KEY)
+    (0..text.len()).filter(|at| text[*at..].starts_with(KEY)).collect()
 }
 
 /// The next brace that a key or the end of an object follows.

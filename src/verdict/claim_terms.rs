@@ -102,6 +102,21 @@ fn share_of_time(words: &str) -> Option<f64> {
 }
 
 #[cfg(test)]
+impl ClaimTerms {
+    /// A promise of a thousand a second, for tests.
+    pub const THOUSAND: ClaimTerms = ClaimTerms {
+        least: 1000.0,
+        most: 1000.0,
+        tolerance: 0.02,
+        burst: None,
+        sold: None,
+        time: None,
+        judge_burst: false,
+        at_least: false,
+    };
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -191,8 +191,8 @@ pub fn untested(
         return (passed && promises).then_some(Untested { application: None, metric, reason, command: None });
     }
     let promised = latency_promised(claimed)?;
-    let (step, diagnosis) =
-        record.steps.iter().zip(found).find(|(s, _)| record.conditions(s).pattern().is_some())?;
+    let step = record.steps.iter().find(|s| record.conditions(s).pattern().is_some())?;
+    let diagnosis = found.iter().find(|d| d.step == step.name)?;
     let conditions = record.conditions(step);
     let judge = Judge { record, claimed, conditions: &conditions, step, diagnosis, beside: None };
     Some(Untested {

@@ -120,7 +120,7 @@ pub fn of_rate(record: &Record, step: &StepRecord) -> Option<Claim> {
     claim::Judge { record, claimed, conditions, step, diagnosis, beside: None }.rate()
 }
 
-/// The verdict that claims come to; `found` are diagnoses of the steps of a report.
+/// The verdict that claims come to; `found` are diagnoses of all steps, or of those that the Record was just given.
 fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
     // A step with one request in flight shows latency; where another one tests the rate, it is no test of it.
     let is_deep = |s: &&StepRecord| record.depth_per_target(s).is_some_and(|depth| depth > 1);
@@ -157,7 +157,7 @@ fn of(record: &Record, found: &[Diagnosis], mut claims: Vec<Claim>) -> Verdict {
         })
         .collect();
     if let Some(claimed) = claimed.filter(|_| claims.is_empty() && untested.is_empty()) {
-        untested.push(unjudged::first(record, claimed, found));
+        untested.push(unjudged::first(record, claimed));
     }
     untested.extend(unanswered);
     let mut notes = claimed.map(|c| c.notes.clone()).unwrap_or_default();

@@ -94,16 +94,6 @@ mod tests {
 
     #[test]
     fn low_samples_undo_a_pass_where_many_may_be_as_low() {
-        let terms = ClaimTerms {
-            least: 1000.0,
-            most: 1000.0,
-            tolerance: 0.02,
-            burst: None,
-            sold: None,
-            time: None,
-            judge_burst: false,
-            at_least: false,
-        };
         // 1,100 a second on average: 900 is 90 % of the promise, 200 below the mean.
         let of = |min: f64, deviation: f64, terms: &ClaimTerms| {
             let spread = RateSpread { min, max: 1500.0, mean: 1100.0, deviation, samples: 120.into() };
@@ -113,10 +103,10 @@ mod tests {
             let s = Summary { samples: Some((deviation / 1100.0, 120)), ..Summary::default() };
             low_samples(&told, &s, 1100.0, terms)
         };
-        assert_eq!(of(950.0, 200.0, &terms), None, "none is low");
-        assert_eq!(of(500.0, 60.0, &terms), None, "few can be");
-        assert!(of(500.0, 100.0, &terms).unwrap().contains("up to 20.0 % of the samples"));
-        let strict = ClaimTerms { time: Some(0.99), ..terms };
+        assert_eq!(of(950.0, 200.0, &ClaimTerms::THOUSAND), None, "none is low");
+        assert_eq!(of(500.0, 60.0, &ClaimTerms::THOUSAND), None, "few can be");
+        assert!(of(500.0, 100.0, &ClaimTerms::THOUSAND).unwrap().contains("up to 20.0 % of the samples"));
+        let strict = ClaimTerms { time: Some(0.99), ..ClaimTerms::THOUSAND };
         assert!(of(500.0, 60.0, &strict).is_some(), "the provider promises 99 % of the time");
     }
 }

@@ -300,16 +300,7 @@ fn first_seconds(seconds: f64) -> String {
 mod tests {
     use super::*;
 
-    const TERMS: ClaimTerms = ClaimTerms {
-        least: 1000.0,
-        most: 1000.0,
-        tolerance: 0.02,
-        burst: None,
-        sold: None,
-        time: None,
-        judge_burst: false,
-        at_least: false,
-    };
+    const TERMS: ClaimTerms = ClaimTerms::THOUSAND;
 
     fn judged(seconds: usize, terms: &ClaimTerms, rate: impl Fn(usize) -> u64) -> JudgedWindow {
         let ios: Vec<u64> = (0..seconds * 10).map(|i| rate(i) + [0, 1, 0, 1, 1, 0, 0][i * i % 7]).collect();

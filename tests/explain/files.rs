@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{promised, told};
 use volproof::explain::{ExplainArgs, answer, explained};
-use volproof::promise_options::PromiseOptions;
+use volproof::promise_options::{NeedsOption, PromiseOptions};
 
 #[test]
 fn only_the_last_of_interim_reports_is_told() {
@@ -46,7 +46,7 @@ fn what_is_no_result_is_refused() {
         files: vec!["/nonexistent/x".into()],
         claim: PromiseOptions::default(),
         json: false,
-        fit: None,
+        needs: NeedsOption::default(),
     };
     insta::assert_snapshot!(format!("{:#}", answer(&missing).unwrap_err()), @r#"cannot read /nonexistent/x: No such file or directory (os error 2)"#);
 }
@@ -62,7 +62,9 @@ fn a_record_is_told_in_the_same_words() {
 #[test]
 fn programs_get_json() {
     let files = vec![PathBuf::from("tests/fixtures/fio/2.2.8-published.txt")];
-    let text = answer(&ExplainArgs { files, claim: promised(), json: true, fit: None }).unwrap().text;
+    let text = answer(&ExplainArgs { files, claim: promised(), json: true, needs: NeedsOption::default() })
+        .unwrap()
+        .text;
     let value: serde_json::Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value[0]["tool"], "fio-2.2.8");
     assert_eq!(value[0]["verdict"]["outcome"], "inconclusive");
@@ -164,7 +166,7 @@ fn nothing_of_several_reports_or_files_vanishes() {
         files: files.to_vec(),
         claim: PromiseOptions::default(),
         json: false,
-        fit: None,
+        needs: NeedsOption::default(),
     })
     .unwrap();
     assert!(told.text.contains("13,831 IOPS"), "{}", told.text);

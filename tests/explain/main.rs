@@ -17,7 +17,7 @@ mod page_record;
 use std::path::PathBuf;
 
 use volproof::explain::{ExplainArgs, answer};
-use volproof::promise_options::PromiseOptions;
+use volproof::promise_options::{NeedsOption, PromiseOptions};
 use volproof::unit::Bytes;
 
 /// The volume of the published report, under the formula of its time.
@@ -32,7 +32,7 @@ fn promised() -> PromiseOptions {
 /// The explanation of reports among the fixtures.
 fn told(files: &[&str], claim: PromiseOptions) -> String {
     let files = files.iter().map(|f| PathBuf::from("tests/fixtures/fio").join(f)).collect();
-    let told = answer(&ExplainArgs { files, claim, json: false, fit: None }).unwrap();
+    let told = answer(&ExplainArgs { files, claim, json: false, needs: NeedsOption::default() }).unwrap();
     assert!(told.exit != volproof::exit::Exit::Failed && told.refused.is_empty(), "{told:?}");
     let text = told.text;
     for line in text.lines() {

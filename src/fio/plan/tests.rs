@@ -1,3 +1,5 @@
+//! fio's jobs as steps of a Plan: what each option becomes, and what is refused.
+
 mod round_trip;
 
 use super::super::job::{Given, Job};
