@@ -24,8 +24,9 @@ mod signature;
 mod stack;
 mod usage;
 
+use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -73,12 +74,28 @@ pub enum DeviceError {
         /// The kind of file that the path names.
         kind: &'static str,
     },
+    /// A file or folder that was deleted, or that lies in another mount namespace: its users cannot be looked for.
+    #[error(
+        "{} leads to a file or folder that no path here leads to, one that was deleted or lies in another mount namespace: nobody can say that it is not in use; name a file by its path",
+        path.display()
+    )]
+    NoPath {
+        /// As it was given.
+        path: PathBuf,
+    },
     /// A block device that sysfs does not show.
     #[error("{} is a block device, but /sys/dev/block does not show it: mount sysfs and try again", path.display())]
     Sysfs {
         /// As it was given.
         path: PathBuf,
     },
+}
+
+impl DeviceError {
+    /// The target is there, and what has to be known of it is hidden: a refusal, and not a mistake in its name.
+    pub fn is_hidden(&self) -> bool {
+        matches!(self, DeviceError::NoPath { .. } | DeviceError::Sysfs { .. })
+    }
 }
 
 /// A block device with those who use it.
@@ -197,7 +214,8 @@ impl Facts {
 pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
     let failed =
         |source| DeviceError::Path { path: path.to_path_buf(), remedy: remedy(root, path, &source), source };
-    if let Some(number) = number_at(root, &absolute(path).map_err(failed)?) {
+    let named = absolute(path).map_err(failed)?;
+    if let Some(number) = number_at(root, &named) {
         let sysfs = || DeviceError::Sysfs { path: path.to_path_buf() };
         let device = Block::with_number(root, number).ok_or_else(sysfs)?;
         let real = root.resolve(path).unwrap_or_else(|_| device.dev_path());
@@ -205,21 +223,35 @@ pub fn facts(root: &Root, path: &Path) -> Result<Facts, DeviceError> {
         let extents = file_facts::extents_behind(root, &device);
         return Ok(Facts::Block(Box::new(BlockFacts { path: real, device, usage, extents })));
     }
-    let real = root.resolve(absolute(path).map_err(failed)?).map_err(failed)?;
-    let kind = std::fs::metadata(root.path(&real)).map_err(failed)?.file_type();
-    if kind.is_dir() {
-        return Ok(Facts::Folder(Box::new(file_facts::place(root, &real).map_err(failed)?)));
-    }
-    if kind.is_file() {
-        return Ok(Facts::File(Box::new(file_facts::file(root, &real).map_err(failed)?)));
-    }
-    let kind = match kind {
+    let about = std::fs::metadata(root.path(&named)).map_err(failed)?;
+    let kind = match about.file_type() {
+        k if k.is_dir() || k.is_file() => {
+            let real = real_path(root, &named, &about).map_err(failed)?;
+            let real = real.ok_or_else(|| DeviceError::NoPath { path: path.to_path_buf() })?;
+            return if k.is_dir() {
+                Ok(Facts::Folder(Box::new(file_facts::place(root, &real).map_err(failed)?)))
+            } else {
+                Ok(Facts::File(Box::new(file_facts::file(root, &real).map_err(failed)?)))
+            };
+        }
         k if k.is_char_device() => "a character device",
         k if k.is_fifo() => "a pipe",
         k if k.is_socket() => "a socket",
         _ => "neither",
     };
     Err(DeviceError::Kind { path: path.to_path_buf(), kind })
+}
+
+/// The path with all links followed, where it leads to the same file or folder. The links of /proc/PID/fd, root and cwd lead to files that may have
+/// been deleted or lie in another mount namespace: their texts are no path here, or that of another file.
+fn real_path(root: &Root, named: &Path, about: &Metadata) -> io::Result<Option<PathBuf>> {
+    let real = match root.resolve(named) {
+        Err(_) if root.is_system() => return Ok(None),
+        real => real?,
+    };
+    let there = std::fs::metadata(root.path(&real)).ok();
+    let same = there.is_some_and(|there| (there.dev(), there.ino()) == (about.dev(), about.ino()));
+    Ok(same.then_some(real))
 }
 
 /// The way out for a path that cannot be looked at: the device node, where the name is one under /dev.

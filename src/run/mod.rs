@@ -34,7 +34,7 @@ use std::process::ExitCode;
 
 pub use commands::{fio, main};
 
-use crate::device::Root;
+use crate::device::{DeviceError, Root};
 use crate::exit::Exit;
 use crate::guard::{self, GuardError};
 use crate::output::{self, Content, FileIdentity, OutputFile, screen};
@@ -92,7 +92,17 @@ impl From<anyhow::Error> for Failure {
 
 impl From<GuardError> for Failure {
     fn from(e: GuardError) -> Failure {
-        Failure::new(if matches!(e, GuardError::Refused(_)) { Exit::Refused } else { Exit::WrongInput }, e)
+        match e {
+            GuardError::Device(e) => e.into(),
+            GuardError::Refused(_) => Failure::new(Exit::Refused, e),
+            GuardError::Io { .. } => Failure::input(e),
+        }
+    }
+}
+
+impl From<DeviceError> for Failure {
+    fn from(e: DeviceError) -> Failure {
+        Failure::new(if e.is_hidden() { Exit::Refused } else { Exit::WrongInput }, e)
     }
 }
 
@@ -103,11 +113,13 @@ fn chain(e: &anyhow::Error) -> String {
     })
 }
 
-/// Prints an answer that carries its exit code. A device that another run holds is refused like one in use.
+/// Prints an answer that carries its exit code. A device that another run holds is refused like one in use, and so is a
+/// target that cannot be looked at.
 fn coded(answer: anyhow::Result<(String, Exit)>) -> Result<Exit, Failure> {
     let (text, exit) = answer.map_err(|e| {
         let busy = matches!(e.downcast_ref(), Some(TuneError::Busy { .. }));
-        Failure::new(if busy { Exit::Refused } else { Exit::WrongInput }, chain(&e))
+        let hidden = e.downcast_ref().is_some_and(DeviceError::is_hidden);
+        Failure::new(if busy || hidden { Exit::Refused } else { Exit::WrongInput }, chain(&e))
     })?;
     print(&text)?;
     Ok(exit)

@@ -123,7 +123,7 @@ pub fn survey(root: &Root, plan: &Plan, options: &Options) -> Result<Vec<Surveye
     for named in &plan.targets {
         let target = match options.job_files.get(named) {
             Some(laid) => to_lay(root, plan, named, *laid, options.others_go_on)?,
-            None => one(root, plan, named, device::facts(root, named).map_err(Failure::input)?)?,
+            None => one(root, plan, named, device::facts(root, named)?)?,
         };
         if surveyed.iter().any(|s| s.path() == target.path() || s.same_file(&target)) {
             return Err(Failure::input(format!("{} is named twice: name it once", named.display())));
@@ -259,9 +259,9 @@ fn to_lay(root: &Root, plan: &Plan, named: &Path, laid: JobFile, late: bool) -> 
             let folder = if late { nearest(root, named) } else { parent };
             below = named.strip_prefix(folder).unwrap_or(named).to_path_buf();
             let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-            device::facts(root, folder).map_err(Failure::input)?
+            device::facts(root, folder)?
         }
-        found => found.map_err(Failure::input)?,
+        found => found?,
     };
     let (had, place): (Bytes, &FilePlace) = match &facts {
         Facts::Block(_) => return one(root, plan, named, facts),

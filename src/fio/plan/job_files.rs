@@ -164,6 +164,15 @@ pub fn targets(job: &Job, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBuf> {
     all
 }
 
+/// Whether the name of a job is that of its file: of anything but a regular file, and of a link to one (fio asks `lstat`).
+fn is_target(name: &Path, look: &dyn Fn(&Path) -> PathKind) -> bool {
+    match look(name) {
+        PathKind::Block(_) | PathKind::Other => true,
+        PathKind::File(_) => name.is_symlink(),
+        PathKind::Folder | PathKind::Missing => false,
+    }
+}
+
 /// fio's `filename_format`.
 const FORMAT: &str = "$jobname.$jobnum.$filenum";
 
@@ -177,9 +186,7 @@ fn names(job: &Job, number: u32, look: &dyn Fn(&Path) -> PathKind) -> Vec<PathBu
     let count = job.int("nrfiles").unwrap_or(1).max(1) as u32;
     let names = match job.text("filename") {
         Some(names) => split(stripped(&names)),
-        None if count == 1 && matches!(look(Path::new(&job.name)), PathKind::Block(_) | PathKind::Other) => {
-            vec![job.name.clone()]
-        }
+        None if count == 1 && is_target(Path::new(&job.name), look) => vec![job.name.clone()],
         None => (0..count).map(|file| made_up(job, number, file)).collect(),
     };
     let path = |name: String| match folder {

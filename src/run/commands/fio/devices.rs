@@ -6,12 +6,13 @@
 //! parts, behind links, below the job's folders. Only `filename` of a job that merely reads is an exception. A command that names its
 //! devices in a place we cannot see, or runs programs, is not handed over at all.
 
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 use super::volproof_options::VolproofOptions;
-use super::{Failure, log_files};
-use crate::device::{self, Facts, Root};
+use super::{Failure, log_files, lookup};
+use crate::device::{self, DeviceError, Facts, Root};
+use crate::exit::Exit;
 use crate::fio::command::Command;
 use crate::fio::job::Job;
 use crate::fio::option_value::{OptionValue, TargetAmount};
@@ -63,34 +64,63 @@ pub fn look(root: &Root, path: &Path) -> PathKind {
         Ok(Facts::Block(block)) => PathKind::Block(block.device.size_bytes),
         Ok(Facts::File(file)) => PathKind::File(file.size_bytes),
         Ok(Facts::Folder(_)) => PathKind::Folder,
+        // Its length is known, and nothing of its users: it may be read.
+        Err(DeviceError::NoPath { .. }) if path.is_file() => {
+            PathKind::File(Bytes(std::fs::metadata(path).map_or(0, |about| about.len())))
+        }
         Err(_) if std::path::absolute(path).is_ok_and(|path| root.path(path).exists()) => PathKind::Other,
         Err(_) => PathKind::Missing,
     }
 }
 
-/// Block devices and existing files that the command may write to, each once.
-pub fn written(
-    command: &Command,
-    files: &dyn Fn(&Job) -> Vec<PathBuf>,
-    look: &dyn Fn(&Path) -> PathKind,
-) -> Vec<PathBuf> {
+/// Block devices and existing files that the command may write to, each once, also those that cannot be looked at.
+pub fn written(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = Vec::new();
-    let mut nodes: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<(u64, u64)> = Vec::new();
     for path in touched(command, files).into_iter().chain(log_files::names(command)) {
-        // One look at what is there spares the many names that lead nowhere. What is there and cannot be looked at (a file by a descriptor, or
-        // of another mount namespace) is for the guard to refuse.
-        let holds = |about: std::fs::Metadata| about.is_file() || about.file_type().is_block_device();
-        if std::fs::metadata(&path).is_ok_and(holds)
-            && matches!(look(&path), PathKind::Block(_) | PathKind::File(_) | PathKind::Other)
-        {
-            let node = path.canonicalize().unwrap_or_else(|_| path.clone());
-            if !nodes.contains(&node) {
-                nodes.push(node);
-                found.push(path);
-            }
+        let Ok(about) = std::fs::metadata(&path) else { continue };
+        // Two paths to one device or file count once, whatever their names.
+        let identity = match about.file_type() {
+            kind if kind.is_block_device() => (about.rdev(), u64::MAX),
+            kind if kind.is_file() => (about.dev(), about.ino()),
+            _ => continue,
+        };
+        if !seen.contains(&identity) {
+            seen.push(identity);
+            found.push(path);
         }
     }
     found
+}
+
+/// Every path that fio looks up for the command, as far as the texts tell.
+fn looked_up(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut all = log_files::names(command);
+    all.extend(command.output.clone());
+    for job in &command.jobs {
+        all.extend(files(job));
+        // Below a folder, only the names that fio makes of them lead anywhere.
+        all.extend(words(job, job.given("directory").is_none(), &[]));
+    }
+    all
+}
+
+/// Refuses a command with a path that will lead elsewhere than now: what it will lead to cannot be cleared.
+///
+/// # Errors
+/// With the path and the way out.
+pub fn decided(
+    command: &Command,
+    files: &dyn Fn(&Job) -> Vec<PathBuf>,
+    handed_over: bool,
+) -> Result<(), Failure> {
+    let bent = |path: PathBuf| Some((lookup::undecided(&path, handed_over)?, path));
+    match looked_up(command, files).into_iter().find_map(bent) {
+        Some((why, path)) => {
+            Err(Failure::new(Exit::Refused, format!("refused to write to {}:\n  {why}", path.display())))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Existing files that change although their jobs only read: a file that is shorter than what is to be read is made longer (the installed
@@ -109,10 +139,7 @@ pub fn laid_out(
         }
         _ => false,
     };
-    let of_job = |job: &Job| {
-        let files = files(job).into_iter().map(|path| as_made(&path));
-        files.filter(|path| changed(job, path)).collect::<Vec<_>>()
-    };
+    let of_job = |job: &Job| files(job).into_iter().filter(|path| changed(job, path)).collect::<Vec<_>>();
     command.jobs.iter().filter(|job| reads_only(job)).flat_map(of_job).collect()
 }
 
@@ -169,17 +196,7 @@ fn touched(command: &Command, files: &dyn Fn(&Job) -> Vec<PathBuf>) -> Vec<PathB
         }
         all.extend(words(job, writes, &aux));
     }
-    all.iter().map(|path| as_made(path)).collect()
-}
-
-/// A path once fio has made the folders that it lacks: `..` behind a folder that is not there yet leads back to where that will be.
-fn as_made(path: &Path) -> PathBuf {
-    path.components().fold(PathBuf::new(), |made, part| match part {
-        Component::ParentDir if made != Path::new("") && std::fs::metadata(&made).is_err() => {
-            made.parent().unwrap_or(Path::new("")).to_path_buf()
-        }
-        part => made.join(part),
-    })
+    all
 }
 
 /// Everything in the texts of a job that may be a path, and the state of its checks that fio keeps.

@@ -16,6 +16,7 @@ mod hand_over;
 mod interim;
 mod live;
 mod log_files;
+mod lookup;
 mod messages;
 mod print_report;
 mod volproof_options;
@@ -119,6 +120,12 @@ fn answer(arguments: &[OsString]) -> Result<ExitCode, Failure> {
         }
         (Err(needs), Some(_)) => Err(hand_over::refusal("the installed fio has no simulated device", &needs)),
         (Ok(native), None) => {
+            if let Some(layout) = native.layouts.first().filter(|_| command.readonly) {
+                return Err(input(format!(
+                    "{}: a file is missing or shorter than what is to be read, and --readonly lays out none",
+                    layout.job
+                )));
+            }
             // Released at once: the run claims each device itself.
             drop(guarded(&root, &command, &own, &look, false)?);
             let used = files_of(targets_of(&native), &job_files);
@@ -262,7 +269,8 @@ fn guarded(
     handed_over: bool,
 ) -> Result<Vec<Clearance>, Failure> {
     let files = |job: &Job| plan::targets(job, look);
-    let mut written = devices::written(command, &files, look);
+    devices::decided(command, &files, handed_over)?;
+    let mut written = devices::written(command, &files);
     written.extend(devices::laid_out(command, handed_over, &files, look));
     // The installed fio writes its logs and its report into the files that are there.
     let replaced = if handed_over { Vec::new() } else { log_files::names(command) };
