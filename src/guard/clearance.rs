@@ -298,6 +298,28 @@ impl Clearance {
         Ok(())
     }
 
+    /// Looks again before a later write to a confirmed file, since a file is not claimed as a device is: in the pause of a run somebody may
+    /// have attached it as a disk, swapped to it or opened it. The kernel's lease is no evidence any more, as the run itself may have the
+    /// file open twice; `ours_running` says that a program of ours has it open too.
+    ///
+    /// # Errors
+    /// It is in use now, and the consent does not cover that.
+    pub fn still_free(&self, ours_running: bool) -> Result<(), GuardError> {
+        let (agreed, facts) = match (&self.hold, &self.facts) {
+            (Hold::Again(first), _) => return first.still_free(ours_running),
+            (Hold::Overwrite { agreed, .. }, Facts::File(facts)) => (*agreed, facts),
+            _ => return Ok(()),
+        };
+        let mut used = FileUse::read(&self.root.anew(), facts, Some(&self.file));
+        used.alone = Some(true);
+        used.unseen.clear();
+        if ours_running {
+            used.openers.clear();
+        }
+        let findings = file_rules::file(facts, &used, agreed);
+        refuse_unless_ready(outcome(self.path(), self.facts.clone(), findings)).map(drop)
+    }
+
     /// Removes a file that this Clearance made, and leaves anything else alone.
     pub fn remove_created(&self) -> io::Result<()> {
         if matches!(self.hold, Hold::Created) { self.remove() } else { Ok(()) }

@@ -22,6 +22,7 @@ use crate::engine::{
 };
 use crate::exit::Exit;
 use crate::fio::fio_process::Fio;
+use crate::guard::GuardError;
 use crate::measure::{self, Measured};
 use crate::observe::{Evidence, Observer};
 use crate::plan::{EngineKind, Plan, Step};
@@ -229,6 +230,13 @@ impl Stage<'_> {
                 let stopping = stop.load(Ordering::Relaxed);
                 for i in 0..self.states.len() {
                     if !stopping && self.due(i) {
+                        if let Err(e) = self.still_free(i) {
+                            if let Some(gate) = gate.filter(|_| self.at_once(i)) {
+                                gate.withdraw();
+                            }
+                            self.failed(i, Failure::from(e), stop);
+                            continue;
+                        }
                         self.announce(i, front);
                         let (prepared, setting, say) = (&self.prepared[i], self.setting, say.clone());
                         let gate = gate.filter(|_| self.at_once(i));
@@ -325,18 +333,33 @@ impl Stage<'_> {
         front.heard(&News { step, targets: self.prepared[i].targets.len(), elapsed, fresh, evidence });
     }
 
+    /// The files that a step writes may have come into use since they were cleared: in the pause before it, or in the steps before it.
+    fn still_free(&self, i: usize) -> Result<(), GuardError> {
+        let p = &self.prepared[i];
+        if p.engine == EngineKind::Null || !p.step.rw.changes_data() {
+            return Ok(());
+        }
+        let ours_running = (0..self.states.len()).any(|i| self.runs(i) && self.prepared[i].step.fio);
+        p.targets.iter().filter_map(|t| t.clearance.as_ref()).try_for_each(|c| c.still_free(ours_running))
+    }
+
+    /// A step cannot run, or did not. The others end with it where they are not to go on.
+    fn failed(&mut self, i: usize, why: Failure, stop: &AtomicBool) {
+        self.states[i] = StepState::Ended(Instant::now());
+        let name = &self.prepared[i].step.name;
+        let failure = Failure { message: format!("step '{name}': {}", why.message), ..why };
+        self.failures.push((name.clone(), failure));
+        stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
+    }
+
     /// A step has ended, and the others with it where they are not to go on.
     fn ended(&mut self, i: usize, result: Result<StepOutcome, EngineError>, stop: &AtomicBool) {
         let before = std::mem::replace(&mut self.states[i], StepState::Ended(Instant::now()));
-        let step = self.prepared[i].step;
         let outcome = match result {
             Ok(outcome) => outcome,
             Err(e) => {
                 let exit = if matches!(e, EngineError::Panicked) { Exit::Failed } else { Exit::WrongInput };
-                let failure = Failure::new(exit, format!("step '{}': {e}", step.name));
-                self.failures.push((step.name.clone(), failure));
-                stop.fetch_or(!self.setting.others_go_on, Ordering::Relaxed);
-                return;
+                return self.failed(i, Failure::new(exit, e), stop);
             }
         };
         let StepState::Running { started, first_io } = before else { unreachable!("only what runs can end") };

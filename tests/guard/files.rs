@@ -250,3 +250,70 @@ fn a_folder_that_takes_no_file_is_refused_and_memory_is_noted() {
     assert!(!found.ready && found.findings[0].code == Code::NoPermission, "{:?}", found.findings);
     assert!(found.findings[0].evidence.contains("Read-only file system"), "{:?}", found.findings);
 }
+
+#[test]
+fn a_file_that_comes_into_use_after_the_first_write_is_written_no_more() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("later.img", 1);
+    let clearance = |shared| {
+        let mut cleared = clear(&Root::system(), &image, Access::Overwrite { shared }, false).unwrap();
+        cleared.confirm().unwrap();
+        cleared
+    };
+    let alone = std::sync::Arc::new(clearance(false));
+    // Our own second descriptor is nobody else's, and what the run has made of the file is its own.
+    let again = alone.again(true).unwrap();
+    rustix::io::pwrite(again.as_fd(), &[7; 512], 0).unwrap_or_default();
+    alone.still_free(false).unwrap();
+    again.still_free(false).unwrap();
+    rig.open(&image);
+    assert_eq!(codes(alone.still_free(false).unwrap_err()).first(), Some(&Code::OpenElsewhere));
+    alone.still_free(true).unwrap();
+    let shared = clearance(true);
+    shared.still_free(false).unwrap();
+    rig.loop_over(&image, &[]);
+    for clearance in [&*alone, &again, &shared] {
+        assert!(codes(clearance.still_free(true).unwrap_err()).contains(&Code::LoopFile));
+    }
+}
+
+/// A job that is delayed writes to no file that was attached as a disk meanwhile.
+#[test]
+fn a_file_attached_during_the_run_is_not_written_by_a_later_step() {
+    let Some(mut rig) = Rig::new() else { return };
+    let image = rig.image("later.img", 4);
+    let empty = std::fs::read(&image).unwrap();
+    for _ in 0..20 {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_volproof"))
+            .args(["fio", "--name=w", "--startdelay=500ms", "--rw=write", "--filename=later.img"])
+            .current_dir(rig.dir.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let files = format!("/proc/{}/fd", run.id());
+        let opened = || {
+            let files = std::fs::read_dir(&files).into_iter().flatten().flatten();
+            files.filter_map(|fd| std::fs::read_link(fd.path()).ok()).any(|to| to == image)
+        };
+        while !opened() && run.try_wait().unwrap().is_none() {
+            std::thread::yield_now();
+        }
+        let pid = rustix::process::Pid::from_child(&run);
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::STOP);
+        let began = std::fs::read(&image).unwrap() != empty;
+        if !began {
+            rig.loop_over(&image, &[]);
+        }
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
+        let out = run.wait_with_output().unwrap();
+        if !began {
+            let said = String::from_utf8_lossy(&out.stderr);
+            assert!(said.contains("loop-file") && !out.status.success(), "{said}");
+            assert!(std::fs::read(&image).unwrap() == empty, "it was written to");
+            return;
+        }
+        std::fs::write(&image, &empty).unwrap();
+    }
+    panic!("every run began before it could be stopped");
+}
