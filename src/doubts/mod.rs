@@ -105,11 +105,15 @@ const RULES: &[DoubtRule] = &[
 /// Gives a stored Record the doubts about figures that contradict each other, which it need not have itself: whoever edits a figure can take a doubt
 /// out as well.
 pub fn look_for_edits(record: &mut Record) {
-    let found: Vec<Doubt> =
-        record.steps.iter().flat_map(|step| by_rules(record, step, RULES_OF_STORED)).collect();
+    let found = edits(record);
     let known = |doubt: &Doubt| record.warnings.iter().any(|w| w.code == doubt.code && w.step == doubt.step);
     let new: Vec<Doubt> = found.into_iter().filter(|doubt| !known(doubt)).collect();
     record.warnings.extend(new);
+}
+
+/// Figures of a stored Record that contradict each other.
+pub fn edits(record: &Record) -> Vec<Doubt> {
+    record.steps.iter().flat_map(|step| by_rules(record, step, RULES_OF_STORED)).collect()
 }
 
 /// Rules about figures of a stored Record that contradict each other.

@@ -10,6 +10,7 @@ use super::targets::Surveyed;
 use crate::course::finished::is_whole;
 use crate::device::{self, Block, Facts, Root};
 use crate::doubt::Doubt;
+use crate::doubts;
 use crate::environment::Environment;
 use crate::observe::QueueSettings;
 use crate::plan::Plan;
@@ -49,6 +50,9 @@ impl EarlierRun {
         }
         if let Some(what) = other_plan(&record.plan, asked) {
             return Err(differs(&what));
+        }
+        if let Some(edit) = doubts::edits(&record).first() {
+            return Err(differs(&edit.message));
         }
         Ok(EarlierRun::of(record))
     }

@@ -153,6 +153,19 @@ fn a_device_is_written_only_with_its_own_consent() {
 }
 
 #[test]
+fn readonly_makes_no_file_and_none_longer() {
+    let bench = Bench::new();
+    std::fs::write(bench.path().join("short"), [7; 8192]).unwrap();
+    let read = ["fio", "--readonly", "--name=r", "--rw=randread", "--bs=4k"];
+    for file in [["--filename=short", "--size=1m"], ["--filename=new", "--size=1m"]] {
+        bench.run(&[&read[..], &file].concat()).ended(1).says(&["--readonly lays out none"]);
+    }
+    bench.run(&[&read[..], &["--filename=short"]].concat()).ended(0);
+    assert_eq!(Bench::names(bench.path()), ["short"]);
+    assert_eq!(std::fs::read(bench.path().join("short")).unwrap(), [7; 8192]);
+}
+
+#[test]
 fn files_are_treated_as_fio_treats_them() {
     let bench = Bench::new();
     let ran = bench.run(&["fio", "--name=j", "--size=1m", "--numjobs=2", "--rw=randread"]).ended(0);

@@ -385,6 +385,15 @@ fn a_course_does_not_go_on_over_another_file() {
     bench.run(&[&sweep[..], &["--json", "r.json"]].concat()).ended(6);
     let resume = [&sweep[..], &["--resume", "r.json", "--json", "s.json"]].concat();
     bench.run(&resume).ended(6);
+    // Nor over a figure that does not fit its samples.
+    let path = bench.path().join("r.json");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    let mut edited: serde_json::Value = serde_json::from_str(&whole).unwrap();
+    let ios = edited["steps"][0].pointer_mut("/read/ios").unwrap();
+    *ios = (ios.as_u64().unwrap() * 10 + 10).into();
+    std::fs::write(&path, edited.to_string()).unwrap();
+    bench.run(&resume).ended(2).says(&["cannot be resumed: figures of the Record contradict each other"]);
+    std::fs::write(&path, whole).unwrap();
     std::fs::write(bench.path().join("other"), vec![7; 1 << 20]).unwrap();
     std::fs::rename(bench.path().join("other"), bench.path().join("d")).unwrap();
     let ran = bench.run(&resume).ended(2);
