@@ -31,8 +31,9 @@ fn sound<'a>(points: &[&'a (Values, SweepPoint)]) -> Vec<&'a (Values, SweepPoint
 
 /// The point with the highest rate.
 fn highest<'a>(points: &[&'a (Values, SweepPoint)]) -> Option<&'a (Values, SweepPoint)> {
-    // Of equal rates the first, which has the least depth.
-    sound(points).into_iter().reduce(|most, p| if p.1.iops > most.1.iops { p } else { most })
+    // Of equal rates the one with more bytes, and of those the first, which has the least depth.
+    let rates = |point: &SweepPoint| (point.iops, point.bytes_per_second);
+    sound(points).into_iter().reduce(|most, p| if rates(&p.1) > rates(&most.1) { p } else { most })
 }
 
 fn total_depth(point: &SweepPoint) -> u64 {

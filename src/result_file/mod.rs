@@ -6,6 +6,7 @@ mod typed_command;
 
 use std::path::{Path, PathBuf};
 
+use crate::course;
 use crate::doubts;
 use crate::fio::json_read::ReadError;
 use crate::fio::output::Output;
@@ -160,9 +161,10 @@ pub fn of_bytes(bytes: &[u8], path: &Path) -> Result<Found, LoadError> {
     Ok(Found::Reports(all))
 }
 
-/// The Record with findings and verdict as its samples or figures give them, whatever the file says they are.
+/// The Record with findings, verdict and the answer of its course as its samples or figures give them, whatever the file says they are.
 pub fn judged(mut record: Record) -> Record {
     verdict::seal(&mut record);
+    course::seal(&mut record);
     record
 }
 

@@ -34,6 +34,13 @@ fn a_sweep_prints_its_answer_and_show_prints_it_again() {
     insta::assert_snapshot!("sweep", undated(record));
     let (code, shown, _) = volproof(dir.path(), &["show", "r.json"]);
     assert_eq!((code, shown.as_str()), (Some(0), record));
+    // The answer in a file is not believed: it is made again of the steps.
+    let text = std::fs::read_to_string(dir.path().join("r.json")).unwrap();
+    let mut edited: serde_json::Value = serde_json::from_str(&text).unwrap();
+    edited["answer"]["sweep"]["sentence"] = "9,000 IOPS is the most.".into();
+    assert_ne!(edited["answer"], serde_json::from_str::<serde_json::Value>(&text).unwrap()["answer"]);
+    std::fs::write(dir.path().join("edited.json"), edited.to_string()).unwrap();
+    assert_eq!(volproof(dir.path(), &["show", "edited.json"]).1, record);
     let csv = std::fs::read_to_string(dir.path().join("r.csv")).unwrap();
     assert!(
         csv.starts_with("rw,block_bytes,iodepth,numjobs,")
