@@ -129,7 +129,12 @@ fn an_interrupted_sweep_goes_on_where_it_stood() {
     let save = |record: &Record| std::fs::write(&path, serde_json::to_vec(record).unwrap()).unwrap();
     // The last step was cut off: it is measured again.
     let mut cut = part.clone();
-    cut.steps[3].window_ns.0 /= 2;
+    let mut half = question();
+    if let Question::Sweep(sweep) = &mut half {
+        sweep.base.runtime.0 /= 2;
+    }
+    cut.steps[3] = run(plan(half, 5), Options::default(), 4).steps.remove(3);
+    assert_eq!(cut.steps[3].name, part.steps[3].name);
     save(&cut);
     let earlier = |asked: Question| EarlierRun::load(&path, &plan(asked, 5));
     let options = Options { earlier: Some(Box::new(earlier(question()).unwrap())), ..Options::default() };

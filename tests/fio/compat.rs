@@ -14,11 +14,14 @@ use volproof::fio::table::{self, ENGINES};
 pub const MARK: &str = "<!-- corpus -->";
 
 /// Where fio does otherwise and volproof does not follow, with the reason.
-const ON_PURPOSE: [&str; 8] = [
+const ON_PURPOSE: [&str; 9] = [
     "Block devices are written only with `--destroy SERIAL`; fio asks nobody.",
     "An existing file that a job names is overwritten without a question, as fio does. One that another process has open, \
      that is locked or that has other names is refused with exit code 3 unless `--overwrite=shared` is given; an attached disk \
      image and a swap file are refused always. fio asks nobody.",
+    "A path with `..` behind what is no folder yet is refused with exit code 3, and handed to fio also one with `..` behind a \
+     link, or through the open files of a process: fio makes folders and removes links, and nobody can say before where such a \
+     path leads.",
     "A file that is read and for which there is no room fails its job at once, with fio's error, and nothing is left of it; \
      fio fills the filesystem to the last byte first and leaves the file.",
     "`size` above 100 % is refused: fio takes it and writes until the filesystem is full.",

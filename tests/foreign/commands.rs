@@ -108,9 +108,9 @@ fn the_rule_of_etcd_by_a_mean() {
                  22.1 MiB moved
       latency    write: mean 353 us
       etcd       asks for 99 % of flushes within 10.0 ms, 50 a second (500 under a
-                 heavy load); of a write and its flush together: 2,832 a second are
-                 enough, under a heavy load too; a mean of 353 us does not tell how
-                 long 99 % took (up to 3.53 % may have taken 10.0 ms or longer)
+                 heavy load); here a write and its flush together: a mean of 353 us,
+                 so that up to 3.53 % may have taken 10.0 ms or longer, 2,832 a
+                 second: `volproof fit TARGET --for etcd` judges it
     ");
 }
 

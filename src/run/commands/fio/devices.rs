@@ -10,7 +10,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use super::volproof_options::VolproofOptions;
-use super::{Failure, log_files, lookup};
+use super::{Failure, log_files, path_of_later};
 use crate::device::{self, DeviceError, Facts, Root};
 use crate::exit::Exit;
 use crate::fio::command::Command;
@@ -114,7 +114,7 @@ pub fn decided(
     files: &dyn Fn(&Job) -> Vec<PathBuf>,
     handed_over: bool,
 ) -> Result<(), Failure> {
-    let bent = |path: PathBuf| Some((lookup::undecided(&path, handed_over)?, path));
+    let bent = |path: PathBuf| Some((path_of_later::undecided(&path, handed_over)?, path));
     match looked_up(command, files).into_iter().find_map(bent) {
         Some((why, path)) => {
             Err(Failure::new(Exit::Refused, format!("refused to write to {}:\n  {why}", path.display())))

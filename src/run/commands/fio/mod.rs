@@ -16,8 +16,8 @@ mod hand_over;
 mod interim;
 mod live;
 mod log_files;
-mod lookup;
 mod messages;
+mod path_of_later;
 mod print_report;
 mod volproof_options;
 
