@@ -115,10 +115,17 @@ impl Excess {
             return Some(Excess { reason: sold.question(terms.most), more_seconds: None });
         }
         if rate > BEYOND * ceiling {
-            // Nothing that is sold explains the rate.
+            // Nothing that is sold explains the rate. How much throughput is sold may depend on the IOPS, which may not have been named.
             let ceiling = terms.sold.map_or(ceiling, |sold| sold.most.max(ceiling));
+            let (given, more) = match terms.sold.map(|sold| sold.metric) {
+                Some(Metric::Throughput) => {
+                    (" with the IOPS that were named", " was more bought (--iops, --throughput),")
+                }
+                _ => ("", ""),
+            };
             let reason = format!(
-                "{} % of all that this type can give at this size: was the right type and size named, and does the I/O reach the volume?",
+                "{} % of all that this type can give at this size{given}:{more} was the right type and size named, and does the I/O reach the \
+                 volume?",
                 significant(100.0 * rate / ceiling)
             );
             return Some(Excess { reason, more_seconds: None });

@@ -96,6 +96,18 @@ fn a_quota_of_a_second_is_named_and_marks_its_percentiles() {
 }
 
 #[test]
+fn more_throughput_than_the_named_iops_allow_may_have_been_bought() {
+    let lab = Lab::new();
+    let load = "rw = \"read\"\nbs = \"1m\"\niodepth = 64\nruntime = \"60s\"\nramp = \"1s\"";
+    let gp3 = ["--promise", "aws:gp3", "--volume-size", "100GiB", "--judge-simulated"];
+    // 750 MiB/s at most with the 3,000 IOPS that are included, and 2,000 MiB/s with more of them.
+    let ran = lab.run(&[("read", load, &capped(1500.0))], &gp3);
+    let v = judged_but(&lab, &ran, |_| {});
+    let reason = claim(&v)["reason"].as_str().unwrap();
+    assert!(reason.contains("with the IOPS that were named: was more bought"), "{reason}");
+}
+
+#[test]
 fn a_promise_of_bytes_needs_few_large_requests() {
     let lab = Lab::new();
     let load = |depth: u32| {
