@@ -58,7 +58,7 @@ pub const TABLE: [(Exit, &str, &str); 8] = [
 impl Exit {
     /// The exit code of a verdict. A promise that nothing tested is not decided either.
     pub fn of(verdict: Option<&Verdict>) -> Exit {
-        verdict.map_or(Exit::Done, |v| Exit::of_outcome(v.outcome.unwrap_or(Outcome::Inconclusive)))
+        Exit::of_all(verdict.map(Verdict::decided))
     }
 
     /// The exit code of an outcome.
@@ -71,10 +71,9 @@ impl Exit {
         }
     }
 
-    /// The exit code of several verdicts: that of the gravest.
-    pub fn of_all<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Exit {
-        let weight = |v: &&Verdict| v.outcome.unwrap_or(Outcome::Inconclusive).weight();
-        Exit::of(verdicts.into_iter().max_by_key(weight))
+    /// The exit code of several outcomes: that of the gravest; of none, where nothing is judged.
+    pub fn of_all(outcomes: impl IntoIterator<Item = Outcome>) -> Exit {
+        outcomes.into_iter().max_by_key(|o| o.weight()).map_or(Exit::Done, Exit::of_outcome)
     }
 
     /// The number that the program returns.

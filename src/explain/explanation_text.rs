@@ -4,9 +4,9 @@ use super::{Better, Explained, RunExplained};
 use crate::doubt::{Doubt, Severity};
 use crate::output::screen;
 use crate::record::{Finding, NOTHING, ReportForm};
-use crate::report::crosscheck_text;
 use crate::report::layout::{table, wrap};
 use crate::report::verdict_text;
+use crate::report::{course_text, crosscheck_text};
 use crate::unit::{Nanos, significant};
 
 /// Findings that are about the test and not about the volume.
@@ -48,12 +48,18 @@ fn one(e: &Explained) -> String {
     for note in &e.notes {
         out += &wrap("  note     ", note);
     }
-    out.extend(e.runs.iter().map(run));
+    if let Some(answer) = &e.answer {
+        out += &wrap("  answer   ", answer.sentence());
+    }
+    out.extend(e.runs.iter().map(|r| run(r, e.answer.is_some())));
     if !e.doubts.is_empty() {
         out += "\nThe runs together\n";
         out.extend(e.doubts.iter().map(doubt));
     }
     out += &crosscheck_text::text(&e.cross_checks);
+    if let Some(answer) = &e.answer {
+        out += &course_text::answer(answer);
+    }
     if let Some(v) = &e.verdict {
         out += &verdict_text::verdict(v);
         for line in &e.promise {
@@ -63,7 +69,8 @@ fn one(e: &Explained) -> String {
     out
 }
 
-fn run(r: &RunExplained) -> String {
+/// `of_course`: a course chose the load, so that a step without a finding says nothing of what limits the volume.
+fn run(r: &RunExplained, of_course: bool) -> String {
     let host = r.host.as_ref().map(|h| format!(" on host {h}")).unwrap_or_default();
     let mut out = format!("\n{}{host}\n", r.name);
     let mut told = |label: &str, text: &str| out += &wrap(&format!("  {label:LABEL$}"), text);
@@ -76,8 +83,10 @@ fn run(r: &RunExplained) -> String {
     let of_the_test = |f: &&Finding| OF_THE_TEST.contains(&f.code.as_str());
     let limits: Vec<&Finding> =
         r.diagnosis.findings.iter().filter(|f| !of_the_test(f) && f.doubt.is_none()).collect();
-    out += "\n  What limited it\n";
-    if limits.is_empty() {
+    if !of_course || !limits.is_empty() {
+        out += "\n  What limited it\n";
+    }
+    if limits.is_empty() && !of_course {
         let void = r.doubts.iter().any(|d| d.severity == Severity::Blocker)
             || r.diagnosis.findings.iter().any(|f| f.blocks);
         out += &wrap("    ", if void { "See what is wrong with the test." } else { NOTHING });

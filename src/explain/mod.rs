@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use serde::Serialize;
 
-use crate::diagnose::Summary;
+use crate::diagnose::{Summary, told_limits};
 use crate::doubt::Doubt;
 use crate::exit::Exit;
 use crate::promise_options::{self, NeedsOption, PromiseOptions};
 use crate::record::{
-    Claimed, Conditions, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
+    Claimed, Conditions, CourseAnswer, CrossCheck, Diagnosis, Record, ReportForm, State, StepRecord, Verdict,
 };
 use crate::report::fleet_text;
 use crate::result_file::{self, LoadError};
@@ -67,6 +67,8 @@ pub struct Explained {
     pub doubts: Vec<Doubt>,
     /// How two engines compared, in a Record that holds both.
     pub cross_checks: Vec<CrossCheck>,
+    /// The answer of a suite, a search or a sweep.
+    pub answer: Option<CourseAnswer>,
     /// The verdict, where something is promised.
     pub verdict: Option<Verdict>,
     /// The arithmetic of the promise.
@@ -163,7 +165,11 @@ pub fn answer(args: &ExplainArgs) -> anyhow::Result<Explanation> {
     {
         return Err(first);
     }
-    let exit = Exit::of_all(all.iter().filter_map(|e| e.verdict.as_ref()));
+    let outcomes = |e: &Explained| {
+        let answer = e.answer.as_ref().and_then(CourseAnswer::outcome);
+        e.verdict.as_ref().map(Verdict::decided).into_iter().chain(answer)
+    };
+    let exit = Exit::of_all(all.iter().flat_map(outcomes));
     let text = if args.json {
         serde_json::to_string_pretty(&all).context("cannot write the explanation as JSON")? + "\n"
     } else {
@@ -276,6 +282,7 @@ fn of_record(
         doubts: record.warnings.iter().filter(|w| w.step.is_none()).cloned().collect(),
         promise: record.claimed.as_ref().map(workings).unwrap_or_default(),
         cross_checks: record.cross_checks,
+        answer: record.answer,
         runs,
         verdict,
     })
@@ -317,7 +324,10 @@ fn notes(record: &Record, left: usize) -> Vec<String> {
     notes
 }
 
-fn run(record: &Record, step: &StepRecord, diagnosis: Diagnosis) -> RunExplained {
+fn run(record: &Record, step: &StepRecord, mut diagnosis: Diagnosis) -> RunExplained {
+    if record.plan.question.is_some() {
+        diagnosis.findings = told_limits(record, &diagnosis).cloned().collect();
+    }
     let conditions = record.conditions(step);
     let summary = Summary::of(record, step);
     let told = step.reported.as_deref();

@@ -278,6 +278,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// The outcome; a verdict without a claim decides nothing.
+    pub fn decided(&self) -> Outcome {
+        self.outcome.unwrap_or(Outcome::Inconclusive)
+    }
+
     /// How much longer a step should be to be decided; absent when more time does not help.
     pub fn more_seconds(&self, step: &str) -> Option<u64> {
         self.claims.iter().filter(|c| c.step == step).filter_map(|c| c.more_seconds).max()

@@ -342,3 +342,16 @@ fn an_interrupted_search_shows_what_it_has() {
     let (_, out, _) = volproof(dir.path(), &["show", "part.json"]);
     assert!(out.contains("\nload-2") && out.contains("Each load"), "{out}");
 }
+
+#[test]
+fn explain_knows_the_answer_of_a_course() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = "latency=200us,first-touch=10ms";
+    let cold = ["cold", "--judge-simulated", "--simulate", device, "--json", "r.json"];
+    assert_eq!(volproof(dir.path(), &cold).0, Some(1));
+    let (code, told, err) = volproof(dir.path(), &["explain", "r.json"]);
+    assert_eq!(code, Some(1), "{told}{err}");
+    assert!(told.contains("  answer   ") && told.contains("FAIL"), "{told}");
+    // The course chose depth and length.
+    assert!(!told.contains("raise --iodepth") && !told.contains("too-short"), "{told}");
+}
