@@ -342,7 +342,8 @@ pub(super) fn open_loop(case: &Case<'_>) -> Option<Doubt> {
                 significant(open.offered_per_second),
                 significant(open.achieved_per_second)
             ),
-            "the rate is the volume's; the response times only say how long the run was: lower the rate to quote them",
+            "the rate is what the requests in flight came to, and the response times only say how long the run was: lower the rate to quote \
+             them, or raise --iodepth to see whether the volume takes more",
         ));
     }
     // docs/method.md, "Closed and open loop": our own delay is at most 20 us or 5 % of the median response.
