@@ -4,6 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -112,6 +113,15 @@ impl Drop for Rig {
             }
         }
     }
+}
+
+/// Starts a program that prints this line once it has done its work, and then waits for its input to end.
+pub fn started(program: &mut Command, line: &str) -> Child {
+    let mut child = program.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut said).unwrap();
+    assert_eq!(said.trim_end(), line);
+    child
 }
 
 /// The program in the rig's folder; `within` stands before it, such as `unshare`.

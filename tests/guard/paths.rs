@@ -6,9 +6,9 @@ use std::fs::{self, File};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::attacks::{Rig, consent, done, volproof};
+use crate::attacks::{Rig, consent, done, started, volproof};
 
 /// The options of fio with which it writes to an existing file of 16 MiB: by our own engine, by the installed fio, and where it only reads.
 const OWN: [&str; 2] = ["--rw=randwrite --io_size=64k", "--rw=randread --size=40m --io_size=64k"];
@@ -92,17 +92,11 @@ fn an_image_of_another_mount_namespace_is_not_written() {
     // The same name is another file here.
     File::create(place.join("z.img")).unwrap().set_len(16 << 20).unwrap();
     let script = "mount -t tmpfs t \"$0\" && truncate -s 16M \"$0/z.img\" && echo made && exec cat";
-    let mut child = Command::new("unshare")
-        .args(["--mount", "--propagation", "private", "sh", "-c", script])
-        .arg(&place)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut made = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut made)
-        .unwrap();
-    assert_eq!(made, "made\n");
+    let mut command = Command::new("unshare");
+    let child = started(
+        command.args(["--mount", "--propagation", "private", "sh", "-c", script]).arg(&place),
+        "made",
+    );
     let target = format!("/proc/{}/root{}/z.img", child.id(), place.display());
     rig.keep(child);
     let by_us = "leads to a file or folder that no path here leads to";

@@ -2,7 +2,6 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use std::process::{Command, Stdio};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::attacks::Rig;
+use crate::attacks::{Rig, started};
 use crate::stack_model::{Bytes, Device, Made, Model, slice};
 
 pub const MIB: u64 = 1 << 20;
@@ -269,17 +268,9 @@ impl Builder {
         let place = self.rig.path("elsewhere");
         let _ = fs::create_dir(&place);
         let script = "mount \"$0\" \"$1\" && echo mounted && exec cat >/dev/null";
-        let mut child = Command::new("unshare")
-            .args(["--mount", "--propagation", "slave", "sh", "-c", script])
-            .args([device, &place])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut said = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        self.rig.keep(child);
-        assert_eq!(said, "mounted\n");
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "--propagation", "slave", "sh", "-c", script]).args([device, &place]);
+        self.rig.keep(started(&mut command, "mounted"));
     }
 
     fn file_use(&mut self) {

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use volproof::device::Root;
 use volproof::guard::{Access, Code, check, clear};
 
-use crate::attacks::Rig;
+use crate::attacks::{Rig, started};
 use crate::loop_device::{Loop, Undo, codes, run};
 
 #[test]
@@ -39,16 +39,9 @@ fn a_mount_in_another_namespace_is_seen() {
     std::fs::create_dir(&mount).unwrap();
     assert!(run("mkfs.ext4", &["-q", device]));
     let script = format!("mount {device} {} && echo mounted && exec cat", mount.display());
-    let mut child = Command::new("unshare")
-        .args(["--mount", "--propagation", "slave", "sh", "-c", &script])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
-        .unwrap();
-    assert_eq!(line.trim(), "mounted");
+    let mut command = Command::new("unshare");
+    let mut child =
+        started(command.args(["--mount", "--propagation", "slave", "sh", "-c", &script]), "mounted");
     // Mount points are bytes: another test may have mounted one whose name is not UTF-8.
     let here = std::fs::read("/proc/self/mountinfo").unwrap();
     assert!(!String::from_utf8_lossy(&here).contains(mount.to_str().unwrap()));
@@ -188,15 +181,8 @@ fn a_device_claimed_by_someone_else_is_refused() {
 fn a_raw_database_that_claims_nothing_is_seen() {
     let Some(disk) = Loop::attach() else { return };
     let open = |how: &str| {
-        let mut child = Command::new("sh")
-            .args(["-c", &format!("exec 3{how}{} && echo open && exec cat", disk.device.display())])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
-            .unwrap();
+        let script = format!("exec 3{how}{} && echo open && exec cat", disk.device.display());
+        let mut child = started(Command::new("sh").args(["-c", &script]), "open");
         let looked = disk.check(None);
         drop(child.stdin.take());
         child.wait().unwrap();
