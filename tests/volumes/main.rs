@@ -5,6 +5,7 @@
 mod commands;
 mod held_out;
 mod proof;
+mod rows;
 mod sentences;
 mod table;
 

@@ -1,0 +1,513 @@
+//! The volumes of the table: what each is like, under which load, and the answer that it may get.
+
+use super::table::{May, Row};
+use super::{PROMISED, Volume};
+
+/// Depth of the closed loop.
+const DEEP: &str = "iodepth=16";
+
+/// All volumes.
+pub fn all() -> Vec<Row> {
+    [steady(), stalls(), in_turn(), returning(), uneven(), slow_by_chance(), bursts(), others(), held_back()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn row(name: String, kind: &'static str, seconds: u32, load: &str, device: String, may: May) -> Row {
+    let device = format!("latency=2ms,jitter=500us,{device}");
+    Row { volume: Volume::new(name, kind, seconds, load, &device), may }
+}
+
+fn cap(share: f64) -> String {
+    format!("iops-cap={}", share * PROMISED)
+}
+
+/// A PASS is due from 99 % on, a FAIL up to 97 %: the tolerance is 2 %.
+fn by_share(share: f64) -> May {
+    if share >= 0.99 { May::Pass } else { May::Fail }
+}
+
+fn steady() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for share in [0.80, 0.90, 0.95, 0.97, 0.99, 1.0, 1.01, 1.03] {
+        for seconds in [60, 120, 300, 600] {
+            let name = format!("bucket at {share} for {seconds} s");
+            rows.push(row(name, "plain", seconds, DEEP, cap(share), by_share(share)));
+        }
+        let may = if share >= 0.99 { May::Pass } else { May::Fail };
+        let slow = format!("{},cap-period=1s", cap(share));
+        rows.push(row(format!("bucket of 1 s at {share}"), "plain", 300, DEEP, slow, may));
+    }
+    for (share, may) in [(0.80, May::Fail), (0.90, May::Fail), (1.03, May::NotFail), (1.0, May::NotFail)] {
+        let quiet = format!("{},noise=0.01,noise-memory=0.9", cap(share));
+        rows.push(row(format!("quiet neighbour at {share}"), "plain", 300, DEEP, quiet, may));
+        let loud = format!("{},noise=0.05,noise-memory=0.5", cap(share));
+        rows.push(row(format!("loud neighbour at {share}"), "plain", 300, DEEP, loud, may));
+    }
+    rows
+}
+
+fn stalls() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for share in [1.0, 1.03] {
+        for (at, length, seconds) in [
+            (10, 120, 300),
+            (2, 20, 300),
+            (120, 10, 300),
+            (285, 12, 300),
+            (100, 280, 600),
+            (45, 12, 60),
+            (0, 12, 120),
+        ] {
+            let device = format!("{},stall-at={at}s,stall-for={length}s", cap(share));
+            rows.push(row(
+                format!("{length} s dead at {at} of {seconds} at {share}"),
+                "plain",
+                seconds,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+        for (length, every) in [(3, 30), (2, 20), (6, 60)] {
+            let device = format!("{},stall-at=7s,stall-for={length}s,stall-every={every}s", cap(share));
+            rows.push(row(
+                format!("dead {length} s every {every} s at {share}"),
+                "plain",
+                300,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+    }
+    for at in [3, 100, 260] {
+        let device = format!("{},stall-at={at}s,stall-for=30s", cap(0.8));
+        rows.push(row(format!("dead at {at} and slow"), "plain", 300, DEEP, device, May::Fail));
+    }
+    let short = format!("{},stall-at=100s,stall-for=2s", cap(1.03));
+    rows.push(row("2 s dead of 600".into(), "plain", 600, DEEP, short, May::Pass));
+    rows
+}
+
+/// Dead and alive in turn, with a mean above the promise: a rate is promised by the second, and not between stalls.
+fn in_turn() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (dead, every) in
+        [(200, 400), (500, 1000), (500, 3300), (700, 1900), (2000, 4000), (2000, 9000), (4500, 5000)]
+    {
+        for share in [1.02, 1.08] {
+            let rate = cap(share / (1.0 - f64::from(dead) / f64::from(every)));
+            let device = format!("{rate},stall-at=700ms,stall-for={dead}ms,stall-every={every}ms");
+            rows.push(row(
+                format!("{dead} ms dead of {every} at {share}"),
+                "plain",
+                120,
+                DEEP,
+                device,
+                May::NotPass,
+            ));
+        }
+    }
+    // A quota that comes once in 20 s leaves seconds without any I/O, and one that comes several times a second does not.
+    rows.push(row(
+        "bucket of 20 s".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},cap-period=20s", cap(1.0)),
+        May::NotPass,
+    ));
+    for period in ["200ms", "500ms"] {
+        let device = format!("{},cap-period={period}", cap(1.0));
+        rows.push(row(format!("bucket of {period}"), "plain", 120, DEEP, device, May::Pass));
+    }
+    // All I/Os take as long: the depth may have set the rate.
+    let slow = "latency=85ms,jitter=4ms,iops-cap=420";
+    rows.push(Row {
+        volume: Volume::new("slow and shallow", "plain", 120, "iodepth=32", slow),
+        may: May::Invalid,
+    });
+    let slow = "latency=700ms,jitter=700ms";
+    rows.push(Row {
+        volume: Volume::new("slow at any depth", "plain", 120, "iodepth=280", slow),
+        may: May::Fail,
+    });
+    rows
+}
+
+/// Short stalls that return, hangs of a fixed length, and garbage collection at regular times.
+fn returning() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (dead, every, share) in
+        [(200, 3000, 1.08), (300, 3000, 1.1), (250, 1700, 1.0), (400, 5300, 1.06), (330, 9000, 1.08)]
+    {
+        // A queue that is served all the time, and a bucket that lets everything through at the start of 100 ms.
+        for period in ["5ms", "100ms"] {
+            let device = format!(
+                "{},cap-period={period},stall-at=730ms,stall-for={dead}ms,stall-every={every}ms",
+                cap(share / (1.0 - 0.5 * f64::from(dead) / f64::from(every)))
+            );
+            let name = format!("dead {dead} ms every {every} ms at {share}, bucket of {period}");
+            rows.push(row(name, "plain", 120, DEEP, device, May::NotPass));
+        }
+    }
+    // Dead for a part of each second or half second, and held at a rate of its own else.
+    for (dead, every) in [(500, 1000), (600, 800), (750, 1000)] {
+        let rate = cap(1.02 / (1.0 - f64::from(dead) / f64::from(every)));
+        let device = format!("{rate},cap-period=5ms,stall-at=130ms,stall-for={dead}ms,stall-every={every}ms");
+        rows.push(row(format!("dead {dead} ms of {every}"), "plain", 120, DEEP, device, May::NotPass));
+    }
+    // Stops that the 100 ms grid does not show as gaps: each second has its I/Os, so that the rate is kept, and the stops are told.
+    for (dead, every) in [(100, 500), (100, 2000), (140, 1000), (120, 400)] {
+        let rate = cap(1.02 / (1.0 - f64::from(dead) / f64::from(every)));
+        let device = format!("{rate},cap-period=5ms,stall-at=730ms,stall-for={dead}ms,stall-every={every}ms");
+        rows.push(row(
+            format!("short stops of {dead} ms every {every} ms"),
+            "plain",
+            120,
+            "iodepth=8",
+            device,
+            May::Pass,
+        ));
+    }
+    for (every, length, to, may) in
+        [(10, 2, 0.3, May::NotPass), (30, 5, 0.2, May::NotPass), (12, 6, 0.5, May::Fail)]
+    {
+        let device = format!("{},dip-at=3s,dip-for={length}s,dip-every={every}s,dip-to={to}", cap(1.0));
+        rows.push(row(format!("collects for {length} s every {every} s"), "plain", 300, DEEP, device, may));
+    }
+    // One I/O in a thousand hangs for a fixed time: too few to hold the queue.
+    for hang in [50, 300] {
+        let device = format!("{},slow-share=0.001,slow-latency={hang}ms", cap(1.01));
+        rows.push(row(format!("hangs of {hang} ms"), "plain", 300, DEEP, device, May::Pass));
+    }
+    rows
+}
+
+fn uneven() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for rise in [30, 60, 120] {
+        let device = format!("{},rise-from=0.3,rise-for={rise}s", cap(1.0));
+        rows.push(row(format!("slow start of {rise} s"), "plain", 300, DEEP, device, May::NotPass));
+    }
+    for (at, length) in [(0, 135), (0, 60), (100, 60), (150, 1000), (240, 1000)] {
+        let device = format!("{},dip-at={at}s,dip-for={length}s,dip-to=0.5", cap(1.0));
+        rows.push(row(
+            format!("half the rate at {at} for {length} s"),
+            "plain",
+            300,
+            DEEP,
+            device,
+            May::NotPass,
+        ));
+    }
+    for (length, every, to) in [(4, 20, 0.3), (10, 50, 0.5), (2, 10, 0.4), (30, 100, 0.6)] {
+        let device = format!("{},dip-at=5s,dip-for={length}s,dip-every={every}s,dip-to={to}", cap(1.01));
+        rows.push(row(
+            format!("{length} s at {to} every {every} s"),
+            "plain",
+            600,
+            DEEP,
+            device,
+            May::NotPass,
+        ));
+    }
+    rows.push(row(
+        "garbage collection".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},dip-at=120s,dip-for=1000s,dip-to=0.4", cap(1.03)),
+        May::Fail,
+    ));
+    rows.push(row("falling".into(), "plain", 300, DEEP, format!("{},drift=-0.05", cap(1.03)), May::NotPass));
+    rows.push(row(
+        "falling and slow".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},drift=-0.03", cap(0.9)),
+        May::Fail,
+    ));
+    rows.push(row(
+        "rising to the promise".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},drift=0.05", cap(0.8)),
+        May::NotPass,
+    ));
+    // Where it ends is not seen in 90 s.
+    rows.push(row(
+        "rising all along".into(),
+        "plain",
+        90,
+        DEEP,
+        format!("{},rise-from=0.8,rise-for=200s", cap(1.0)),
+        May::Open,
+    ));
+    rows.push(row(
+        "falling above the promise".into(),
+        "plain",
+        120,
+        DEEP,
+        format!("{},drift=-0.005", cap(1.04)),
+        May::NotFail,
+    ));
+    for touch in ["100ms", "400ms"] {
+        let load = format!("{DEEP},size=2GiB");
+        rows.push(row(
+            format!("loaded lazily, {touch}"),
+            "plain",
+            300,
+            &load,
+            format!("{},first-touch={touch}", cap(1.0)),
+            May::NotPass,
+        ));
+    }
+    // 4 in flight at 2 ms reach the promise, and do not with one I/O of 100 ms in ten: with more in flight the others go on beside it.
+    rows.push(row(
+        "two modes".into(),
+        "plain",
+        300,
+        "iodepth=4",
+        "slow-share=0.1,slow-latency=100ms".into(),
+        May::Invalid,
+    ));
+    rows.push(row(
+        "two modes under a bucket".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},slow-share=0.02,slow-latency=20ms", cap(1.0)),
+        May::Pass,
+    ));
+    rows
+}
+
+/// Volumes whose I/Os are slow one by one, by chance, and that would give the promise with more in flight; beside them quotas, with noise or
+/// without, of which more in flight gives no more.
+fn slow_by_chance() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (depth, share, hold) in [
+        (2, 0.02, 500),
+        (2, 0.1, 101),
+        (4, 0.05, 200),
+        (4, 0.1, 200),
+        (8, 0.3, 103),
+        (12, 0.3, 100),
+        (16, 0.15, 500),
+        (16, 0.6, 100),
+        (31, 0.1, 1000),
+        (48, 0.5, 500),
+        (100, 0.5, 700),
+    ] {
+        let device = format!("slow-share={share},slow-latency={hold}ms");
+        let load = format!("iodepth={depth}");
+        rows.push(row(
+            format!("{share} of {hold} ms at depth {depth}"),
+            "plain",
+            120,
+            &load,
+            device,
+            May::Invalid,
+        ));
+    }
+    for (depth, period, noise) in [
+        (4, "100ms", 0.0),
+        (4, "100ms", 0.05),
+        (4, "137ms", 0.03),
+        (4, "500ms", 0.02),
+        (8, "40ms", 0.04),
+        (12, "137ms", 0.0),
+        (16, "250ms", 0.04),
+        (16, "500ms", 0.03),
+        (31, "100ms", 0.04),
+        (31, "300ms", 0.02),
+    ] {
+        let device = format!("{},cap-period={period},noise={noise},noise-memory=0.5", cap(0.85));
+        let load = format!("iodepth={depth}");
+        rows.push(row(
+            format!("bucket of {period} with noise of {noise} at depth {depth}"),
+            "plain",
+            120,
+            &load,
+            device,
+            May::Fail,
+        ));
+    }
+    rows
+}
+
+fn bursts() -> Vec<Row> {
+    let mut rows = Vec::new();
+    let burst = |rate: f64, ios: u32, base: f64| format!("{},burst-iops={rate},burst-ios={ios}", cap(base));
+    for seconds in [60, 120, 300, 600] {
+        rows.push(row(
+            format!("inside the burst for {seconds} s"),
+            "bursty",
+            seconds,
+            DEEP,
+            burst(1200.0, 9_000_000, 0.25),
+            May::Open,
+        ));
+        rows.push(row(format!("another type for {seconds} s"), "plain", seconds, DEEP, cap(2.5), May::Open));
+    }
+    rows.push(row(
+        "a burst that ends well".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 160_000, 1.0),
+        May::Pass,
+    ));
+    rows.push(row(
+        "a burst that ends badly".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 200_000, 0.25),
+        May::Fail,
+    ));
+    rows.push(row(
+        "a burst that ends below".into(),
+        "bursty",
+        600,
+        DEEP,
+        burst(1200.0, 200_000, 0.9),
+        May::Fail,
+    ));
+    rows.push(row(
+        "a burst that ends late".into(),
+        "bursty",
+        300,
+        DEEP,
+        burst(1200.0, 290_000, 0.25),
+        May::NotPass,
+    ));
+    rows.push(row(
+        "an unknown burst that ends".into(),
+        "plain",
+        600,
+        DEEP,
+        burst(800.0, 120_000, 0.5),
+        May::Fail,
+    ));
+    rows.push(row("bursty at its baseline".into(), "bursty", 300, DEEP, cap(1.0), May::Pass));
+    rows
+}
+
+fn others() -> Vec<Row> {
+    let open = |rate: f64| format!("iodepth=64,rate-iops={rate}");
+    let fast = "latency=2ms".to_string();
+    let mut rows = vec![
+        row("open loop below the cap".into(), "plain", 300, &open(404.0), cap(1.2), May::Pass),
+        row(
+            "open loop, no cap".into(),
+            "plain",
+            300,
+            &open(400.0),
+            fast.replace("latency=2ms", "error-every=0"),
+            May::Pass,
+        ),
+        row("open loop above the cap".into(), "plain", 300, &open(480.0), cap(0.8), May::Fail),
+        row("open loop asks for little".into(), "plain", 300, &open(200.0), cap(1.0), May::Invalid),
+        row(
+            "open loop, dead, caught up".into(),
+            "plain",
+            300,
+            &open(400.0),
+            format!("{},stall-at=100s,stall-for=12s", cap(3.0)),
+            May::NotPass,
+        ),
+        row(
+            "open loop, dead to the end".into(),
+            "plain",
+            300,
+            &open(404.0),
+            format!("{},stall-at=270s,stall-for=60s", cap(1.2)),
+            May::NotPass,
+        ),
+        row(
+            "too shallow".into(),
+            "plain",
+            300,
+            "iodepth=1",
+            "slow-share=1,slow-latency=2100us".into(),
+            May::Pass,
+        ),
+        row(
+            "one at a time of 4 ms".into(),
+            "plain",
+            120,
+            "iodepth=1",
+            "slow-share=1,slow-latency=4ms".into(),
+            May::Invalid,
+        ),
+        row("errors".into(), "plain", 120, DEEP, format!("{},error-every=500", cap(1.0)), May::Invalid),
+        row(
+            "errors of a slow volume".into(),
+            "plain",
+            120,
+            DEEP,
+            format!("{},error-every=90", cap(0.8)),
+            May::Invalid,
+        ),
+        row("by the second".into(), "timed", 300, DEEP, cap(1.0), May::Pass),
+        row(
+            "a slow second in twenty".into(),
+            "timed",
+            600,
+            DEEP,
+            format!("{},dip-at=3s,dip-for=2s,dip-every=40s,dip-to=0.5", cap(1.04)),
+            May::Fail,
+        ),
+        row(
+            "ten dead seconds by the second".into(),
+            "timed",
+            300,
+            DEEP,
+            format!("{},stall-at=100s,stall-for=10s", cap(1.03)),
+            May::NotPass,
+        ),
+    ];
+    // Stalls that begin late are no baseline after a burst.
+    rows.push(row(
+        "dead 4 of 5 s at the end".into(),
+        "plain",
+        300,
+        DEEP,
+        format!("{},stall-at=285s,stall-for=4s,stall-every=5s", cap(1.02)),
+        May::Open,
+    ));
+    for share in [0.8, 0.95, 1.03] {
+        rows.push(row(format!("by the second at {share}"), "timed", 300, DEEP, cap(share), by_share(share)));
+    }
+    rows
+}
+
+/// Good volumes under loads that could not have reached the promise.
+fn held_back() -> Vec<Row> {
+    let invalid = |name: &str, load: &str, device: &str| Row {
+        volume: Volume::new(name, "plain", 120, load, device),
+        may: May::Invalid,
+    };
+    let good = "latency=20ms,iops-cap=404";
+    vec![
+        invalid("open loop of two slots", "iodepth=2,rate-iops=400", good),
+        invalid("open loop of four slots", "iodepth=4,rate-iops=480", good),
+        invalid("a flush for each write", "iodepth=2,rw=randwrite,fsync=1", "latency=3900us"),
+        invalid(
+            "flushes that the cap counts",
+            "iodepth=4,rw=randwrite,fsync=10",
+            "latency=2565us,jitter=564us,cap-period=10ms,iops-cap=396",
+        ),
+        invalid(
+            "slow I/Os that fill four slots",
+            "iodepth=4",
+            "latency=1ms,iops-cap=410,slow-share=0.1,slow-latency=300ms",
+        ),
+    ]
+}
